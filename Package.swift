@@ -1,0 +1,105 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target: Swift 6 mode, warnings as errors, C pointers only where a wrapper says `unsafe`.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+func system(_ name: String, _ library: String, debian package: String) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/System/\(name)", pkgConfig: library,
+    providers: [.apt([package])])
+}
+
+func module(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+  let name = String(path.split(separator: "/").last!)
+  return .target(
+    name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Sources/Programs/\(name)",
+    swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
+}
+
+// The list is the map: a target may depend only on targets above it.
+let package = Package(
+  name: "coffer",
+  targets: [
+    system("CSQLite", "sqlite3", debian: "libsqlite3-dev"),
+    system("CPostgres", "libpq", debian: "libpq-dev"),
+    system("COpenSSL", "libcrypto", debian: "libssl-dev"),
+    system("CCurl", "libcurl", debian: "libcurl4-openssl-dev"),
+    system("CJansson", "jansson", debian: "libjansson-dev"),
+    system("CMicrohttpd", "libmicrohttpd", debian: "libmicrohttpd-dev"),
+
+    module("Base", []),
+    module("Crypto", ["Base", "COpenSSL"]),
+    module("JSON", ["Base", "CJansson"]),
+
+    module("HTTP/HTTPMessages", ["Base", "JSON"]),
+    module("HTTP/HTTPSignatures", ["Base", "Crypto", "HTTPMessages"]),
+    module("HTTP/HTTPServer", ["Base", "HTTPMessages", "CMicrohttpd"]),
+    module("HTTP/HTTPClient", ["Base", "HTTPMessages", "CCurl"]),
+
+    .target(
+      name: "Migrations", path: "migrations",
+      resources: [.embedInCode("sync"), .embedInCode("billing")], swiftSettings: settings),
+    module("Storage/SQLite", ["Base", "CSQLite"]),
+    module("Storage/Postgres", ["Base", "CPostgres"]),
+    module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
+
+    module("Tiers", ["Base"]),
+    module("Configuration", ["Base", "Crypto", "JSON", "Storage", "Tiers"]),
+    module("Endpoints", ["Base", "HTTPMessages", "HTTPServer", "Storage"]),
+
+    module("Billing/Subscriptions", ["Base", "Tiers"]),
+    module("Billing/Stripe", ["Base", "Crypto", "JSON", "HTTPMessages", "Subscriptions"]),
+    module(
+      "Billing/Billing",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
+        "Configuration", "Subscriptions", "Stripe",
+      ]),
+
+    module(
+      "Sync",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Storage",
+        "Endpoints", "Tiers", "Configuration",
+      ]),
+
+    program("coffer-sync", ["Base", "Configuration", "Sync"]),
+    program("coffer-billing", ["Base", "Configuration", "Billing"]),
+    program(
+      "coffer",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "Storage", "Tiers",
+        "Configuration", "Subscriptions", "Stripe", "Billing", "Sync",
+      ]),
+
+    tests("BaseTests", ["Base"]),
+    tests("CryptoTests", ["Base", "Crypto"]),
+    tests("JSONTests", ["Base", "JSON"]),
+    tests("HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
+    tests("HTTPSignaturesTests", ["Base", "Crypto", "HTTPMessages", "HTTPSignatures"]),
+    tests("HTTPServerTests", ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient"]),
+    tests("StorageTests", ["Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage"]),
+    tests("TiersTests", ["Base", "Tiers"]),
+    tests("ConfigurationTests", ["Base", "Storage", "Tiers", "Configuration"]),
+    tests("SubscriptionsTests", ["Base", "Tiers", "Subscriptions"]),
+    tests("StripeTests", ["Base", "Crypto", "JSON", "HTTPMessages", "Subscriptions", "Stripe"]),
+  ]
+)

@@ -1,0 +1,117 @@
+/// Hexadecimal, two digits a byte.
+package enum Hex {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  /// Lower-case digits.
+  package static func encode(_ bytes: some Collection<UInt8>) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Reads either case; nil where a character is no digit or one is left over.
+  package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    guard text.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count / 2)
+    var high: UInt8?
+    for character in text {
+      guard let digit = value(of: character) else { return nil }
+      if let first = high {
+        bytes.append(first << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+    }
+    return bytes
+  }
+
+  package static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)) }
+
+  private static func value(of character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
+/// Base64 (RFC 4648). Decoding is strict: padding as the alphabet demands, no stray bits, no space.
+package struct Base64: Sendable {
+  private let alphabet: [UInt8]
+  private let values: [UInt8]
+  private let pads: Bool
+
+  /// Section 4: `+`, `/`, with padding.
+  package static let standard = Base64("+", "/", pads: true)
+  /// Section 5: `-`, `_`, without padding.
+  package static let url = Base64("-", "_", pads: false)
+
+  private static let invalid: UInt8 = 0xFF
+
+  private init(_ c62: Character, _ c63: Character, pads: Bool) {
+    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    alphabet = Array((letters + String(c62) + String(c63)).utf8)
+    var values = [UInt8](repeating: Self.invalid, count: 256)
+    for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+    self.values = values
+    self.pads = pads
+  }
+
+  package func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity((bytes.count + 2) / 3 * 4)
+    var index = 0
+    while index < bytes.count {
+      let count = min(3, bytes.count - index)
+      var group = UInt32(bytes[index]) << 16
+      if count > 1 { group |= UInt32(bytes[index + 1]) << 8 }
+      if count > 2 { group |= UInt32(bytes[index + 2]) }
+      for place in 0...count {
+        text.append(alphabet[Int(group >> UInt32(18 - 6 * place)) & 63])
+      }
+      if pads { text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - count)) }
+      index += 3
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  package func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    var characters = Array(text)
+    if pads {
+      guard characters.count.isMultiple(of: 4) else { return nil }
+      var padding = 0
+      while padding < 2, characters.last == UInt8(ascii: "=") {
+        characters.removeLast()
+        padding += 1
+      }
+      guard (characters.count + padding).isMultiple(of: 4) else { return nil }
+    }
+    guard characters.count % 4 != 1 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(characters.count * 3 / 4)
+    var bits: UInt32 = 0
+    var bitCount: UInt32 = 0
+    for character in characters {
+      let value = values[Int(character)]
+      guard value != Self.invalid else { return nil }
+      bits = bits << 6 | UInt32(value)
+      bitCount += 6
+      if bitCount >= 8 {
+        bitCount -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> bitCount))
+        bits &= (1 << bitCount) - 1
+      }
+    }
+    return bits == 0 ? bytes : nil
+  }
+
+  package func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+}

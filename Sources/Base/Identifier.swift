@@ -1,0 +1,50 @@
+/// A 128-bit identifier: of an account, a file, a stored object. Written as a lower-case UUID.
+///
+/// The order is that of the bytes, which both database engines share.
+package struct Identifier: Hashable, Comparable, Sendable {
+  package let high: UInt64
+  package let low: UInt64
+
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Nil unless there are exactly 16 bytes.
+  package init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    self.init(
+      high: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
+      low: bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) })
+  }
+
+  /// Nil unless the text is a UUID in its 8-4-4-4-12 form; either case is read.
+  package init?(_ text: String) {
+    let utf8 = Array(text.utf8)
+    guard utf8.count == 36, [8, 13, 18, 23].allSatisfy({ utf8[$0] == UInt8(ascii: "-") }),
+      let bytes = Hex.decode(utf8.filter { $0 != UInt8(ascii: "-") })
+    else { return nil }
+    self.init(bytes: bytes)
+  }
+
+  package var bytes: [UInt8] {
+    (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? high : low) >> (56 - 8 * UInt64($0 % 8))) }
+  }
+
+  package static func < (a: Identifier, b: Identifier) -> Bool {
+    (a.high, a.low) < (b.high, b.low)
+  }
+}
+
+extension Identifier: CustomStringConvertible {
+  package var description: String {
+    let hex = Hex.encode(bytes)
+    var parts: [Substring] = []
+    var rest = hex[...]
+    for length in [8, 4, 4, 4, 12] {
+      parts.append(rest.prefix(length))
+      rest = rest.dropFirst(length)
+    }
+    return parts.joined(separator: "-")
+  }
+}

@@ -1,0 +1,97 @@
+internal import Glibc
+
+/// A value that one thread at a time may touch.
+///
+/// A pthread mutex rather than `Synchronization.Mutex`: the latter's futex lives in a library that
+/// the thread sanitizer does not see, and every run under it reported races that are none.
+@safe
+package final class Locked<Value>: @unchecked Sendable {
+  private var value: Value
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let changed: UnsafeMutablePointer<pthread_cond_t>
+
+  package init(_ value: consuming sending Value) {
+    self.value = value
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe changed = .allocate(capacity: 1)
+    unsafe pthread_mutex_init(mutex, nil)
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(changed, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(changed)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe changed.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  package func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&value)
+  }
+
+  /// Changes the value and wakes every thread in `wait`.
+  package func signal<Result>(_ body: (inout Value) -> Result) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    defer { unsafe pthread_cond_broadcast(changed) }
+    return body(&value)
+  }
+
+  /// Waits until `body` returns a value; nil once `deadline` has passed.
+  ///
+  /// `body` runs under the lock, at once and after each `signal`.
+  package func wait<Result>(
+    until deadline: MonotonicTime? = nil, _ body: (inout Value) -> Result?
+  ) -> Result? {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body(&value) { return result }
+      guard let deadline else {
+        unsafe pthread_cond_wait(changed, mutex)
+        continue
+      }
+      if deadline <= .now() { return nil }
+      var time = timespec()
+      time.tv_sec = Int(deadline.nanoseconds / 1_000_000_000)
+      time.tv_nsec = Int(deadline.nanoseconds % 1_000_000_000)
+      unsafe pthread_cond_timedwait(changed, mutex, &time)
+    }
+  }
+}
+
+/// An operating-system thread that runs `body` once and can be joined.
+package struct Thread: Sendable {
+  private let handle: pthread_t
+
+  package init(_ body: @escaping @Sendable () -> Void) {
+    let start = unsafe Unmanaged.passRetained(Body(body))
+    var handle = pthread_t()
+    let code = unsafe pthread_create(
+      &handle, nil,
+      { argument in
+        unsafe Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
+        return nil
+      }, start.toOpaque())
+    precondition(code == 0, "no thread to be had: error \(code)")
+    self.handle = handle
+  }
+
+  /// Waits for the thread's end. Call exactly once.
+  package func join() {
+    _ = pthread_join(handle, nil)
+  }
+
+  private final class Body: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+}

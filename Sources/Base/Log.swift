@@ -1,0 +1,62 @@
+internal import Glibc
+
+/// Structured lines on stderr: `2026-11-20T21:00:57.120Z info webhook.recorded type=invoice.paid`.
+///
+/// One `write` per line, so lines of several threads never mix. Values are quoted where they hold
+/// anything but plain text, so a hostile value cannot forge a line. Never pass a secret.
+package enum Log {
+  package enum Level: String, Sendable { case info, warning, error }
+
+  package static func info(
+    _ event: StaticString, _ fields: KeyValuePairs<StaticString, String> = [:]
+  ) {
+    write(.info, event, fields)
+  }
+
+  /// Something an operator should look at, soon.
+  package static func warning(
+    _ event: StaticString, _ fields: KeyValuePairs<StaticString, String> = [:]
+  ) {
+    write(.warning, event, fields)
+  }
+
+  /// Something that failed and that somebody must repair.
+  package static func error(
+    _ event: StaticString, _ fields: KeyValuePairs<StaticString, String> = [:]
+  ) {
+    write(.error, event, fields)
+  }
+
+  private static func write(
+    _ level: Level, _ event: StaticString, _ fields: KeyValuePairs<StaticString, String>
+  ) {
+    var line = "\(Clock.system.now()) \(level.rawValue) \(event)"
+    for (key, value) in fields { line += " \(key)=\(quoted(value))" }
+    line += "\n"
+    var bytes = Array(line.utf8)
+    // A log that cannot be written must not take the request down with it.
+    _ = unsafe Glibc.write(STDERR_FILENO, &bytes, bytes.count)
+  }
+
+  private static let valueByteCountMax = 1024
+
+  static func quoted(_ value: String) -> String {
+    let plain = value.utf8.allSatisfy { byte in
+      byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
+        && byte != UInt8(ascii: "\\")
+    }
+    if plain, !value.isEmpty, value.utf8.count <= valueByteCountMax { return value }
+    var text = "\""
+    for scalar in value.unicodeScalars.prefix(valueByteCountMax) {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\n": text += "\\n"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+        text += "\\x" + Hex.encode([UInt8(scalar.value)])
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
+  }
+}

@@ -1,0 +1,57 @@
+package import JSON
+
+/// A refusal in the form of RFC 9457: a stable code for programs and a sentence for people.
+///
+/// The sentence is safe to show the caller: it never holds a secret, another account's data or the
+/// text of an internal error.
+package struct Problem: Error, Sendable, Equatable {
+  package let status: Int
+  /// The stable code, e.g. `signature_expired`; the type URI is `urn:coffer:problem:` and the code.
+  package let code: String
+  package let title: String
+  package let detail: String
+  /// Members beside the standard ones (RFC 9457, section 3.2).
+  package var members: [JSONValue.Member]
+  /// How long a client should wait before it tries again, in seconds.
+  package var retryAfterSeconds: Int?
+  /// Headers the status demands, such as `Allow` or `WWW-Authenticate`.
+  package var headers: [Header]
+
+  package struct Header: Sendable, Equatable {
+    package let name: String
+    package let value: String
+
+    package init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package init(
+    _ status: Int, _ code: String, _ title: String, _ detail: String,
+    members: [JSONValue.Member] = [], retryAfterSeconds: Int? = nil, headers: [Header] = []
+  ) {
+    self.status = status
+    self.code = code
+    self.title = title
+    self.detail = detail
+    self.members = members
+    self.retryAfterSeconds = retryAfterSeconds
+    self.headers = headers
+  }
+
+  /// The answer, which names the request so that a user's report finds its log line.
+  package func response(requestID: String) -> Response {
+    var object: [JSONValue.Member] = [
+      .init("type", .string("urn:coffer:problem:" + code)), .init("title", .string(title)),
+      .init("status", .integer(Int64(status))), .init("detail", .string(detail)),
+      .init("instance", .string("urn:coffer:request:" + requestID)),
+    ]
+    object += members
+    var headers: [(name: String, value: String)] = [("Content-Type", "application/problem+json")]
+    if let retryAfterSeconds { headers.append(("Retry-After", String(retryAfterSeconds))) }
+    headers += self.headers.map { ($0.name, $0.value) }
+    return Response(
+      status: status, headers: headers, body: .bytes(JSONValue.object(object).encoded()))
+  }
+}

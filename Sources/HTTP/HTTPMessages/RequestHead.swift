@@ -1,0 +1,52 @@
+package import Base
+
+/// Everything of a request that comes before its body.
+///
+/// The server makes one only of a request that passed its strict header rules: exactly one Host, a
+/// target in origin form without %00 or an encoded slash, at most one Content-Length.
+package struct RequestHead: Sendable {
+  package let method: String
+  /// The raw request target, exactly as on the wire: `/v1/updates?since=x`.
+  package let target: String
+  package let headers: Headers
+  /// The value of the Host field, in lower case.
+  package let authority: String
+  /// The scheme the client used: what a trusted proxy says, else `http`.
+  package let scheme: String
+  /// The client's address: the peer's, or what a trusted proxy forwarded for it.
+  package let remoteAddress: String
+  /// Names this request in answers and log lines.
+  package let requestID: String
+  /// When the head was complete.
+  package let received: MonotonicTime
+
+  package init(
+    method: String, target: String, headers: Headers, authority: String, scheme: String = "http",
+    remoteAddress: String = "127.0.0.1", requestID: String = "", received: MonotonicTime = .now()
+  ) {
+    self.method = method
+    self.target = target
+    self.headers = headers
+    self.authority = authority
+    self.scheme = scheme
+    self.remoteAddress = remoteAddress
+    self.requestID = requestID
+    self.received = received
+  }
+
+  /// The target up to its first `?`, not decoded.
+  package var path: Substring { target.prefix { $0 != "?" } }
+
+  /// What follows the first `?`, not decoded; nil without one.
+  package var query: Substring? {
+    target.firstIndex(of: "?").map { target[target.index(after: $0)...] }
+  }
+
+  /// The declared body length; nil where there is no Content-Length (a chunked body, or none).
+  package var contentLength: Int64? {
+    headers.text("content-length").flatMap { Int64($0) }
+  }
+
+  /// Whether the method may change anything (RFC 9110, section 9.2.1).
+  package var isSafe: Bool { method == "GET" || method == "HEAD" }
+}

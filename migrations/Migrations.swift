@@ -1,0 +1,19 @@
+/// The database schema of both programs, in the order it grows; embedded, so a binary carries it.
+///
+/// A file is never edited after release: its digest is recorded where it was applied and compared
+/// at every start. A new change is a new file and a new line here.
+package struct Migration: Sendable {
+  package let number: Int
+  package let name: String
+  package let sql: [UInt8]
+}
+
+package enum Migrations {
+  package static let sync: [Migration] = [
+    Migration(number: 1, name: "accounts", sql: PackageResources.sync_0001_accounts_sql)
+  ]
+
+  package static let billing: [Migration] = [
+    Migration(number: 1, name: "ledger", sql: PackageResources.billing_0001_ledger_sql)
+  ]
+}
