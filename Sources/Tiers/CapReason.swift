@@ -1,0 +1,45 @@
+/// Why an account's cap is what it is: shown to the user beside a refusal and to an admin.
+package enum CapReason: String, Hashable, Sendable, CaseIterable {
+  /// Nothing was ever owed.
+  case neverSubscribed = "never_subscribed"
+  /// A paid period.
+  case subscribed
+  case trial
+  /// A payment is failing and access is kept for a while.
+  case grace
+  /// The renewal has merely not been seen yet.
+  case leeway
+  /// Kept by policy though no money came: a voided invoice, a paused collection.
+  case courtesy
+  /// Given by an admin.
+  case granted
+  /// Ended because a payment failed: a new card brings it back.
+  case paymentFailed = "payment_failed"
+  /// Ended by the customer, or by time.
+  case lapsed
+  case refunded
+
+  /// Whether a paid plan is owed.
+  package var givesAccess: Bool {
+    switch self {
+    case .subscribed, .trial, .grace, .leeway, .courtesy, .granted: true
+    case .neverSubscribed, .paymentFailed, .lapsed, .refunded: false
+    }
+  }
+
+  /// Which of two reasons for the same cap is told: the lower.
+  var precedence: Int {
+    switch self {
+    case .subscribed: 0
+    case .granted: 1
+    case .trial: 2
+    case .courtesy: 3
+    case .grace: 4
+    case .leeway: 5
+    case .paymentFailed: 6
+    case .refunded: 7
+    case .lapsed: 8
+    case .neverSubscribed: 9
+    }
+  }
+}

@@ -1,0 +1,133 @@
+/// Every plan there is, and which of the providers' products mean which plan.
+///
+/// Data, not code: a change of prices or sizes is a new catalogue with a new version, and every
+/// schedule made under another version is derived again.
+package struct Catalogue: Hashable, Sendable {
+  package let version: String
+  package let free: Plan
+  package let paid: [Plan]
+  /// Provider ids that are ours but sell no storage.
+  package let ignored: [Plan.Product]
+  /// What an unknown product of a storage subscription is taken for; nil grants nothing.
+  package let fallbackPlanID: String?
+  /// Charged per live record on top of its stored bytes.
+  package let metadataFeeByteCount: Int64
+
+  private let mappings: [Key: Mapping]
+
+  /// Refuses a catalogue that could answer one question in two ways.
+  package init(
+    version: String, free: Plan, paid: [Plan], ignored: [Plan.Product] = [],
+    fallbackPlanID: String? = nil, metadataFeeByteCount: Int64 = 1000
+  ) throws(CatalogueError) {
+    guard !version.isEmpty else { throw .emptyVersion }
+    guard metadataFeeByteCount >= 0 else { throw .negativeMetadataFee }
+    try Self.check([free] + paid)
+    if let fallbackPlanID, !([free] + paid).contains(where: { $0.id == fallbackPlanID }) {
+      throw .unknownFallback(fallbackPlanID)
+    }
+    self.version = version
+    self.free = free
+    self.paid = paid
+    self.ignored = ignored
+    self.fallbackPlanID = fallbackPlanID
+    self.metadataFeeByteCount = metadataFeeByteCount
+    mappings = try Self.mappings(paid, ignored)
+  }
+
+  /// What a subscription item of a provider means.
+  package enum Mapping: Hashable, Sendable {
+    case plan(Plan)
+    case ignored
+    case unknown
+  }
+
+  /// The price's own mapping, else its product's.
+  package func mapping(provider: String, price: String?, product: String?) -> Mapping {
+    for id in [price, product] {
+      if let id, let found = mappings[Key(provider: provider, id: id)] { return found }
+    }
+    return .unknown
+  }
+
+  /// The plan of that id, free or paid.
+  package func plan(_ id: String) -> Plan? {
+    id == free.id ? free : paid.first { $0.id == id }
+  }
+
+  /// The plans that hold `byteCount` bytes, smallest first.
+  package func plansThatFit(_ byteCount: Int64) -> [Plan] {
+    ([free] + paid).filter { $0.byteCount >= byteCount }
+      .sorted { ($0.byteCount, $0.id) < ($1.byteCount, $1.id) }
+  }
+
+  private struct Key: Hashable {
+    let provider: String
+    let id: String
+  }
+
+  private static func check(_ plans: [Plan]) throws(CatalogueError) {
+    var seen: Set<String> = []
+    for plan in plans {
+      guard !plan.id.isEmpty else { throw .emptyPlanID }
+      guard seen.insert(plan.id).inserted else { throw .duplicatePlan(plan.id) }
+      guard plan.byteCount >= 0 else { throw .negativeSize(plan: plan.id) }
+      for price in plan.prices where price.amountMinorUnits < 0 {
+        throw .negativePrice(plan: plan.id)
+      }
+    }
+  }
+
+  private static func mappings(
+    _ paid: [Plan], _ ignored: [Plan.Product]
+  ) throws(CatalogueError) -> [Key: Mapping] {
+    var mappings: [Key: Mapping] = [:]
+    func add(_ product: Plan.Product, _ mapping: Mapping) throws(CatalogueError) {
+      guard !product.provider.isEmpty, !product.id.isEmpty else { throw .emptyProduct }
+      let key = Key(provider: product.provider, id: product.id)
+      guard mappings.updateValue(mapping, forKey: key) == nil else {
+        throw .duplicateProduct(product.id)
+      }
+    }
+    for plan in paid {
+      for product in plan.products { try add(product, .plan(plan)) }
+    }
+    for product in ignored { try add(product, .ignored) }
+    return mappings
+  }
+}
+
+extension Catalogue {
+  /// The default: 1 MB free; 30 GB for $2.99 a month or $30 a year; no provider's ids.
+  package static let standard: Catalogue = {
+    do {
+      return try Catalogue(
+        version: "standard-1",
+        free: Plan(id: "free", title: "Free", byteCount: 1_000_000),
+        paid: [
+          Plan(
+            id: "premium", title: "Premium", byteCount: 30_000_000_000,
+            prices: [
+              Plan.Price(amountMinorUnits: 299, currency: "usd", interval: .month),
+              Plan.Price(amountMinorUnits: 3000, currency: "usd", interval: .year),
+            ])
+        ])
+    } catch {
+      preconditionFailure("the built-in catalogue is refused: \(error)")
+    }
+  }()
+}
+
+/// Why a catalogue is refused.
+package enum CatalogueError: Error, Hashable, Sendable {
+  case emptyVersion
+  case emptyPlanID
+  case duplicatePlan(String)
+  case negativeSize(plan: String)
+  case negativePrice(plan: String)
+  case negativeMetadataFee
+  case emptyProduct
+  /// One provider id stands for two things.
+  case duplicateProduct(String)
+  case unknownFallback(String)
+}

@@ -1,0 +1,52 @@
+/// What an account may store, under a name people know, and what it costs.
+package struct Plan: Hashable, Sendable {
+  /// The stable id, e.g. `premium`: written in schedules and answers.
+  package let id: String
+  package let title: String
+  package let byteCount: Int64
+  /// What people pay; empty for a plan that nobody buys.
+  package let prices: [Price]
+  /// The providers' ids that sell this plan.
+  package let products: [Product]
+
+  package init(
+    id: String, title: String, byteCount: Int64, prices: [Price] = [], products: [Product] = []
+  ) {
+    self.id = id
+    self.title = title
+    self.byteCount = byteCount
+    self.prices = prices
+    self.products = products
+  }
+
+  /// An amount per interval, in the currency's minor units.
+  package struct Price: Hashable, Sendable {
+    package let amountMinorUnits: Int64
+    /// ISO 4217 in lower case, e.g. `usd`.
+    package let currency: String
+    package let interval: Interval
+
+    package init(amountMinorUnits: Int64, currency: String, interval: Interval) {
+      self.amountMinorUnits = amountMinorUnits
+      self.currency = currency
+      self.interval = interval
+    }
+  }
+
+  package enum Interval: String, Sendable, CaseIterable { case month, year }
+
+  /// One id of one provider: of a price, or of a product with any price.
+  package struct Product: Hashable, Sendable {
+    /// `stripe`.
+    package let provider: String
+    package let id: String
+    /// The price this id stands for; nil where it stands for every price of the plan.
+    package let price: Price?
+
+    package init(provider: String, id: String, price: Price? = nil) {
+      self.provider = provider
+      self.id = id
+      self.price = price
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package import Base
+
+/// An account's cap over all time, as a step function: time only indexes it, nothing ends it.
+///
+/// Billing derives and stores it; sync looks up `now`. So a boundary needs no job, and a day
+/// without billing changes nothing.
+package struct Schedule: Hashable, Sendable {
+  /// Ascending; the first begins at `.distantPast`; neighbours differ in more than their start.
+  package let breaks: [Break]
+
+  /// One step: from this moment to the next break.
+  package struct Break: Hashable, Sendable {
+    package let from: Instant
+    package let capByteCount: Int64
+    package let planID: String
+    package let reason: CapReason
+
+    package init(from: Instant, capByteCount: Int64, planID: String, reason: CapReason) {
+      self.from = from
+      self.capByteCount = capByteCount
+      self.planID = planID
+      self.reason = reason
+    }
+  }
+
+  /// A plan owed from `from` up to but not including `to`.
+  package struct Owed: Hashable, Sendable {
+    package let plan: Plan
+    package let from: Instant
+    package let to: Instant
+    package let reason: CapReason
+
+    package init(plan: Plan, from: Instant, to: Instant, reason: CapReason) {
+      self.plan = plan
+      self.from = from
+      self.to = to
+      self.reason = reason
+    }
+  }
+
+  /// Why nothing more is owed by one subscription from `at` on.
+  package struct Ending: Hashable, Sendable {
+    package let at: Instant
+    package let reason: CapReason
+
+    package init(at: Instant, reason: CapReason) {
+      self.at = at
+      self.reason = reason
+    }
+  }
+
+  /// At every moment the largest plan owed; the free plan where none is.
+  ///
+  /// Independent of the order of its arguments. Where nothing is owed the reason is that of the
+  /// newest ending, and `never_subscribed` before the first.
+  package init(owed: [Owed], endings: [Ending], catalogue: Catalogue) {
+    let owed = owed.filter { $0.from < $0.to }
+    var moments: Set<Instant> = [.distantPast]
+    for interval in owed { moments.formUnion([interval.from, interval.to]) }
+    for ending in endings { moments.insert(ending.at) }
+    var breaks: [Break] = []
+    for moment in moments.sorted() where moment < .distantFuture {
+      let next = Self.step(at: moment, owed, endings, catalogue)
+      if let last = breaks.last, last.capByteCount == next.capByteCount,
+        last.planID == next.planID, last.reason == next.reason
+      {
+        continue
+      }
+      breaks.append(next)
+    }
+    self.breaks = breaks
+  }
+
+  /// What an account has that billing never heard of.
+  package static func free(_ catalogue: Catalogue) -> Schedule {
+    Schedule(owed: [], endings: [], catalogue: catalogue)
+  }
+
+  /// The step that holds at `moment`.
+  package func entry(at moment: Instant) -> Break {
+    breaks.last { $0.from <= moment } ?? breaks[0]
+  }
+
+  private static func step(
+    at moment: Instant, _ owed: [Owed], _ endings: [Ending], _ catalogue: Catalogue
+  ) -> Break {
+    let best = owed.filter { $0.from <= moment && moment < $0.to }.min(by: isBetter)
+    if let best {
+      return Break(
+        from: moment, capByteCount: best.plan.byteCount, planID: best.plan.id,
+        reason: best.reason)
+    }
+    let ending = endings.filter { $0.at <= moment }.max {
+      ($0.at, -$0.reason.precedence) < ($1.at, -$1.reason.precedence)
+    }
+    return Break(
+      from: moment, capByteCount: catalogue.free.byteCount, planID: catalogue.free.id,
+      reason: ending?.reason ?? .neverSubscribed)
+  }
+
+  private static func isBetter(_ a: Owed, than b: Owed) -> Bool {
+    (-a.plan.byteCount, a.plan.id, a.reason.precedence)
+      < (-b.plan.byteCount, b.plan.id, b.reason.precedence)
+  }
+}

@@ -1,0 +1,80 @@
+import Testing
+import Tiers
+
+struct CatalogueTests {
+  private let free = Plan(id: "free", title: "Free", byteCount: 10)
+  private let small = Plan(
+    id: "small", title: "Small", byteCount: 100,
+    products: [
+      Plan.Product(provider: "stripe", id: "price_s"),
+      Plan.Product(provider: "stripe", id: "prod_s"),
+    ])
+  private let large = Plan(
+    id: "large", title: "Large", byteCount: 1000,
+    products: [Plan.Product(provider: "stripe", id: "price_l")])
+
+  private func catalogue() throws -> Catalogue {
+    try Catalogue(
+      version: "1", free: free, paid: [large, small],
+      ignored: [Plan.Product(provider: "stripe", id: "prod_shirt")])
+  }
+
+  @Test func `a price wins over its product`() throws {
+    let mapping = try catalogue().mapping(provider: "stripe", price: "price_l", product: "prod_s")
+    #expect(mapping == .plan(large))
+  }
+
+  @Test func `an unknown price of a known product is that product's plan`() throws {
+    let mapping = try catalogue().mapping(provider: "stripe", price: "price_x", product: "prod_s")
+    #expect(mapping == .plan(small))
+  }
+
+  @Test func `a shirt is ignored and anything else is unknown`() throws {
+    let catalogue = try catalogue()
+    #expect(catalogue.mapping(provider: "stripe", price: nil, product: "prod_shirt") == .ignored)
+    #expect(catalogue.mapping(provider: "stripe", price: "p", product: "q") == .unknown)
+    #expect(catalogue.mapping(provider: "apple", price: "price_l", product: nil) == .unknown)
+  }
+
+  @Test func `plans that fit come smallest first`() throws {
+    #expect(try catalogue().plansThatFit(50).map(\.id) == ["small", "large"])
+    #expect(try catalogue().plansThatFit(100).map(\.id) == ["small", "large"])
+    #expect(try catalogue().plansThatFit(1001).isEmpty)
+  }
+
+  @Test func `the default is what the founding document says`() {
+    #expect(Catalogue.standard.free.byteCount == 1_000_000)
+    #expect(Catalogue.standard.plan("premium")?.byteCount == 30_000_000_000)
+    #expect(Catalogue.standard.metadataFeeByteCount == 1000)
+  }
+
+  @Test func `a provider id that stands for two plans is refused`() {
+    let other = Plan(
+      id: "other", title: "Other", byteCount: 5,
+      products: [Plan.Product(provider: "stripe", id: "price_s")])
+    #expect(throws: CatalogueError.duplicateProduct("price_s")) {
+      try Catalogue(version: "1", free: free, paid: [small, other])
+    }
+  }
+
+  @Test func `a provider id both sold and ignored is refused`() {
+    #expect(throws: CatalogueError.duplicateProduct("price_l")) {
+      try Catalogue(
+        version: "1", free: free, paid: [large],
+        ignored: [Plan.Product(provider: "stripe", id: "price_l")])
+    }
+  }
+
+  @Test func `duplicate plans, unknown fallbacks and negative sizes are refused`() {
+    #expect(throws: CatalogueError.duplicatePlan("free")) {
+      try Catalogue(version: "1", free: free, paid: [free])
+    }
+    #expect(throws: CatalogueError.unknownFallback("huge")) {
+      try Catalogue(version: "1", free: free, paid: [], fallbackPlanID: "huge")
+    }
+    #expect(throws: CatalogueError.negativeSize(plan: "minus")) {
+      try Catalogue(
+        version: "1", free: Plan(id: "minus", title: "", byteCount: -1), paid: [])
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import Base
+import Testing
+import Tiers
+
+struct ScheduleTests {
+  private let catalogue = Catalogue.standard
+  private let premium = Catalogue.standard.paid[0]
+  private let small = Plan(id: "small", title: "Small", byteCount: 5_000_000)
+
+  private func owed(_ plan: Plan, _ from: Int64, _ to: Int64, _ reason: CapReason = .subscribed)
+    -> Schedule.Owed
+  {
+    Schedule.Owed(
+      plan: plan, from: Instant(seconds: from), to: Instant(seconds: to), reason: reason)
+  }
+
+  private func reasons(_ schedule: Schedule) -> [String] {
+    schedule.breaks.map { "\($0.from) \($0.planID) \($0.reason.rawValue)" }
+  }
+
+  @Test func `an unknown account has the free plan for ever`() {
+    #expect(reasons(.free(catalogue)) == ["always free never_subscribed"])
+  }
+
+  @Test func `a paid period ends by itself, and says why`() {
+    let schedule = Schedule(
+      owed: [owed(premium, 10, 20)],
+      endings: [Schedule.Ending(at: Instant(seconds: 20), reason: .lapsed)], catalogue: catalogue)
+    #expect(
+      reasons(schedule) == [
+        "always free never_subscribed", "1970-01-01T00:00:10Z premium subscribed",
+        "1970-01-01T00:00:20Z free lapsed",
+      ])
+    #expect(schedule.entry(at: Instant(milliseconds: 19_999)).planID == "premium")
+    #expect(schedule.entry(at: Instant(seconds: 20)).planID == "free")
+  }
+
+  @Test func `the larger plan wins where two overlap, and the smaller returns after it`() {
+    let schedule = Schedule(
+      owed: [owed(small, 0, 100), owed(premium, 10, 20)], endings: [], catalogue: catalogue)
+    #expect(schedule.breaks.map(\.planID) == ["free", "small", "premium", "small", "free"])
+  }
+
+  @Test func `a plan never adds up with another`() {
+    let schedule = Schedule(
+      owed: [owed(small, 0, 10), owed(small, 0, 10)], endings: [], catalogue: catalogue)
+    #expect(schedule.entry(at: Instant(seconds: 5)).capByteCount == small.byteCount)
+  }
+
+  @Test func `the newest ending explains the free plan`() {
+    let schedule = Schedule(
+      owed: [owed(premium, 0, 10), owed(premium, 30, 40)],
+      endings: [
+        Schedule.Ending(at: Instant(seconds: 10), reason: .paymentFailed),
+        Schedule.Ending(at: Instant(seconds: 40), reason: .lapsed),
+      ], catalogue: catalogue)
+    #expect(schedule.entry(at: Instant(seconds: 20)).reason == .paymentFailed)
+    #expect(schedule.entry(at: Instant(seconds: 50)).reason == .lapsed)
+  }
+
+  @Test(arguments: 1...50 as ClosedRange<UInt64>)
+  func `the schedule is the best plan at every moment, in any order of its input`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let plans = [small, premium, catalogue.free]
+    var intervals: [Schedule.Owed] = []
+    for _ in 0..<Int.random(in: 0...8, using: &random) {
+      let from = Int64.random(in: 0...30, using: &random)
+      intervals.append(
+        owed(
+          plans.randomElement(using: &random)!, from,
+          from + Int64.random(in: -2...20, using: &random),
+          [.subscribed, .grace, .trial].randomElement(using: &random)!))
+    }
+    let schedule = Schedule(owed: intervals, endings: [], catalogue: catalogue)
+    let shuffled = Schedule(
+      owed: intervals.shuffled(using: &random), endings: [], catalogue: catalogue)
+    #expect(schedule == shuffled, "seed \(seed)")
+    for second in Int64(-1)...55 {
+      let moment = Instant(seconds: second)
+      let best = intervals.filter { $0.from <= moment && moment < $0.to }
+        .map(\.plan.byteCount).max()
+      #expect(
+        schedule.entry(at: moment).capByteCount == best ?? catalogue.free.byteCount,
+        "seed \(seed), second \(second)")
+    }
+  }
+}
+
+/// SplitMix64, so that a failure can be run again from its seed.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
