@@ -1,0 +1,33 @@
+package import Base
+
+/// The bounds within which a server works; the defaults suit the open internet.
+package struct ServerLimits: Sendable {
+  /// Connections beyond it get a 503 at once.
+  package var connectionCountMax = 10_000
+  /// Connections of one address; nil where a proxy stands in front. Trusted proxies are exempt.
+  package var connectionsPerAddressMax: Int?
+  /// Request line and header section together.
+  package var headerByteCountMax = 24 * 1024
+  package var headerCountMax = 100
+  /// From the connection's start, or from a later request's first line, to the end of its header.
+  package var headSpan = Instant.Span.seconds(10)
+  /// What a body may take beyond `byteRateMin`.
+  package var bodySpan = Instant.Span.seconds(30)
+  /// The slowest pace, in bytes a second, that bodies and answers may have on average.
+  package var byteRateMin: Int64 = 100_000
+  /// How long the steps of an endpoint may stay pending before the client gets a 503.
+  package var answerSpan = Instant.Span.seconds(60)
+  /// What sending an answer may take beyond `byteRateMin`.
+  package var sendSpan = Instant.Span.seconds(30)
+  /// How long a connection may wait for its next request line.
+  package var idleSpan = Instant.Span.seconds(60)
+  /// A refused body up to this size is read and thrown away, so that the client sees the answer.
+  package var discardByteCountMax: Int64 = 1 << 20
+  package var discardSpan = Instant.Span.seconds(2)
+  /// Threads that serve connections; nil means one for each core.
+  package var workerCount: Int?
+  /// Whether each request is logged, rather than only those that failed here.
+  package var logsEveryRequest = false
+
+  package init() {}
+}
