@@ -1,0 +1,147 @@
+internal import CJansson
+
+/// A value in a parsed document, or the place where one would be.
+///
+/// Subscripts never fail: `json["data"]["object"]["id"]` of a document without `data` is a missing
+/// value that knows its path, and a `require` form says which path it was. Views keep their document
+/// alive; they are cheap to copy and safe to pass between threads.
+@safe
+package struct JSON: @unchecked Sendable {
+  private let document: JSONDocument
+  private let node: UnsafeMutablePointer<json_t>?
+  private let place: Place
+
+  /// Reads one RFC 8259 text, strictly: names are unique, integers fit 64 bits, nothing follows.
+  package static func parse(
+    _ bytes: [UInt8], limits: JSONLimits = .standard
+  ) throws(JSONError) -> JSON {
+    try limits.check(bytes)
+    let document = try JSONDocument(bytes)
+    return unsafe JSON(document: document, node: document.root, place: .root)
+  }
+
+  private init(document: JSONDocument, node: UnsafeMutablePointer<json_t>?, place: Place) {
+    self.document = document
+    unsafe self.node = node
+    self.place = place
+  }
+
+  /// The member of an object; missing where there is none or this is no object.
+  package subscript(_ name: String) -> JSON {
+    let member = unsafe json_object_getn(node, name, name.utf8.count)
+    return unsafe JSON(document: document, node: member, place: .member(of: place, name))
+  }
+
+  /// The element of an array; missing beyond its end or where this is no array.
+  package subscript(_ index: Int) -> JSON {
+    let element = unsafe index < 0 ? nil : json_array_get(node, index)
+    return unsafe JSON(document: document, node: element, place: .element(of: place, index))
+  }
+
+  /// Where this value stands: `$.items[0].id`.
+  package var path: String { place.text }
+
+  package var exists: Bool { unsafe node != nil }
+  package var isNull: Bool { type == JSON_NULL }
+  package var isObject: Bool { type == JSON_OBJECT }
+
+  package var string: String? {
+    guard type == JSON_STRING, let text = unsafe json_string_value(node) else { return nil }
+    return unsafe Self.string(text, byteCount: json_string_length(node))
+  }
+
+  /// A number written without fraction and exponent; `1.0` is a real, not an integer.
+  package var integer: Int64? {
+    type == JSON_INTEGER ? unsafe Int64(json_integer_value(node)) : nil
+  }
+
+  /// A number written with a fraction or an exponent.
+  package var real: Double? {
+    type == JSON_REAL ? unsafe json_real_value(node) : nil
+  }
+
+  package var bool: Bool? {
+    switch type {
+    case JSON_TRUE: true
+    case JSON_FALSE: false
+    default: nil
+    }
+  }
+
+  package var array: [JSON]? {
+    guard type == JSON_ARRAY else { return nil }
+    return unsafe (0..<json_array_size(node)).map { self[$0] }
+  }
+
+  /// The members of an object, in the order of the text.
+  package var members: [(name: String, value: JSON)]? {
+    guard type == JSON_OBJECT else { return nil }
+    var members: [(name: String, value: JSON)] = []
+    unsafe members.reserveCapacity(json_object_size(node))
+    var position = unsafe json_object_iter(node)
+    while let current = unsafe position {
+      if let key = unsafe json_object_iter_key(current) {
+        let name = unsafe Self.string(key, byteCount: json_object_iter_key_len(current))
+        let value = unsafe json_object_iter_value(current)
+        members.append(
+          (name, unsafe JSON(document: document, node: value, place: .member(of: place, name))))
+      }
+      unsafe position = json_object_iter_next(node, current)
+    }
+    return members
+  }
+
+  private var type: json_type? { unsafe node?.pointee.type }
+
+  private static func string(_ text: UnsafePointer<CChar>, byteCount: Int) -> String {
+    unsafe String(
+      decoding: UnsafeRawBufferPointer(start: text, count: byteCount), as: UTF8.self)
+  }
+
+  /// The steps from the document to a value, made into text only when somebody asks.
+  private indirect enum Place {
+    case root
+    case member(of: Place, String)
+    case element(of: Place, Int)
+
+    var text: String {
+      switch self {
+      case .root: "$"
+      case .member(let parent, let name): parent.text + "." + name
+      case .element(let parent, let index): parent.text + "[\(index)]"
+      }
+    }
+  }
+}
+
+extension JSON {
+  package func requireString() throws(JSONError) -> String {
+    try require(string, "a string")
+  }
+
+  package func requireInteger() throws(JSONError) -> Int64 {
+    try require(integer, "an integer")
+  }
+
+  package func requireBool() throws(JSONError) -> Bool {
+    try require(bool, "true or false")
+  }
+
+  package func requireArray() throws(JSONError) -> [JSON] {
+    try require(array, "an array")
+  }
+
+  /// This value itself, once it is known to be an object.
+  @discardableResult
+  package func requireObject() throws(JSONError) -> JSON {
+    try require(isObject ? self : nil, "an object")
+  }
+
+  private func require<Value>(_ value: Value?, _ kind: String) throws(JSONError) -> Value {
+    if let value { return value }
+    guard exists else {
+      throw JSONError(code: .missing, path: path, message: "\(kind) is needed, nothing is there")
+    }
+    throw JSONError(code: .wrongType, path: path, message: "must be \(kind)")
+  }
+}

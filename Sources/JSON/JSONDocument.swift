@@ -1,0 +1,46 @@
+internal import CJansson
+
+/// The tree of one parsed text, freed when the last view of it goes.
+///
+/// Nothing changes it after `init`, and jansson's readers are safe from several threads at once
+/// (https://jansson.readthedocs.io/en/latest/threadsafety.html), hence Sendable.
+@safe
+final class JSONDocument: @unchecked Sendable {
+  let root: UnsafeMutablePointer<json_t>
+
+  init(_ bytes: [UInt8]) throws(JSONError) {
+    var error = json_error_t()
+    let flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY
+    let root = unsafe bytes.withUnsafeBytes { buffer in
+      unsafe json_loadb(
+        buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, Int(flags), &error)
+    }
+    guard let root = unsafe root else { throw Self.refusal(&error) }
+    unsafe self.root = root
+  }
+
+  deinit { unsafe json_decref(root) }
+
+  /// jansson's own text is not passed on, because it quotes the input.
+  private static func refusal(_ error: inout json_error_t) -> JSONError {
+    let place = "at byte \(error.position)"
+    switch unsafe json_error_code(UInt32(coffer_json_error_code(&error))) {
+    case json_error_duplicate_key:
+      return JSONError(code: .duplicateName, message: "an object names a member twice \(place)")
+    case json_error_numeric_overflow:
+      return JSONError(code: .numberRange, message: "a number is out of range \(place)")
+    case json_error_stack_overflow:
+      return JSONError(code: .tooDeep, message: "too many levels \(place)")
+    case json_error_invalid_utf8:
+      return JSONError(code: .invalidUTF8, message: "not UTF-8 \(place)")
+    case json_error_null_character, json_error_null_byte_in_key:
+      return JSONError(code: .nullCharacter, message: "U+0000 \(place)")
+    case json_error_end_of_input_expected:
+      return JSONError(code: .syntax, message: "something follows the end of the text \(place)")
+    case json_error_premature_end_of_input, json_error_invalid_argument:
+      return JSONError(code: .syntax, message: "the text ends too early \(place)")
+    default:
+      return JSONError(code: .syntax, message: "no JSON \(place)")
+    }
+  }
+}
