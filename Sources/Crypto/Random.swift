@@ -1,0 +1,22 @@
+package import Base
+internal import COpenSSL
+
+/// Bytes nobody can predict, from OpenSSL's generator.
+package enum Random {
+  package static func bytes(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    guard count > 0 else { return bytes }
+    // Without randomness every nonce and key would be a guess: better not to run at all.
+    let code = unsafe RAND_bytes(&bytes, Int32(count))
+    precondition(code == 1, "the system gives no randomness")
+    return bytes
+  }
+
+  /// A UUID of version 4 (RFC 9562, section 5.4): 122 random bits.
+  package static func identifier() -> Identifier {
+    var bytes = bytes(16)
+    bytes[6] = bytes[6] & 0x0F | 0x40
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return Identifier(bytes: bytes)!
+  }
+}

@@ -1,0 +1,73 @@
+package import Base
+internal import COpenSSL
+
+/// Seals bytes at rest with AES-256-GCM (NIST SP 800-38D): nobody without a key reads or alters them.
+///
+/// To rotate, put a new key in front; drop an old one once nothing sealed with it is left. The
+/// context (say, the row's identifier) must be the same at opening, so that sealed bytes cannot be
+/// moved. Lengths are not hidden. Nonces are random, hence at most 2^32 seals per key (section 8.3).
+///
+/// Sealed form: version 1 (1 byte), key id (4), nonce (12), ciphertext, tag (16). The first two are
+/// authenticated together with the context.
+package struct SealingKeys: Sendable {
+  private struct Key: Sendable {
+    let id: [UInt8]
+    let secret: Secret
+  }
+
+  private static let version: UInt8 = 1
+  private static let keyByteCount = 32
+  private static let idByteCount = 4
+  private static let nonceByteCount = 12
+  private static let tagByteCount = 16
+  private static let headerByteCount = 1 + idByteCount
+  /// How much longer sealed bytes are than plain ones.
+  package static let overheadByteCount = headerByteCount + nonceByteCount + tagByteCount
+
+  private let keys: [Key]
+
+  /// The first key seals, every one opens. Each has 32 bytes.
+  package init(_ keys: [Secret]) throws(CryptoError) {
+    guard !keys.isEmpty else { throw .keyMissing }
+    guard keys.allSatisfy({ $0.exposed.count == Self.keyByteCount }) else { throw .keyLength }
+    self.keys = keys.map { secret in
+      let label = Array("coffer sealing key id".utf8)
+      return Key(
+        id: Array(HMACSHA256.code(key: secret, label).prefix(Self.idByteCount)), secret: secret)
+    }
+  }
+
+  package func seal(_ plain: [UInt8], context: [UInt8]) -> [UInt8] {
+    let key = keys[0]
+    let header = [Self.version] + key.id
+    let nonce = Random.bytes(Self.nonceByteCount)
+    let cipher = CipherContext(encrypts: true, key: key.secret.exposed, nonce: nonce)
+    cipher.authenticate(header)
+    cipher.authenticate(context)
+    let ciphertext = cipher.transform(plain)
+    let tag = cipher.tag(byteCount: Self.tagByteCount)
+    return header + nonce + ciphertext + tag
+  }
+
+  package func open(_ sealed: [UInt8], context: [UInt8]) throws(CryptoError) -> [UInt8] {
+    guard sealed.count >= Self.overheadByteCount, sealed[0] == Self.version else {
+      throw .malformed
+    }
+    let header = Array(sealed[..<Self.headerByteCount])
+    let id = Array(header.dropFirst())
+    let candidates = keys.filter { $0.id == id }
+    guard !candidates.isEmpty else { throw .unknownKey }
+    let body = sealed[Self.headerByteCount...]
+    let nonce = Array(body.prefix(Self.nonceByteCount))
+    let ciphertext = Array(body.dropFirst(Self.nonceByteCount).dropLast(Self.tagByteCount))
+    let tag = Array(body.suffix(Self.tagByteCount))
+    for key in candidates {
+      let cipher = CipherContext(encrypts: false, key: key.secret.exposed, nonce: nonce)
+      cipher.authenticate(header)
+      cipher.authenticate(context)
+      let plain = cipher.transform(ciphertext)
+      if cipher.accepts(tag: tag) { return plain }
+    }
+    throw .notAuthentic
+  }
+}
