@@ -6,6 +6,12 @@ package struct Migration: Sendable {
   package let number: Int
   package let name: String
   package let sql: [UInt8]
+
+  package init(number: Int, name: String, sql: [UInt8]) {
+    self.number = number
+    self.name = name
+    self.sql = sql
+  }
 }
 
 package enum Migrations {

@@ -1,0 +1,186 @@
+package import Base
+internal import CSQLite
+
+/// One connection to SQLite with its statement cache; one thread at a time may use it.
+///
+/// Not Sendable: pools hand it from thread to thread under a lock.
+@safe
+package final class SQLiteConnection {
+  /// When set, a statement still running at this moment ends as `.interrupted`.
+  ///
+  /// Only for reads: an interrupted write takes the whole transaction with it.
+  package var readDeadline: MonotonicTime?
+  /// Frames in the write-ahead log after the last commit of this connection.
+  package private(set) var logFrameCount = 0
+
+  private let handle: OpaquePointer
+  private var cache: [String: SQLiteStatement] = [:]
+
+  private static let cachedStatementCountMax = 512
+  private static let operationsBetweenDeadlineChecks: Int32 = 20_000
+
+  /// Opens `file` (a path or `:memory:`) for reading and writing, creating it when absent.
+  ///
+  /// Double-quoted strings are refused and the schema is not trusted to call functions with side
+  /// effects (https://sqlite.org/security.html).
+  package init(file: String, busyTimeoutMilliseconds: Int32) throws(SQLiteError) {
+    var opened: OpaquePointer?
+    let flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+      | SQLITE_OPEN_EXRESCODE
+    let code = unsafe sqlite3_open_v2(file, &opened, flags, nil)
+    guard let handle = unsafe opened, code == SQLITE_OK else {
+      let message = unsafe String(cString: sqlite3_errstr(code))
+      unsafe sqlite3_close_v2(opened)
+      throw SQLiteError(code: code, message: "cannot open \(file): \(message)")
+    }
+    unsafe self.handle = unsafe handle
+    unsafe sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
+    unsafe sqlite3_wal_autocheckpoint(handle, 0)
+    for (option, value) in [
+      (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
+      (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0), (SQLITE_DBCONFIG_DEFENSIVE, 1),
+    ] as [(Int32, Int32)] {
+      unsafe coffer_db_config(handle, option, value)
+    }
+  }
+
+  deinit {
+    cache.removeAll()
+    unsafe sqlite3_close_v2(handle)
+  }
+
+  /// Lets `readDeadline` act, at a small cost per statement.
+  package func enforceReadDeadline() {
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe sqlite3_progress_handler(
+      handle, Self.operationsBetweenDeadlineChecks,
+      { context in
+        let connection = unsafe Unmanaged<SQLiteConnection>.fromOpaque(context!)
+          .takeUnretainedValue()
+        guard let deadline = connection.readDeadline else { return 0 }
+        return deadline <= .now() ? 1 : 0
+      }, context)
+  }
+
+  /// Keeps `logFrameCount` up to date.
+  package func countLogFrames() {
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe sqlite3_wal_hook(
+      handle,
+      { context, _, _, frameCount in
+        unsafe Unmanaged<SQLiteConnection>.fromOpaque(context!).takeUnretainedValue()
+          .logFrameCount = Int(frameCount)
+        return SQLITE_OK
+      }, context)
+  }
+
+  package enum Access: Sendable { case readWrite, readOnly }
+
+  /// Attaches an existing file under a schema name.
+  package func attach(_ path: String, as schema: String, _ access: Access) throws(SQLiteError) {
+    let mode = access == .readOnly ? "ro" : "rw"
+    let statement = try prepare("ATTACH $1 AS \(schema)", persistent: false)
+    try statement.bind("file:\(Self.escaped(path))?mode=\(mode)", at: 0)
+    while try statement.step() {}
+  }
+
+  /// Runs statements without parameters or interest in rows, one after the other.
+  package func execute(_ sql: String) throws(SQLiteError) {
+    guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
+      throw unsafe Self.error(of: handle)
+    }
+  }
+
+  /// The single integer a statement such as `PRAGMA sync.data_version` answers.
+  package func integer(_ sql: String) throws(SQLiteError) -> Int64 {
+    let statement = try takeStatement(sql)
+    guard try statement.step() else {
+      throw SQLiteError(code: SQLITE_MISUSE, message: "no row where one was expected")
+    }
+    let value = statement.integer(0)
+    giveBack(statement, for: sql)
+    return value
+  }
+
+  /// A ready statement, out of the cache so that a nested use of the same text gets its own.
+  ///
+  /// Give it back after success. After a failure let it go: "reset" does not restore every failed
+  /// statement (https://sqlite.org/c3ref/reset.html).
+  package func takeStatement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+    if let statement = cache.removeValue(forKey: sql) { return statement }
+    return try prepare(sql, persistent: true)
+  }
+
+  package func giveBack(_ statement: SQLiteStatement, for sql: String) {
+    statement.reset()
+    // The set of statements is the program's own; past the bound something builds SQL from data.
+    if cache.count >= Self.cachedStatementCountMax { cache.removeAll() }
+    cache[sql] = statement
+  }
+
+  /// Rows changed by the last completed INSERT, UPDATE or DELETE.
+  package var changedRowCount: Int { Int(unsafe sqlite3_changes64(handle)) }
+
+  /// False once SQLite has rolled a whole transaction back by itself, or it has ended.
+  package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
+  /// Ends the running statement as `.interrupted`. For tests: production never interrupts a write.
+  package func interrupt() { unsafe sqlite3_interrupt(handle) }
+
+  package enum CheckpointMode: Sendable { case passive, restart, truncate }
+
+  /// Copies the log of one attached file into it; the frames in the log, nil if it was locked.
+  package func checkpoint(_ schema: String, _ mode: CheckpointMode) throws(SQLiteError) -> Int? {
+    let flag =
+      switch mode {
+      case .passive: SQLITE_CHECKPOINT_PASSIVE
+      case .restart: SQLITE_CHECKPOINT_RESTART
+      case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+      }
+    var frameCount: Int32 = 0
+    let code = unsafe sqlite3_wal_checkpoint_v2(handle, schema, flag, &frameCount, nil)
+    if code & 0xFF == SQLITE_BUSY { return nil }
+    guard code == SQLITE_OK else { throw unsafe Self.error(of: handle) }
+    return Int(frameCount)
+  }
+
+  private func prepare(_ sql: String, persistent: Bool) throws(SQLiteError) -> SQLiteStatement {
+    var sql = sql
+    var statement: OpaquePointer?
+    var code = SQLITE_OK
+    var hasTail = false
+    let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+    sql.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        var tail: UnsafePointer<CChar>?
+        code = unsafe sqlite3_prepare_v3(
+          handle, characters.baseAddress, Int32(characters.count), flags, &statement, &tail)
+        guard let start = characters.baseAddress, let tail = unsafe tail else { return }
+        let rest = unsafe characters[(tail - start)...]
+        hasTail = unsafe rest.contains { !Self.spaces.contains(UInt8(bitPattern: $0)) }
+      }
+    }
+    guard code == SQLITE_OK else { throw unsafe Self.error(of: handle) }
+    guard let owned = unsafe statement, !hasTail else {
+      unsafe sqlite3_finalize(statement)
+      throw SQLiteError(code: SQLITE_MISUSE, message: "exactly one statement at a time")
+    }
+    return unsafe try SQLiteStatement(owning: owned, of: handle)
+  }
+
+  private static let spaces: [UInt8] = Array(" \n\t\r".utf8)
+
+  static func error(of handle: OpaquePointer) -> SQLiteError {
+    unsafe SQLiteError(
+      code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+  }
+
+  /// A path inside a URI (https://sqlite.org/uri.html): `%`, `?` and `#` would end or change it.
+  private static func escaped(_ path: String) -> String {
+    path.utf8.map { byte in
+      let plain = byte > 0x20 && byte < 0x7F && !"%?#".utf8.contains(byte)
+      return plain ? String(UnicodeScalar(byte)) : "%" + Hex.encode([byte])
+    }.joined()
+  }
+}

@@ -1,0 +1,139 @@
+internal import CSQLite
+
+/// One prepared statement of one connection, positioned on a row while it is stepped.
+///
+/// Not Sendable: it belongs to whoever holds its connection.
+@safe
+package final class SQLiteStatement {
+  /// For each of SQLite's parameter positions, the `n` of the `$n` that stands there.
+  ///
+  /// SQLite numbers `$n` by first appearance, so position and `n` differ in `$2 … $1`.
+  package let parameters: [Int]
+  /// How many values the statement takes: the largest `n`.
+  package let parameterCount: Int
+  package let isReadOnly: Bool
+
+  private let handle: OpaquePointer
+  private let connection: OpaquePointer
+
+  /// Takes over `handle`; refuses parameters other than `$1`, `$2`, … without a gap.
+  init(owning handle: OpaquePointer, of connection: OpaquePointer) throws(SQLiteError) {
+    var numbers: [Int] = []
+    for position in 0..<(unsafe sqlite3_bind_parameter_count(handle)) {
+      let name = unsafe sqlite3_bind_parameter_name(handle, position + 1).map {
+        unsafe String(cString: $0)
+      }
+      // `$1::text` arrives here as one parameter of that name; unrefused it would be NULL.
+      guard let name, name.hasPrefix("$"), let number = Int(name.dropFirst()), number > 0 else {
+        unsafe sqlite3_finalize(handle)
+        throw SQLiteError(
+          code: SQLITE_MISUSE, message: "parameter \(name ?? "?") is not of the form $1")
+      }
+      numbers.append(number)
+    }
+    guard Set(numbers).count == numbers.max() ?? 0 else {
+      unsafe sqlite3_finalize(handle)
+      throw SQLiteError(code: SQLITE_MISUSE, message: "parameters $1 … have a gap")
+    }
+    parameters = numbers
+    parameterCount = numbers.max() ?? 0
+    isReadOnly = unsafe sqlite3_stmt_readonly(handle) != 0
+    unsafe self.connection = unsafe connection
+    unsafe self.handle = unsafe handle
+  }
+
+  deinit { unsafe sqlite3_finalize(handle) }
+
+  /// Binds at a position counted from 0, as in `parameters`.
+  package func bindNull(at position: Int) throws(SQLiteError) {
+    try check(unsafe sqlite3_bind_null(handle, Int32(position) + 1))
+  }
+
+  package func bind(_ integer: Int64, at position: Int) throws(SQLiteError) {
+    try check(unsafe sqlite3_bind_int64(handle, Int32(position) + 1, integer))
+  }
+
+  /// Refuses U+0000: SQLite would keep it and half of its functions would stop there.
+  package func bind(_ text: String, at position: Int) throws(SQLiteError) {
+    var text = text
+    let code = text.withUTF8 { bytes -> Int32 in
+      let hasZero = unsafe bytes.contains(0)
+      if hasZero { return SQLITE_MISMATCH }
+      return unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        // A null pointer would bind NULL; the empty string has one.
+        guard let start = characters.baseAddress else {
+          return unsafe coffer_bind_text(handle, Int32(position) + 1, "", 0)
+        }
+        return unsafe coffer_bind_text(
+          handle, Int32(position) + 1, start, UInt64(characters.count))
+      }
+    }
+    guard code != SQLITE_MISMATCH else {
+      throw SQLiteError(code: SQLITE_MISMATCH, message: "text holds U+0000")
+    }
+    try check(code)
+  }
+
+  package func bind(_ blob: [UInt8], at position: Int) throws(SQLiteError) {
+    let code = unsafe blob.withUnsafeBytes { bytes -> Int32 in
+      // A null pointer would bind NULL instead of the empty blob.
+      guard let start = bytes.baseAddress, !blob.isEmpty else {
+        return unsafe sqlite3_bind_zeroblob(handle, Int32(position) + 1, 0)
+      }
+      return unsafe coffer_bind_blob(handle, Int32(position) + 1, start, UInt64(bytes.count))
+    }
+    try check(code)
+  }
+
+  /// Moves to the next row; false once there is none.
+  package func step() throws(SQLiteError) -> Bool {
+    switch unsafe sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw unsafe SQLiteConnection.error(of: connection)
+    }
+  }
+
+  /// Makes the statement ready for its next use and drops the bound values.
+  ///
+  /// The code of `sqlite3_reset` repeats the last step's error, which was thrown already.
+  package func reset() {
+    unsafe sqlite3_reset(handle)
+    unsafe sqlite3_clear_bindings(handle)
+  }
+
+  package var columnCount: Int { Int(unsafe sqlite3_column_count(handle)) }
+
+  /// The value's own type, of the current row.
+  package func kind(_ column: Int) -> ColumnKind {
+    switch unsafe sqlite3_column_type(handle, Int32(column)) {
+    case SQLITE_INTEGER: .integer
+    case SQLITE_TEXT: .text
+    case SQLITE_BLOB: .blob
+    case SQLITE_NULL: .null
+    default: .float
+    }
+  }
+
+  package enum ColumnKind: String, Sendable { case null, integer, float, text, blob }
+
+  package func integer(_ column: Int) -> Int64 {
+    unsafe sqlite3_column_int64(handle, Int32(column))
+  }
+
+  package func text(_ column: Int) -> String {
+    String(decoding: blob(column), as: UTF8.self)
+  }
+
+  /// The bytes of a text or a blob.
+  package func blob(_ column: Int) -> [UInt8] {
+    let start = unsafe sqlite3_column_blob(handle, Int32(column))
+    let count = unsafe Int(sqlite3_column_bytes(handle, Int32(column)))
+    guard let start = unsafe start, count > 0 else { return [] }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  private func check(_ code: Int32) throws(SQLiteError) {
+    guard code == SQLITE_OK else { throw unsafe SQLiteConnection.error(of: connection) }
+  }
+}

@@ -1,0 +1,116 @@
+package import Base
+
+/// Both schemas of the database, open for writing one and reading both.
+///
+/// Any thread may call it; whoever opened it closes it. Completions run on a storage thread: they must be short and must not
+/// call `write`, which would wait for the very thread they hold up.
+package final class Database: Sendable {
+  /// The schema this program writes.
+  package let owned: Schema
+
+  private let engine: any Engine
+  private let reads: WorkPool
+  private let options: DatabaseOptions
+  private let isClosed = Locked(false)
+
+  /// Creates and migrates both schemas as needed, under a lock that every program takes.
+  ///
+  /// Throws `DatabaseError.migration` when the schema is not this program's, `.unavailable` when
+  /// the database cannot be reached or another program holds the lock for too long.
+  package static func open(
+    _ location: DatabaseLocation, owning schema: Schema, options: DatabaseOptions = .init()
+  ) throws -> Database {
+    let engine: any Engine =
+      switch location {
+      case .sqlite(let directory):
+        try SQLiteEngine(directory: directory, owning: schema, options: options)
+      case .postgres:
+        throw DatabaseError.unavailable(reason: "PostgreSQL")
+      }
+    return Database(engine, owning: schema, options: options)
+  }
+
+  private init(_ engine: any Engine, owning schema: Schema, options: DatabaseOptions) {
+    self.engine = engine
+    self.options = options
+    owned = schema
+    reads = WorkPool(threads: options.readThreadCount, capacity: options.queuedReadCountMax)
+  }
+
+  /// True when an HTTP worker may call `read` itself; otherwise it uses `submitRead`.
+  package var readsInline: Bool { engine.readsInline }
+
+  /// Runs `body` on the calling thread, in one consistent snapshot of both schemas.
+  package func read<Value>(_ body: (Reader) throws -> Value) throws -> Value {
+    try refuseWhenClosed()
+    return try engine.read { try body(Reader($0)) }
+  }
+
+  /// Runs `body` on a bounded pool; `.busy` when too many reads wait already.
+  package func submitRead<Value: Sendable>(
+    _ body: @escaping @Sendable (Reader) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let isAccepted = reads.submit { [engine] in
+      completion(Result { try engine.read { try body(Reader($0)) } })
+    }
+    if !isAccepted { completion(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
+  }
+
+  /// Runs `body` in a write transaction; completes only once the commit is durable.
+  ///
+  /// `body` may run more than once: it has no effect but through its transaction. What it throws
+  /// undoes its own writes and no other's, and is what `completion` gets. `account` is whose turn
+  /// the write takes, so that one account's flood does not delay the others.
+  package func submitWrite<Value: Sendable>(
+    for account: Identifier?,
+    _ body: @escaping @Sendable (Transaction) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let request = WriteRequest(
+      account: account, deadline: .now() + options.writeWait, body: body, completion: completion)
+    do {
+      try engine.submit(request)
+    } catch {
+      completion(.failure(error))
+    }
+  }
+
+  /// The blocking form, for programs without a server and for tests.
+  package func write<Value: Sendable>(
+    for account: Identifier?, _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) throws -> Value {
+    let outcome = Locked<Result<Value, any Error>?>(nil)
+    submitWrite(for: account, body) { result in outcome.signal { $0 = result } }
+    // The engine answers every request it accepts; its own deadlines bound this wait.
+    guard let result = outcome.wait({ $0 }) else { throw DatabaseError.busy(retryAfterSeconds: 1) }
+    return try result.get()
+  }
+
+  /// Throws unless a durable write succeeds now: the lock, the disk and the server are all there.
+  package func checkWritable() throws {
+    let sql =
+      switch owned {
+      case .sync: "UPDATE sync.migrations SET applied_at = applied_at WHERE number = 1"
+      case .billing: "UPDATE billing.migrations SET applied_at = applied_at WHERE number = 1"
+      }
+    _ = try write(for: nil) { try $0.execute(sql) }
+  }
+
+  /// Finishes queued work, then closes. Later calls find the database unavailable.
+  package func close() {
+    let wasClosed = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return isClosed
+    }
+    guard !wasClosed else { return }
+    reads.stop()
+    engine.close()
+  }
+
+  private func refuseWhenClosed() throws(DatabaseError) {
+    guard !isClosed.withLock({ $0 }) else {
+      throw .unavailable(reason: "the database is closed")
+    }
+  }
+}

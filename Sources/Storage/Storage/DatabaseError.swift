@@ -1,0 +1,21 @@
+/// Why the database did not do what it was asked; none of the texts holds a value or a secret.
+///
+/// A refusal that a transaction's body throws (over the cap, name taken) is not one of these: it
+/// reaches the caller as it was thrown.
+package enum DatabaseError: Error, Equatable, Sendable {
+  /// Too much work is waiting. Nothing was done; the same request may succeed later.
+  case busy(retryAfterSeconds: Int)
+  /// The disk is full, the file is locked, the connection is lost. Trying later makes sense.
+  case unavailable(reason: String)
+  /// A CHECK, UNIQUE, NOT NULL or foreign key of the schema said no.
+  case constraint(String)
+  /// A wrong statement or a wrong type: a bug of ours, never the caller's fault.
+  case statement(String)
+  /// The schema is not what this program can run on; see `MigrationError`'s sentence.
+  case migration(String)
+}
+
+/// An engine's own error; bodies never see one, only the `DatabaseError` it means.
+package protocol EngineError: Error {
+  var databaseError: DatabaseError { get }
+}

@@ -1,0 +1,48 @@
+internal import Base
+internal import Crypto
+package import Migrations
+
+/// What is still to be applied to one schema, after what was applied has been checked.
+package struct MigrationPlan {
+  package let pending: [Migration]
+
+  /// A row of the table `migrations`.
+  package struct Applied: Equatable, Sendable {
+    package let number: Int
+    package let name: String
+    package let digest: [UInt8]
+
+    package init(number: Int, name: String, digest: [UInt8]) {
+      self.number = number
+      self.name = name
+      self.digest = digest
+    }
+  }
+
+  /// Both lists in ascending order. Throws `.migration` for an edited file, a gap, or a database
+  /// that a newer program has migrated.
+  package init(
+    _ schema: Schema, applied: [Applied], known: [Migration]
+  ) throws(DatabaseError) {
+    for (index, migration) in known.enumerated() where migration.number != index + 1 {
+      throw .migration("\(schema): this program has no migration \(index + 1)")
+    }
+    for (index, row) in applied.enumerated() {
+      guard row.number == index + 1 else {
+        throw .migration("\(schema): migration \(index + 1) was never applied to the database")
+      }
+      guard index < known.count else {
+        throw .migration(
+          "\(schema): the database is at migration \(applied.count), this program knows "
+            + "\(known.count): run a newer program")
+      }
+      guard row.digest == Self.digest(of: known[index]) else {
+        throw .migration(
+          "\(schema): migration \(row.number) (\(row.name)) was edited after it was applied")
+      }
+    }
+    pending = Array(known.dropFirst(applied.count))
+  }
+
+  package static func digest(of migration: Migration) -> [UInt8] { SHA256.hash(migration.sql) }
+}

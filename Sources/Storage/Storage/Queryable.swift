@@ -1,0 +1,83 @@
+/// What can be asked questions: a read snapshot or a write transaction.
+///
+/// Statements are whole literals in the shared dialect (see `Dialect`); values go in only through
+/// `$1`, `$2`, …, each used at least once.
+package protocol Queryable {
+  func query(
+    _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
+  ) throws
+}
+
+extension Queryable {
+  /// Every row, decoded. Bound the number with LIMIT; also serves "… RETURNING …".
+  package func rows<Value>(
+    _ sql: String, _ values: SQLValue..., row: (borrowing Row) throws -> Value
+  ) throws -> [Value] {
+    try rows(sql, values: values, row: row)
+  }
+
+  /// The form for values counted at run time.
+  package func rows<Value>(
+    _ sql: String, values: [SQLValue], row: (borrowing Row) throws -> Value
+  ) throws -> [Value] {
+    var result: [Value] = []
+    try query(sql, values) { current in
+      result.append(try row(current))
+      return true
+    }
+    return result
+  }
+
+  /// The first row, decoded, or nil. Without ORDER BY or a unique key, "first" means any.
+  package func first<Value>(
+    _ sql: String, _ values: SQLValue..., row: (borrowing Row) throws -> Value
+  ) throws -> Value? {
+    var result: Value?
+    try query(sql, values) { current in
+      result = try row(current)
+      return false
+    }
+    return result
+  }
+}
+
+/// A consistent snapshot of both schemas; nothing can be written through it.
+package struct Reader: Queryable {
+  private let session: Session
+
+  package init(_ session: Session) { self.session = session }
+
+  package func query(
+    _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
+  ) throws {
+    _ = try session.run(sql, values, row: row)
+  }
+}
+
+/// A write transaction: all of it becomes durable, or none.
+///
+/// The first failed statement ends it; use ON CONFLICT, not catching. Its body may run more than
+/// once, so it has no effect outside the transaction.
+package struct Transaction: Queryable {
+  private let session: Session
+
+  package init(_ session: Session) { self.session = session }
+
+  package func query(
+    _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
+  ) throws {
+    _ = try session.run(sql, values, row: row)
+  }
+
+  /// Answers the number of rows changed.
+  @discardableResult
+  package func execute(_ sql: String, _ values: SQLValue...) throws -> Int {
+    try execute(sql, values: values)
+  }
+
+  /// The form for values counted at run time.
+  @discardableResult
+  package func execute(_ sql: String, values: [SQLValue]) throws -> Int {
+    try session.run(sql, values) { _ in true }
+  }
+}

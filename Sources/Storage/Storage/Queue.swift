@@ -1,0 +1,34 @@
+/// First in, first out, in constant time each.
+struct Queue<Element> {
+  private var elements: [Element?] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == elements.count }
+  var count: Int { elements.count - head }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func popFirst() -> Element? {
+    guard head < elements.count else { return nil }
+    let element = elements[head].take()
+    head += 1
+    // Half empty: moving the rest now costs each element one move on average.
+    if head * 2 >= elements.count {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return element
+  }
+
+  /// Takes out what matches, keeping the order of both.
+  mutating func removeAll(where matches: (Element) -> Bool) -> [Element] {
+    var removed: [Element] = []
+    var kept: [Element?] = []
+    while let element = popFirst() {
+      if matches(element) { removed.append(element) } else { kept.append(element) }
+    }
+    elements = kept
+    head = 0
+    return removed
+  }
+}

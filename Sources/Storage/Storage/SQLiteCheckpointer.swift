@@ -1,0 +1,73 @@
+internal import Base
+internal import SQLite
+
+/// The thread that copies the write-ahead log into the file, so that commits need not.
+///
+/// Passive copies never wait for anybody but also never shorten a log that somebody always reads or
+/// writes; past `logFrameCountMax` it insists, and a writer waits for at most `insistence`.
+final class SQLiteCheckpointer: Sendable {
+  private let connection: Locked<SQLiteConnection>
+  private let schema: Schema
+  private let options: DatabaseOptions
+  private let state = Locked(State())
+  private let thread = Locked<Thread?>(nil)
+
+  private struct State {
+    var isWanted = false
+    var isStopped = false
+  }
+
+  private static let interval = Instant.Span.seconds(1)
+  private static let insistence = Instant.Span.milliseconds(200)
+
+  init(_ files: SQLiteFiles, of schema: Schema, options: DatabaseOptions) throws(SQLiteError) {
+    self.schema = schema
+    self.options = options
+    connection = Locked(
+      try files.connect(.checkpointer(schema), lockWait: Self.insistence))
+    thread.withLock { $0 = Thread { [self] in run() } }
+  }
+
+  /// Tells how long the log has become.
+  func committed(logFrameCount: Int) {
+    StorageMetrics.logFrames.set(Int64(logFrameCount))
+    guard logFrameCount >= options.logFrameCountWanted else { return }
+    state.signal { $0.isWanted = true }
+  }
+
+  /// Ends the thread and empties the log, as far as other processes let it.
+  func close() {
+    state.signal { $0.isStopped = true }
+    thread.withLock { $0.take() }?.join()
+    _ = connection.withLock { checkpoint($0, .truncate) }
+  }
+
+  private func run() {
+    while true {
+      let isStopped = state.wait(until: .now() + Self.interval) { state -> Bool? in
+        if state.isStopped { return true }
+        guard state.isWanted else { return nil }
+        state.isWanted = false
+        return false
+      }
+      if isStopped == true { return }
+      connection.withLock { connection in
+        let frameCount = checkpoint(connection, .passive)
+        if frameCount >= options.logFrameCountMax { checkpoint(connection, .restart) }
+      }
+    }
+  }
+
+  /// The frames in the log; a failure is logged, since the next one may succeed.
+  @discardableResult
+  private func checkpoint(
+    _ connection: SQLiteConnection, _ mode: SQLiteConnection.CheckpointMode
+  ) -> Int {
+    do {
+      return try connection.checkpoint(schema.rawValue, mode) ?? 0
+    } catch {
+      Log.warning("storage.checkpoint_failed", ["reason": error.message])
+      return 0
+    }
+  }
+}

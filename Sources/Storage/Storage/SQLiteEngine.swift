@@ -1,0 +1,45 @@
+internal import Base
+internal import SQLite
+
+/// The embedded engine: two files in a directory, one writer thread, many readers.
+final class SQLiteEngine: Engine {
+  private let writer: SQLiteWriter
+  private let readers: SQLiteReaders
+  private let checkpointer: SQLiteCheckpointer
+  private let options: DatabaseOptions
+
+  init(directory: String, owning schema: Schema, options: DatabaseOptions) throws {
+    let files = SQLiteFiles(directory: directory)
+    do {
+      try SQLiteMigrator(files, options: options).migrate()
+      let checkpointer = try SQLiteCheckpointer(files, of: schema, options: options)
+      self.checkpointer = checkpointer
+      do {
+        writer = try SQLiteWriter(files, owning: schema, options: options) {
+          checkpointer.committed(logFrameCount: $0)
+        }
+      } catch {
+        checkpointer.close()
+        throw error
+      }
+    } catch let error as SQLiteError {
+      throw error.databaseError
+    }
+    readers = SQLiteReaders(files, foreign: schema.other, options: options)
+    self.options = options
+  }
+
+  var readsInline: Bool { true }
+
+  func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
+    try readers.read(body)
+  }
+
+  func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }
+
+  func close() {
+    writer.close()
+    readers.close(until: .now() + options.readTime)
+    checkpointer.close()
+  }
+}

@@ -1,0 +1,81 @@
+package import Base
+internal import Glibc
+package import SQLite
+
+/// The directory with `sync.db` and `billing.db`, and how connections to them are opened.
+///
+/// A connection's own main database is empty and in memory; both files are attached, so that
+/// `sync.` and `billing.` mean the same on both engines. The file a program does not own is attached
+/// read-only: BEGIN IMMEDIATE locks every writable file, and that is what keeps the two programs'
+/// writers apart. Every PRAGMA names its schema: unqualified it would touch only `main`.
+package struct SQLiteFiles: Sendable {
+  package let directory: String
+
+  package init(directory: String) { self.directory = directory }
+
+  package func path(of schema: Schema) -> String { "\(directory)/\(schema.rawValue).db" }
+  package var lockPath: String { "\(directory)/coffer.lock" }
+
+  private static let cacheKibibytes = 16_384
+  private static let logByteCountKept = 64 << 20
+
+  package enum Role: Sendable {
+    /// Writes the schema and reads the other.
+    case writer(Schema)
+    case reader
+    /// Sees only this schema, read-only.
+    case probe(Schema)
+    /// Copies the schema's log into its file.
+    case checkpointer(Schema)
+  }
+
+  package func createDirectory() throws(DatabaseError) {
+    if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
+      throw .unavailable(reason: "cannot create the directory \(directory): \(systemError())")
+    }
+  }
+
+  /// Makes empty files where they are missing, readable by this user only.
+  ///
+  /// SQLite gives its log files the mode of the database file.
+  package func create() throws(DatabaseError) {
+    for schema in Schema.allCases {
+      let file = unsafe Glibc.open(path(of: schema), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      guard file >= 0 else {
+        throw .unavailable(reason: "cannot create \(path(of: schema)): \(systemError())")
+      }
+      close(file)
+    }
+  }
+
+  package func connect(
+    _ role: Role, lockWait: Instant.Span
+  ) throws(SQLiteError) -> SQLiteConnection {
+    let connection = try SQLiteConnection(
+      file: ":memory:", busyTimeoutMilliseconds: Int32(clamping: lockWait.milliseconds))
+    for schema in Schema.allCases {
+      guard let access = role.access(to: schema) else { continue }
+      try connection.attach(path(of: schema), as: schema.rawValue, access)
+      try connection.execute("PRAGMA \(schema).synchronous = FULL")
+      try connection.execute("PRAGMA \(schema).cache_size = -\(Self.cacheKibibytes)")
+      if access == .readWrite {
+        try connection.execute("PRAGMA \(schema).journal_size_limit = \(Self.logByteCountKept)")
+      }
+    }
+    try connection.execute("PRAGMA foreign_keys = ON")
+    try connection.execute("PRAGMA temp_store = MEMORY")
+    if case .reader = role { connection.enforceReadDeadline() }
+    return connection
+  }
+}
+
+extension SQLiteFiles.Role {
+  fileprivate func access(to schema: Schema) -> SQLiteConnection.Access? {
+    switch self {
+    case .writer(let owned): schema == owned ? .readWrite : .readOnly
+    case .reader: .readOnly
+    case .probe(let seen): schema == seen ? .readOnly : nil
+    case .checkpointer(let owned): schema == owned ? .readWrite : nil
+    }
+  }
+}

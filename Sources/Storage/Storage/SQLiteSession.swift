@@ -1,0 +1,44 @@
+package import SQLite
+
+extension SQLiteError: EngineError {
+  package var databaseError: DatabaseError {
+    switch kind {
+    case .locked: .unavailable(reason: "the database is locked by another process")
+    case .full: .unavailable(reason: "the disk is full")
+    case .outside: .unavailable(reason: message)
+    case .damaged: .unavailable(reason: "the database file is damaged: \(message)")
+    case .interrupted: .unavailable(reason: "the statement took longer than allowed")
+    case .constraint: .constraint(message)
+    case .misuse: .statement(message)
+    }
+  }
+}
+
+extension SQLiteConnection: EngineConnection {
+  package func perform(
+    _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
+  ) throws -> Int {
+    let statement = try takeStatement(sql)
+    guard values.count == statement.parameterCount else {
+      throw SQLiteError(
+        code: SQLiteError.misuseCode,
+        message: "\(values.count) values for \(statement.parameterCount) parameters")
+    }
+    for (position, number) in statement.parameters.enumerated() {
+      switch values[number - 1] {
+      case .null: try statement.bindNull(at: position)
+      case .integer(let value): try statement.bind(value, at: position)
+      case .text(let value): try statement.bind(value, at: position)
+      case .blob(let value): try statement.bind(value, at: position)
+      }
+    }
+    var wantsMore = true
+    // A writing statement runs to its end: only there are its last checks made.
+    while try (wantsMore || !statement.isReadOnly) && statement.step() {
+      if wantsMore { wantsMore = try row(Row(.sqlite(statement))) }
+    }
+    let count = statement.isReadOnly ? 0 : changedRowCount
+    giveBack(statement, for: sql)
+    return count
+  }
+}

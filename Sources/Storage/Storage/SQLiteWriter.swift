@@ -1,0 +1,83 @@
+internal import Base
+internal import SQLite
+
+/// The one thread that writes the program's own file, batch after batch.
+final class SQLiteWriter: Sendable {
+  private let connection: Locked<SQLiteConnection>
+  private let queue: WriteQueue
+  private let options: DatabaseOptions
+  private let committed: @Sendable (_ logFrameCount: Int) -> Void
+  private let thread = Locked<Thread?>(nil)
+
+  /// How long one try for the file's lock takes; between tries waiting writes may expire.
+  private static let lockSlice = Instant.Span.milliseconds(100)
+
+  /// `committed` is told after each batch how long the log has become.
+  init(
+    _ files: SQLiteFiles, owning schema: Schema, options: DatabaseOptions,
+    committed: @escaping @Sendable (Int) -> Void
+  ) throws(SQLiteError) {
+    let opened = try files.connect(.writer(schema), lockWait: Self.lockSlice)
+    opened.countLogFrames()
+    connection = Locked(opened)
+    queue = WriteQueue(
+      capacity: options.queuedWriteCountMax,
+      capacityPerAccount: options.queuedWriteCountPerAccountMax, servesAccountsSerially: false,
+      gauge: StorageMetrics.queuedWrites)
+    self.options = options
+    self.committed = committed
+    thread.withLock { $0 = Thread { [self] in connection.withLock { run(on: $0) } } }
+  }
+
+  func submit(_ request: WriteRequest) throws(DatabaseError) { try queue.append(request) }
+
+  /// Writes what is queued, then ends the thread.
+  func close() {
+    queue.stop()
+    thread.withLock { thread in thread.take() }?.join()
+  }
+
+  private func run(on connection: SQLiteConnection) {
+    while let first = queue.next() {
+      guard begin(for: first, on: connection) else { continue }
+      var batch = SQLiteBatch(on: connection)
+      fill(&batch, startingWith: first)
+      committed(connection.logFrameCount)
+    }
+  }
+
+  /// Takes the file's lock, for as long as `first` may wait; false when it could not.
+  private func begin(for first: WriteRequest, on connection: SQLiteConnection) -> Bool {
+    let locked = MonotonicTime.now()
+    while true {
+      do {
+        try SQLiteBatch(on: connection).begin()
+        return true
+      } catch {
+        let now = MonotonicTime.now()
+        let hasWaited = now >= locked + options.lockWait || now >= first.deadline
+        for request in queue.takeExpired(at: now) { request.fail(error.databaseError) }
+        guard error.kind == .locked, !hasWaited else {
+          first.fail(error.databaseError)
+          return false
+        }
+      }
+    }
+  }
+
+  /// Runs writes until none waits or a bound is reached, and commits them.
+  private func fill(_ batch: inout SQLiteBatch, startingWith first: WriteRequest) {
+    let end = MonotonicTime.now() + options.batchTime
+    var next: WriteRequest? = first
+    while let request = next {
+      if request.deadline <= .now() {
+        request.fail(DatabaseError.busy(retryAfterSeconds: 1))
+      } else if !batch.run(request) {
+        return
+      }
+      guard batch.count < options.batchCountMax, MonotonicTime.now() < end else { break }
+      next = queue.nextIfAny()
+    }
+    batch.commit()
+  }
+}

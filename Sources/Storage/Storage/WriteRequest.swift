@@ -1,0 +1,28 @@
+package import Base
+
+/// A write that waits for its transaction.
+package struct WriteRequest: Sendable {
+  package typealias Finish = @Sendable () -> Void
+
+  /// Whose turn it takes; nil shares one lane with everything else that has no account.
+  package let account: Identifier?
+  /// Past this moment it is answered `.busy` instead of being run.
+  package let deadline: MonotonicTime
+  /// Runs the body; what it returns reports success and is called only after the commit.
+  package let attempt: @Sendable (Transaction) throws -> Finish
+  package let fail: @Sendable (any Error) -> Void
+
+  package init<Value: Sendable>(
+    account: Identifier?, deadline: MonotonicTime,
+    body: @escaping @Sendable (Transaction) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    self.account = account
+    self.deadline = deadline
+    attempt = { transaction in
+      let value = try body(transaction)
+      return { completion(.success(value)) }
+    }
+    fail = { completion(.failure($0)) }
+  }
+}
