@@ -62,7 +62,7 @@ let package = Package(
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
 
     module("Tiers", ["Base"]),
-    module("Configuration", ["Base", "Crypto", "JSON", "Storage", "Tiers"]),
+    module("Configuration", ["Base", "Crypto", "JSON", "HTTPServer", "Storage", "Tiers"]),
     module("Endpoints", ["Base", "HTTPMessages", "HTTPServer", "Storage"]),
 
     module("Billing/Subscriptions", ["Base", "Tiers"]),
@@ -86,8 +86,8 @@ let package = Package(
     program(
       "coffer",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "Storage", "Tiers",
-        "Configuration", "Subscriptions", "Stripe", "Billing", "Sync",
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
+        "Storage", "Tiers", "Configuration", "Subscriptions", "Stripe", "Billing", "Sync",
       ]),
 
     tests("BaseTests", ["Base"]),
@@ -98,7 +98,7 @@ let package = Package(
     tests("HTTPServerTests", ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient"]),
     tests("StorageTests", ["Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage"]),
     tests("TiersTests", ["Base", "Tiers"]),
-    tests("ConfigurationTests", ["Base", "Storage", "Tiers", "Configuration"]),
+    tests("ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
     tests("SubscriptionsTests", ["Base", "Tiers", "Subscriptions"]),
     tests("StripeTests", ["Base", "Crypto", "JSON", "HTTPMessages", "Subscriptions", "Stripe"]),
   ]

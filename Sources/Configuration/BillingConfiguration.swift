@@ -1,0 +1,38 @@
+package import Base
+package import Crypto
+package import HTTPServer
+package import Storage
+package import Tiers
+
+/// What `coffer-billing` needs, checked.
+package struct BillingConfiguration: Sendable {
+  package let database: DatabaseLocation
+  package let listen: SocketAddress
+  package let metricsListen: SocketAddress
+  package let trustedProxies: [AddressRange]
+  package let catalogue: Catalogue
+  package let sealingKeys: SealingKeys
+  /// Nil where Stripe is off, which the program says at its start.
+  package let stripe: StripeConfiguration?
+  package let clock: Clock
+
+  package init(_ settings: Settings) throws(ConfigurationError) {
+    var reader = SettingsReader(settings, for: .billing)
+    let database = reader.database()
+    let listen = reader.address(.billingListen)
+    let metricsListen = reader.metricsAddress(fallback: "127.0.0.1:9465")
+    trustedProxies = reader.trustedProxies()
+    let catalogue = reader.catalogue()
+    let sealingKeys = reader.sealingKeys()
+    stripe = reader.stripe()
+    clock = reader.clock()
+    guard let database, let listen, let metricsListen, let catalogue, let sealingKeys,
+      reader.problems.isEmpty
+    else { throw ConfigurationError(reader.problems) }
+    self.database = database
+    self.listen = listen
+    self.metricsListen = metricsListen
+    self.catalogue = catalogue
+    self.sealingKeys = sealingKeys
+  }
+}

@@ -1,0 +1,62 @@
+package import Base
+package import HTTPServer
+package import Storage
+package import Tiers
+
+/// What the commands of `coffer` that read or write rows need.
+package struct StoreConfiguration: Sendable {
+  package let database: DatabaseLocation
+  package let catalogue: Catalogue
+  package let clock: Clock
+
+  package init(_ settings: Settings) throws(ConfigurationError) {
+    var reader = SettingsReader(settings, for: .command)
+    let database = reader.database()
+    let catalogue = reader.catalogue()
+    clock = reader.clock()
+    guard let database, let catalogue, reader.problems.isEmpty else {
+      throw ConfigurationError(reader.problems)
+    }
+    self.database = database
+    self.catalogue = catalogue
+  }
+}
+
+/// What `coffer plan list` needs.
+package struct PlansConfiguration: Sendable {
+  package let catalogue: Catalogue
+
+  package init(_ settings: Settings) throws(ConfigurationError) {
+    var reader = SettingsReader(settings, for: .command)
+    let catalogue = reader.catalogue()
+    guard let catalogue, reader.problems.isEmpty else {
+      throw ConfigurationError(reader.problems)
+    }
+    self.catalogue = catalogue
+  }
+}
+
+/// What the commands of `coffer` that speak to the running programs need.
+package struct PeerConfiguration: Sendable {
+  package let syncListen: SocketAddress
+  package let billingListen: SocketAddress
+  /// In the order written; empty where `COFFER_SYNC_AUTHORITIES` is absent.
+  package let authorities: [String]
+  /// Empty where Stripe is off.
+  package let stripeWebhookSecrets: [Secret]
+  package let clock: Clock
+
+  package init(_ settings: Settings) throws(ConfigurationError) {
+    var reader = SettingsReader(settings, for: .command)
+    let syncListen = reader.address(.syncListen)
+    let billingListen = reader.address(.billingListen)
+    authorities = reader.authorities() ?? []
+    stripeWebhookSecrets = reader.stripeWebhookSecrets() ?? []
+    clock = reader.clock()
+    guard let syncListen, let billingListen, reader.problems.isEmpty else {
+      throw ConfigurationError(reader.problems)
+    }
+    self.syncListen = syncListen
+    self.billingListen = billingListen
+  }
+}

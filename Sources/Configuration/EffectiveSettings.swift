@@ -1,0 +1,54 @@
+/// What holds for each setting and where it was said, for an operator to look at.
+package struct EffectiveSettings: Sendable {
+  package struct Row: Sendable {
+    package let key: Key
+    /// Fit to print: a secret's value is replaced.
+    package let shown: String
+    /// `default` where nobody said anything.
+    package let origin: String
+    package let isSet: Bool
+  }
+
+  package let rows: [Row]
+
+  package init(_ settings: Settings) {
+    rows = Key.allCases.map { key in
+      guard let value = settings.values[key] else {
+        return Row(
+          key: key, shown: key.documentation.fallback.text, origin: "default", isSet: false)
+      }
+      return Row(
+        key: key, shown: Self.shown(key, value.text), origin: value.origin.text, isSet: true)
+    }
+  }
+
+  /// What each program would refuse; empty where all would start.
+  ///
+  /// Without a program the settings given are checked and none is missed.
+  package static func problems(_ settings: Settings, for program: Program?) -> [String] {
+    var problems: [ConfigurationError.Problem] = []
+    func collect(_ check: (Settings) throws(ConfigurationError) -> Void) {
+      do throws(ConfigurationError) {
+        try check(settings)
+      } catch {
+        for problem in error.problems where !problems.contains(problem) {
+          if problem.kind == .invalid || program != nil { problems.append(problem) }
+        }
+      }
+    }
+    if program != .billing {
+      collect { (s) throws(ConfigurationError) in _ = try SyncConfiguration(s) }
+    }
+    if program != .sync {
+      collect { (s) throws(ConfigurationError) in _ = try BillingConfiguration(s) }
+    }
+    return problems.map(\.text)
+  }
+
+  private static func shown(_ key: Key, _ text: String) -> String {
+    guard key.isSecret else { return text }
+    // Only a server's URL may hold a password.
+    if key == .database, text.hasPrefix("sqlite://") { return text }
+    return "<secret>"
+  }
+}

@@ -1,0 +1,21 @@
+/// How every program of Coffer ends; the numbers from 64 on are those of sysexits.h.
+package enum ExitCode: Int32, Sendable, CaseIterable {
+  case ok = 0
+  /// The answer was no: refused, or not found.
+  case refused = 1
+  case usage = 64
+  case unavailable = 69
+  case software = 70
+  case configuration = 78
+
+  package var meaning: String {
+    switch self {
+    case .ok: "done"
+    case .refused: "refused or not found; the line on stderr says what"
+    case .usage: "the command line is wrong"
+    case .unavailable: "the database or the other program does not answer; trying again may help"
+    case .software: "a bug in Coffer; please report the line on stderr"
+    case .configuration: "the configuration is wrong; each line on stderr is one problem"
+    }
+  }
+}

@@ -1,0 +1,90 @@
+internal import Glibc
+
+/// The first lines of a program: its arguments and settings, or a clear end.
+package enum Launch {
+  /// What the arguments of `coffer-sync` and `coffer-billing` ask for.
+  package enum Request: Equatable {
+    case run(configPath: String?)
+    case help
+    case refused(String)
+  }
+
+  /// The configuration made by `make`, else ends the process with the problems on stderr.
+  ///
+  /// `--help` prints and ends with 0, a wrong argument with 64, a wrong configuration with 78.
+  package static func configuration<Configuration>(
+    of program: Program, _ make: (Settings) throws(ConfigurationError) -> Configuration
+  ) -> Configuration {
+    switch request(Array(CommandLine.arguments.dropFirst())) {
+    case .help:
+      print(help(program), terminator: "")
+      exit(ExitCode.ok.rawValue)
+    case .refused(let sentence):
+      end(program, [sentence], .usage)
+    case .run(let configPath):
+      do throws(ConfigurationError) {
+        return try make(Settings(environment: environment(), configPath: configPath))
+      } catch {
+        end(program, error.lines, .configuration)
+      }
+    }
+  }
+
+  package static func request(_ arguments: [String]) -> Request {
+    var rest = arguments[...]
+    var configPath: String?
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--help", "-h": return .help
+      case "--config":
+        guard let path = rest.popFirst(), !path.isEmpty else {
+          return .refused("--config needs a path")
+        }
+        configPath = path
+      default:
+        return .refused("there is no argument \(argument); see --help")
+      }
+    }
+    return .run(configPath: configPath)
+  }
+
+  package static func help(_ program: Program) -> String {
+    """
+    \(program.rawValue): \(program.abstract)
+
+    usage: \(program.rawValue) [--config <path>]
+
+      --config <path>  a file of settings, KEY=value lines; the environment wins over it
+      --help           print this text
+
+    SIGTERM and SIGINT end the program once the requests under way are answered.
+
+    settings:
+    \(SettingsHelp.text(for: program))
+    exit codes:
+    \(SettingsHelp.exitCodes())
+    """
+  }
+
+  /// This process's environment.
+  package static func environment() -> [String: String] {
+    var variables: [String: String] = [:]
+    var entry = unsafe environ
+    while let text = unsafe entry.pointee {
+      let parts = unsafe String(cString: text).split(
+        separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+      unsafe entry += 1
+    }
+    return variables
+  }
+
+  /// Ends the process with one line on stderr for each problem.
+  private static func end(_ program: Program, _ problems: [String], _ code: ExitCode) -> Never {
+    for problem in problems {
+      let line = Array("\(program.rawValue): \(problem)\n".utf8)
+      _ = unsafe write(STDERR_FILENO, line, line.count)
+    }
+    exit(code.rawValue)
+  }
+}

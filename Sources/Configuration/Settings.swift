@@ -1,0 +1,98 @@
+internal import Base
+
+/// The settings as given, before any is understood: names checked, values still text.
+package struct Settings: Sendable {
+  package struct Value: Sendable {
+    package let text: String
+    package let origin: Origin
+  }
+
+  /// Where a value was written, for messages.
+  package enum Origin: Sendable, Equatable {
+    case environment
+    case option
+    case file(path: String, line: Int)
+
+    package var text: String {
+      switch self {
+      case .environment: "environment"
+      case .option: "option"
+      case .file(let path, let line): "\(path):\(line)"
+      }
+    }
+  }
+
+  package private(set) var values: [Key: Value] = [:]
+  /// What is wrong with names and with the file; every configuration made from this reports it.
+  private(set) var problems: [ConfigurationError.Problem] = []
+
+  /// `configPath` is the value of `--config`; it wins over `COFFER_CONFIG`.
+  package init(environment: [String: String], configPath: String? = nil) {
+    let given = Self.accepted(environment, &problems)
+    let path = configPath ?? given[.config]
+    if let path { readFile(at: path) }
+    for (key, text) in given { values[key] = Value(text: text, origin: .environment) }
+    if let configPath { values[.config] = Value(text: configPath, origin: .option) }
+  }
+
+  private static func accepted(
+    _ environment: [String: String], _ problems: inout [ConfigurationError.Problem]
+  ) -> [Key: String] {
+    var given: [Key: String] = [:]
+    for (name, value) in environment.sorted(by: { $0.key < $1.key })
+    where name.hasPrefix(Key.prefix) {
+      guard let key = Key(rawValue: name) else {
+        problems.append(.init(.invalid, "\(shown(name)) (environment): no such setting"))
+        continue
+      }
+      guard !value.isEmpty else {
+        problems.append(.init(.invalid, "\(name) (environment): is empty; unset it instead"))
+        continue
+      }
+      given[key] = value
+    }
+    return given
+  }
+
+  private mutating func readFile(at path: String) {
+    let lines: [SettingsFile.Line]
+    do throws(TextFile.Failure) {
+      lines = SettingsFile.lines(of: try TextFile.bytes(at: path))
+    } catch {
+      problems.append(.init(.invalid, "configuration file \(path) \(error.text)"))
+      return
+    }
+    for line in lines {
+      let place = "\(path):\(line.number)"
+      switch line.content {
+      case .malformed(let reason):
+        problems.append(.init(.invalid, "\(place): \(reason)"))
+      case .setting(let name, let text):
+        guard let key = Key(rawValue: name), key != .config else {
+          problems.append(.init(.invalid, "\(Self.shown(name)) (\(place)): no such setting"))
+          continue
+        }
+        guard values[key] == nil else {
+          problems.append(.init(.invalid, "\(name) (\(place)): is set twice in the file"))
+          continue
+        }
+        guard !text.isEmpty else {
+          problems.append(.init(.invalid, "\(name) (\(place)): is empty; remove it instead"))
+          continue
+        }
+        values[key] = Value(text: text, origin: .file(path: path, line: line.number))
+      }
+    }
+  }
+
+  /// A name fit to print: a secret pasted in a name's place is not one.
+  private static func shown(_ name: String) -> String {
+    let plain =
+      name.hasPrefix(Key.prefix) && name.utf8.count <= 64
+      && name.utf8.allSatisfy {
+        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == UInt8(ascii: "_")
+          || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+      }
+    return plain ? name : "a name that is not shown"
+  }
+}

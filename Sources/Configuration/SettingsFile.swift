@@ -1,0 +1,58 @@
+/// The configuration file's grammar: `KEY=value` lines, `#` comment lines, blank lines.
+///
+/// A value may stand in single or double quotes, which are taken off; there are no escapes and no
+/// comments behind a value, so that every character of a secret means itself.
+enum SettingsFile {
+  struct Line: Equatable {
+    enum Content: Equatable {
+      case setting(name: String, text: String)
+      /// The line itself is not repeated: it may hold a secret.
+      case malformed(String)
+    }
+
+    let number: Int
+    let content: Content
+  }
+
+  static func lines(of bytes: [UInt8]) -> [Line] {
+    var lines: [Line] = []
+    for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
+    {
+      if let content = content(of: line) { lines.append(Line(number: index + 1, content: content)) }
+    }
+    return lines
+  }
+
+  /// Nil for a blank line or a comment.
+  private static func content(of line: ArraySlice<UInt8>) -> Line.Content? {
+    guard let text = String(validating: line, as: UTF8.self) else {
+      return .malformed("is not UTF-8")
+    }
+    let trimmed = trim(text)
+    if trimmed.isEmpty || trimmed.hasPrefix("#") { return nil }
+    guard let equals = trimmed.firstIndex(of: "=") else { return .malformed("is not KEY=value") }
+    let name = trim(trimmed[..<equals])
+    let value = trim(trimmed[trimmed.index(after: equals)...])
+    for quote in ["\"", "'"] where value.hasPrefix(quote) {
+      guard value.count >= 2, value.hasSuffix(quote) else {
+        return .malformed("has a quote that does not end")
+      }
+      return .setting(name: String(name), text: String(value.dropFirst().dropLast()))
+    }
+    return .setting(name: String(name), text: String(value))
+  }
+
+  /// Takes blanks off both ends.
+  static func trim(_ text: some StringProtocol) -> Substring {
+    var rest = Substring(text)
+    while let first = rest.unicodeScalars.first, isSpace(first) {
+      rest.unicodeScalars.removeFirst()
+    }
+    while let last = rest.unicodeScalars.last, isSpace(last) { rest.unicodeScalars.removeLast() }
+    return rest
+  }
+
+  private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == " " || scalar == "\t" || scalar == "\r"
+  }
+}

@@ -1,0 +1,92 @@
+import Base
+import Configuration
+import Testing
+
+struct BillingConfigurationTests {
+  static let complete = [
+    "COFFER_DATABASE": "sqlite:///var/lib/coffer",
+    "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+  ]
+
+  private func configuration(_ more: [String: String]) throws -> BillingConfiguration {
+    try BillingConfiguration(Settings(environment: Self.complete.merging(more) { $1 }))
+  }
+
+  private func problems(_ more: [String: String]) -> [String] {
+    do throws(ConfigurationError) {
+      _ = try BillingConfiguration(Settings(environment: Self.complete.merging(more) { $1 }))
+      return []
+    } catch {
+      return error.lines
+    }
+  }
+
+  @Test func `without a signing secret Stripe is off`() throws {
+    #expect(try configuration([:]).stripe == nil)
+  }
+
+  @Test func `the first of several signing secrets comes first`() throws {
+    let stripe = try configuration(["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_new, whsec_old"]).stripe
+    #expect(
+      stripe?.webhookSecrets.map(\.exposed) == [Array("whsec_new".utf8), Array("whsec_old".utf8)])
+  }
+
+  @Test(arguments: [
+    ("sk_test_1", StripeConfiguration.Partition.sandbox), ("rk_test_1", .sandbox),
+    ("sk_live_1", .live), ("rk_live_1", .live),
+  ])
+  func `the API key says which deliveries grant`(
+    key: String, partition: StripeConfiguration.Partition
+  ) throws {
+    let stripe = try configuration([
+      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x", "COFFER_STRIPE_API_KEY": key,
+    ]).stripe
+    #expect(stripe?.partition == partition)
+  }
+
+  @Test func `without an API key live deliveries grant`() throws {
+    let stripe = try configuration(["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x"]).stripe
+    #expect(stripe?.partition == .live)
+  }
+
+  @Test func `an API key without a signing secret is half a configuration`() {
+    #expect(problems(["COFFER_STRIPE_API_KEY": "sk_test_1"]).count == 1)
+  }
+
+  @Test(arguments: [
+    ("COFFER_SEALING_KEYS", "AAECAwQFBgc="), ("COFFER_SEALING_KEYS", "hunter2hunter2"),
+    ("COFFER_STRIPE_WEBHOOK_SECRETS", "hunter2hunter2"),
+    ("COFFER_STRIPE_API_KEY", "hunter2hunter2"), ("COFFER_DATABASE", "mysql://hunter2hunter2"),
+  ])
+  func `no message repeats a secret`(key: String, value: String) {
+    var environment = ["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x"]
+    environment[key] = value
+    let lines = problems(environment)
+    #expect(lines.count == 1)
+    #expect(!lines.joined().contains(value.suffix(8)))
+  }
+
+  @Test func `a configuration in a message hides its secrets`() throws {
+    let stripe = try configuration([
+      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_hunter2",
+      "COFFER_STRIPE_API_KEY": "sk_test_hunter2",
+    ]).stripe
+    #expect(!String(reflecting: stripe).contains("hunter2"))
+  }
+
+  @Test(arguments: [
+    ("http://api.stripe.com", false), ("https://api.stripe.com/", false), ("stripe", false),
+    ("http://127.0.0.1.example.com", false), ("http://127.0.0.1:12111", true),
+    ("http://localhost", true), ("https://api.stripe.com", true),
+  ])
+  func `the API is asked over TLS unless it is on this machine`(url: String, accepted: Bool) {
+    let lines = problems([
+      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x", "COFFER_STRIPE_API_URL": url,
+    ])
+    #expect(lines.isEmpty == accepted)
+  }
+
+  @Test func `sync's settings in a shared file do not disturb billing`() {
+    #expect(problems(["COFFER_SYNC_AUTHORITIES": "://"]) == [])
+  }
+}
