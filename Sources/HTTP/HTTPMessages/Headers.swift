@@ -16,7 +16,12 @@ package struct Headers: Sendable, Equatable {
   }
 
   package mutating func append(_ name: String, _ value: [UInt8]) {
-    fields.append(Field(name: name.lowercased(), value: value))
+    append(lowercaseName: name.lowercased(), value)
+  }
+
+  /// For a name that is in lower case already.
+  package mutating func append(lowercaseName name: String, _ value: [UInt8]) {
+    fields.append(Field(name: name, value: value))
   }
 
   /// Every value of one name, in the order received. `name` is in lower case.

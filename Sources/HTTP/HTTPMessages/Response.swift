@@ -7,6 +7,13 @@ package struct Response: Sendable {
     case bytes([UInt8])
     /// The server sends `range` of the file without copying it through user space.
     case file(OpenFile, range: Range<Int64>)
+
+    package var byteCount: Int64 {
+      switch self {
+      case .bytes(let bytes): Int64(bytes.count)
+      case .file(_, let range): range.upperBound - range.lowerBound
+      }
+    }
   }
 
   package var status: Int

@@ -30,4 +30,10 @@ package struct ServerLimits: Sendable {
   package var logsEveryRequest = false
 
   package init() {}
+
+  /// The time that many bytes may take at the slowest pace.
+  func pace(_ byteCount: Int64) -> Instant.Span { .seconds(byteCount / max(1, byteRateMin)) }
+
+  /// A connection's memory in libmicrohttpd: the request's head, its index, and the answer's head.
+  var poolByteCount: Int { headerByteCountMax + 8 * 1024 }
 }

@@ -1,2 +1,32 @@
 #pragma once
 #include <microhttpd.h>
+
+// MHD_start_daemon is variadic, which Swift does not import. The daemon has no listening socket:
+// the accepting thread feeds it by MHD_add_connection.
+static inline struct MHD_Daemon *
+coffer_mhd_start(MHD_AccessHandlerCallback handler,
+                 void *(*target)(void *, const char *, struct MHD_Connection *),
+                 MHD_RequestCompletedCallback completed,
+                 MHD_NotifyConnectionCallback connection,
+                 void *context, unsigned int connection_count_max, size_t memory_byte_count)
+{
+  return MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME
+          | MHD_USE_NO_LISTEN_SOCKET,
+      0, NULL, NULL, handler, context,
+      MHD_OPTION_URI_LOG_CALLBACK, target, context,
+      MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+      MHD_OPTION_NOTIFY_CONNECTION, connection, context,
+      MHD_OPTION_CONNECTION_LIMIT, connection_count_max,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_byte_count,
+      MHD_OPTION_CONNECTION_TIMEOUT, 0u,
+      MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      MHD_OPTION_END);
+}
+
+// MHD_get_connection_info is variadic, too.
+static inline const union MHD_ConnectionInfo *
+coffer_mhd_info(struct MHD_Connection *connection, enum MHD_ConnectionInfoType type)
+{
+  return MHD_get_connection_info(connection, type);
+}

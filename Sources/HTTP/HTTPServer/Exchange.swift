@@ -1,0 +1,293 @@
+internal import Base
+internal import HTTPMessages
+
+/// One request and its answer, as a state machine that libmicrohttpd's callbacks drive.
+///
+/// Everything here runs on the worker of the request's connection; only the `Waiting` of a pending
+/// step is shared with other threads.
+final class Exchange {
+  private enum Phase {
+    /// The header section is not complete, or not yet judged.
+    case head
+    case admitting(Waiting<Admission>)
+    /// The body is arriving, if there is one.
+    case receiving(Admission)
+    /// Refused: the answer waits until the body has gone by.
+    case discarding(Problem)
+    case finishing(Waiting<Response>)
+    case answered
+  }
+
+  private let core: ServerCore
+  private let peer: Peer
+  private let target: RawTarget
+  private let requestID: String
+  private var phase = Phase.head
+  private var head: RequestHead?
+  private var section: HeaderSection?
+  private var body: [UInt8] = []
+  private var headByteCount: Int64 = 0
+  private var bodyByteCount: Int64 = 0
+  /// Whether the answer leaves bytes of the request unread.
+  private var lingers = false
+
+  init(core: ServerCore, peer: Peer, target: RawTarget) {
+    self.core = core
+    self.peer = peer
+    self.target = target
+    requestID = core.requestIDs.next()
+    core.metrics.inFlight.add(1)
+    peer.advance(until: .now() + core.limits.headSpan)
+  }
+
+  /// One call of the access handler; false closes the connection.
+  ///
+  /// It comes once when the head is complete, for each part of the body, and once at the end; after
+  /// a suspension it comes again as it came before.
+  func proceed(
+    _ connection: Connection, part: RawSpan, _ raw: @autoclosure () -> RawHead
+  ) -> Bool {
+    switch phase {
+    case .head:
+      do {
+        let (method, section) = try raw().read(connection, target, core.limits)
+        return begin(connection, method, section)
+      } catch {
+        return answer(connection, error.response(requestID: requestID), closes: true)
+      }
+    case .admitting(let waiting):
+      guard let outcome = waiting.outcome(orSuspend: connection) else { return true }
+      return admit(connection, outcome)
+    case .receiving(let admission):
+      return part.isEmpty ? finish(connection, admission) : receive(part, admission)
+    case .discarding(let problem):
+      bodyByteCount += Int64(part.byteCount)
+      return part.isEmpty ? answer(connection, problem.response(requestID: requestID)) : true
+    case .finishing(let waiting):
+      guard let outcome = waiting.outcome(orSuspend: connection) else { return true }
+      return answer(connection, outcome)
+    case .answered: return true
+    }
+  }
+
+  /// The connection is done with this request, or gone.
+  func end() {
+    switch phase {
+    case .receiving(let admission): admission.abandon?()
+    case .admitting(let waiting): waiting.expire(Peers.isStopping)
+    case .finishing(let waiting): waiting.expire(Peers.isStopping)
+    case .head, .discarding, .answered: break
+    }
+    if case .answered = phase {
+    } else {
+      core.metrics.abortedBeforeAnswer(received: headByteCount + bodyByteCount)
+    }
+    phase = .answered
+    core.metrics.inFlight.add(-1)
+    if lingers { core.peers.linger(after: peer, until: .now() + core.limits.discardSpan) }
+    peer.rest(until: .now() + core.limits.idleSpan)
+  }
+
+  // MARK: The head
+
+  private func begin(
+    _ connection: Connection, _ method: String, _ section: HeaderSection
+  ) -> Bool {
+    headByteCount = Int64(connection.headByteCount)
+    let client = core.proxies.client(of: peer.address, section.headers)
+    let head = RequestHead(
+      method: method, target: target.text, headers: section.headers, authority: section.authority,
+      scheme: client.scheme, remoteAddress: client.address, requestID: requestID)
+    self.head = head
+    self.section = section
+    do {
+      if section.hasUnknownExpectation { throw Self.expectationFailed }
+      if section.isChunked { throw Self.lengthRequired }
+      switch core.router.match(method, head.path) {
+      case .route(let route, let captures):
+        switch try route.admit(head, captures) {
+        case .ready(let admission): return admit(connection, .success(admission))
+        case .pending(let start):
+          let waiting = Waiting<Admission> { $0.abandon?() }
+          phase = .admitting(waiting)
+          guard wait(for: waiting, start) else { return refuse(connection, Peers.isStopping) }
+          guard let outcome = waiting.outcome(orSuspend: connection) else { return true }
+          return admit(connection, outcome)
+        }
+      case .otherMethods(let methods): throw Self.methodNotAllowed(methods)
+      case .unknown:
+        throw Problem(404, "not_found", "Not found", "There is nothing at this path.")
+      }
+    } catch {
+      return refuse(connection, core.problem(for: error, head))
+    }
+  }
+
+  private func admit(
+    _ connection: Connection, _ outcome: Result<Admission, any Error>
+  ) -> Bool {
+    guard let head, let section else { return false }
+    switch outcome {
+    case .failure(let error): return refuse(connection, core.problem(for: error, head))
+    case .success(let admission):
+      let byteCountMax: Int64
+      switch admission.body {
+      case .none: byteCountMax = 0
+      case .memory(let count): byteCountMax = Int64(count)
+      case .stream(let count, _): byteCountMax = count
+      }
+      let length = section.contentLength
+      var refusal: Problem?
+      if length == nil, case .none = admission.body {
+      } else if length == nil {
+        refusal = Self.lengthRequired
+      } else if let length, length > byteCountMax {
+        refusal = Self.tooLarge(length, max: byteCountMax)
+      }
+      if let refusal {
+        admission.abandon?()
+        return refuse(connection, refusal)
+      }
+      if let length, length > 0 {
+        if case .memory = admission.body { body.reserveCapacity(min(Int(length), 64 * 1024)) }
+        peer.advance(until: .now() + core.limits.bodySpan + core.limits.pace(length))
+      }
+      phase = .receiving(admission)
+      return true
+    }
+  }
+
+  /// Answers with a problem in such a way that the client gets to read it.
+  private func refuse(_ connection: Connection, _ problem: Problem) -> Bool {
+    guard let section else { return false }
+    let length = section.contentLength ?? 0
+    let hasBody = length > 0 || section.isChunked
+    if !hasBody || (isDiscardable && !section.waitsForContinue) {
+      phase = .discarding(problem)
+      if hasBody { peer.advance(until: .now() + core.limits.discardSpan) }
+      return true
+    }
+    return answer(connection, problem.response(requestID: requestID), closes: true)
+  }
+
+  /// Whether the rest of the body is short enough to be read for nothing.
+  private var isDiscardable: Bool {
+    guard let section, !section.isChunked else { return false }
+    return (section.contentLength ?? 0) - bodyByteCount <= core.limits.discardByteCountMax
+  }
+
+  // MARK: The body
+
+  private func receive(_ part: RawSpan, _ admission: Admission) -> Bool {
+    bodyByteCount += Int64(part.byteCount)
+    guard case .stream(_, let sink) = admission.body else {
+      unsafe part.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
+      return true
+    }
+    do {
+      try sink.write(part)
+      return true
+    } catch {
+      admission.abandon?()
+      guard let head else { return false }
+      phase = .discarding(core.problem(for: error, head))
+      guard isDiscardable else { return false }
+      peer.advance(until: .now() + core.limits.discardSpan)
+      return true
+    }
+  }
+
+  private func finish(_ connection: Connection, _ admission: Admission) -> Bool {
+    let bytes = body
+    body = []
+    do {
+      phase = .answered
+      switch try admission.finish(bytes) {
+      case .ready(let response): return answer(connection, response)
+      case .pending(let start):
+        let waiting = Waiting<Response> { _ in }
+        phase = .finishing(waiting)
+        guard wait(for: waiting, start) else {
+          return answer(connection, .failure(Peers.isStopping))
+        }
+        guard let outcome = waiting.outcome(orSuspend: connection) else { return true }
+        return answer(connection, outcome)
+      }
+    } catch {
+      return answer(connection, .failure(error))
+    }
+  }
+
+  /// Starts a pending step; false where the server is stopping.
+  private func wait<Value>(
+    for waiting: Waiting<Value>,
+    _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void
+  ) -> Bool {
+    guard peer.wait(for: waiting, until: .now() + core.limits.answerSpan) else { return false }
+    start { result in waiting.complete(result) }
+    return true
+  }
+
+  // MARK: The answer
+
+  private func answer(
+    _ connection: Connection, _ outcome: Result<Response, any Error>
+  ) -> Bool {
+    switch outcome {
+    case .success(let response): return answer(connection, response)
+    case .failure(let error):
+      guard let head else { return false }
+      let problem = core.problem(for: error, head)
+      return answer(connection, problem.response(requestID: requestID))
+    }
+  }
+
+  private func answer(
+    _ connection: Connection, _ response: Response, closes: Bool = false
+  ) -> Bool {
+    phase = .answered
+    lingers = closes
+    let byteCount = head?.method == "HEAD" ? 0 : response.body.byteCount
+    let isLast = peer.send(until: .now() + core.limits.sendSpan + core.limits.pace(byteCount))
+    let seconds = head.map { MonotonicTime.now().seconds(since: $0.received) } ?? 0
+    core.metrics.answered(
+      response.status, received: headByteCount + bodyByteCount, sent: byteCount, seconds: seconds)
+    log(response.status, seconds)
+    return connection.answer(response, requestID: requestID, closes: closes || isLast)
+  }
+
+  private func log(_ status: Int, _ seconds: Double) {
+    guard status >= 500 || core.limits.logsEveryRequest else { return }
+    // The query may hold what must not be logged.
+    Log.info(
+      "http.request",
+      [
+        "request": requestID, "status": "\(status)", "method": head?.method ?? "-",
+        "path": head.map { String($0.path) } ?? "-", "client": head?.remoteAddress ?? peer.address,
+        "ms": "\(Int(seconds * 1000))",
+      ])
+  }
+
+  // MARK: Refusals
+
+  private static let expectationFailed = Problem(
+    417, "expectation_failed", "Expectation failed",
+    "The only expectation that can be met is 100-continue.")
+
+  private static let lengthRequired = Problem(
+    411, "length_required", "Length required",
+    "A request with a body must declare its length in a Content-Length field.")
+
+  private static func tooLarge(_ length: Int64, max: Int64) -> Problem {
+    Problem(
+      413, "content_too_large", "Content too large",
+      "The body of \(length) bytes is larger than the \(max) bytes accepted here.")
+  }
+
+  private static func methodNotAllowed(_ methods: [String]) -> Problem {
+    let allowed = Set(methods).union(methods.contains("GET") ? ["HEAD"] : []).sorted()
+    return Problem(
+      405, "method_not_allowed", "Method not allowed", "This path does not serve that method.",
+      headers: [.init("Allow", allowed.joined(separator: ", "))])
+  }
+}

@@ -1,0 +1,92 @@
+internal import Base
+internal import Glibc
+internal import HTTPMessages
+
+/// One client connection as the reaper sees it: its socket and the moment it must be done by.
+final class Peer: Sendable {
+  private struct State {
+    var deadline: MonotonicTime
+    var waiting: (any Expirable)?
+    var isAnswering = false
+    var closesAfterAnswer = false
+    var refusesWaiting = false
+  }
+
+  let descriptor: Int32
+  let address: String
+  private let state: Locked<State>
+
+  init(descriptor: Int32, address: String, deadline: MonotonicTime) {
+    self.descriptor = descriptor
+    self.address = address
+    state = Locked(State(deadline: deadline))
+  }
+
+  /// A request began, or went on to a stage with its own deadline.
+  func advance(until deadline: MonotonicTime) {
+    state.withLock { state in
+      state.deadline = deadline
+      state.isAnswering = true
+      state.waiting = nil
+    }
+  }
+
+  /// A step is pending; false where the server is stopping and must not wait for it.
+  func wait(for waiting: any Expirable, until deadline: MonotonicTime) -> Bool {
+    state.withLock { state in
+      guard !state.refusesWaiting else { return false }
+      state.deadline = deadline
+      state.waiting = waiting
+      return true
+    }
+  }
+
+  /// An answer is about to be sent; true where it must be the connection's last.
+  func send(until deadline: MonotonicTime) -> Bool {
+    state.withLock { state in
+      state.deadline = deadline
+      state.waiting = nil
+      return state.closesAfterAnswer
+    }
+  }
+
+  /// The request is over and the next may come.
+  func rest(until deadline: MonotonicTime) {
+    state.withLock { state in
+      state.deadline = deadline
+      state.isAnswering = false
+      state.waiting = nil
+      // The answer went out with keep-alive before the server began to drain.
+      if state.closesAfterAnswer { hangUp() }
+    }
+  }
+
+  /// Lets a request that is under way end, and closes the connection after it.
+  func close() {
+    state.withLock { state in
+      state.closesAfterAnswer = true
+      if !state.isAnswering { hangUp() }
+    }
+  }
+
+  /// What is overdue: a pending step is returned to be ended, any other connection is closed.
+  func reap(_ now: MonotonicTime) -> (any Expirable)? {
+    state.withLock { state in
+      guard state.deadline < now else { return nil }
+      if let waiting = state.waiting { return waiting }
+      hangUp()
+      return nil
+    }
+  }
+
+  /// Takes the pending step, and lets no other begin.
+  func refuseWaiting() -> (any Expirable)? {
+    state.withLock { state in
+      state.refusesWaiting = true
+      return state.waiting
+    }
+  }
+
+  /// Makes libmicrohttpd see the end of the connection. Only while the peer is registered.
+  func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+}

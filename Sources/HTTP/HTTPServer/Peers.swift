@@ -1,0 +1,173 @@
+internal import Base
+internal import Glibc
+internal import HTTPMessages
+
+/// Every open connection, and the thread that ends those that are overdue.
+///
+/// libmicrohttpd's own timeout only sees silence: a client that sends a byte a second outlives it,
+/// and so does a suspended connection whose client has gone.
+final class Peers: Sendable {
+  private struct State {
+    var members: [Int32: Peer] = [:]
+    /// Connections accepted, of which `members` are those that libmicrohttpd knows of yet.
+    var count = 0
+    var addresses: [String: Int] = [:]
+    var lingering: [Lingering] = []
+    var isDraining = false
+    var isStopped = false
+
+    mutating func release(_ address: String) {
+      count -= 1
+      let rest = (addresses[address] ?? 1) - 1
+      addresses[address] = rest == 0 ? nil : rest
+    }
+  }
+
+  private let state = Locked(State())
+  private let tick: Instant.Span
+
+  /// `tick` is how late a deadline may act.
+  init(tick: Instant.Span) { self.tick = tick }
+
+  /// Counts a new connection; false where there are too many, in all or from its address.
+  func reserve(_ address: String, _ limits: ServerLimits, isProxy: Bool) -> Bool {
+    state.withLock { state in
+      let count = state.addresses[address] ?? 0
+      guard state.count < limits.connectionCountMax,
+        isProxy || count < limits.connectionsPerAddressMax ?? .max
+      else { return false }
+      state.count += 1
+      state.addresses[address] = count + 1
+      return true
+    }
+  }
+
+  func release(_ address: String) { state.signal { $0.release(address) } }
+
+  /// Called before libmicrohttpd reads from the socket.
+  func add(_ peer: Peer) {
+    state.withLock { state in
+      state.members[peer.descriptor] = peer
+      if state.isDraining { peer.close() }
+    }
+  }
+
+  /// Called before libmicrohttpd closes the socket: later its number may be another file's.
+  func remove(_ peer: Peer) {
+    state.signal { state in
+      state.members[peer.descriptor] = nil
+      state.release(peer.address)
+    }
+  }
+
+  /// Keeps the socket of a peer that is about to close, and may still be sending what was refused.
+  func linger(after peer: Peer, until deadline: MonotonicTime) {
+    let copy = fcntl(peer.descriptor, F_DUPFD_CLOEXEC, 0)
+    if copy >= 0 { linger(copy, until: deadline) }
+  }
+
+  /// Takes over a socket.
+  func linger(_ descriptor: Int32, until deadline: MonotonicTime) {
+    state.withLock { state in
+      if state.lingering.count < Self.lingeringCountMax {
+        state.lingering.append(Lingering(descriptor, until: deadline))
+      } else {
+        close(descriptor)
+      }
+    }
+  }
+
+  private static let lingeringCountMax = 256
+
+  /// The reaper's thread runs this until `stop`.
+  func reap() {
+    while true {
+      let isStopped = state.wait(until: .now() + tick) { $0.isStopped ? true : nil }
+      if isStopped != nil { break }
+      let now = MonotonicTime.now()
+      let overdue = state.withLock { $0.members.values.compactMap { $0.reap(now) } }
+      for waiting in overdue { waiting.expire(Self.tookTooLong) }
+      discardLate(now)
+    }
+    discardLate(nil)
+  }
+
+  private func discardLate(_ now: MonotonicTime?) {
+    var lingering = state.withLock { state in
+      let lingering = state.lingering
+      state.lingering = []
+      return lingering
+    }
+    lingering.removeAll { $0.isOver(now) }
+    state.withLock { $0.lingering += lingering }
+  }
+
+  func stop() { state.signal { $0.isStopped = true } }
+
+  /// Closes idle connections now and the others after their answer.
+  func drain() {
+    state.withLock { state in
+      state.isDraining = true
+      for peer in state.members.values { peer.close() }
+    }
+  }
+
+  /// Answers every suspended request with a 503.
+  func refuseWaiting() {
+    let waiting = state.withLock { $0.members.values.compactMap { $0.refuseWaiting() } }
+    for step in waiting { step.expire(Self.isStopping) }
+  }
+
+  func hangUp() { state.withLock { $0.members.values.forEach { $0.hangUp() } } }
+
+  /// Whether every connection has gone before the deadline.
+  func isEmpty(by deadline: MonotonicTime) -> Bool {
+    state.wait(until: deadline) { $0.count == 0 ? true : nil } ?? false
+  }
+
+  private static let tookTooLong = Problem(
+    503, "timeout", "The request took too long",
+    "The server could not answer in time; whether the request took effect is not known.",
+    retryAfterSeconds: 5)
+
+  static let isStopping = Problem(
+    503, "stopping", "The server is stopping",
+    "The server is being stopped; whether the request took effect is not known.",
+    retryAfterSeconds: 5)
+}
+
+/// A socket that was answered before all of its request was read.
+///
+/// Closed at once, the kernel would reset the connection and the client might never read the
+/// answer (RFC 9112, section 9.6). So what it still sends is thrown away for a while.
+private struct Lingering {
+  private let descriptor: Int32
+  private let deadline: MonotonicTime
+
+  init(_ descriptor: Int32, until deadline: MonotonicTime) {
+    self.descriptor = descriptor
+    self.deadline = deadline
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// Reads what there is; closes the socket at its end, or at the deadline, or without a time.
+  func isOver(_ now: MonotonicTime?) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: 16 * 1024)
+    for _ in 0..<Self.readCountMax {
+      let count = unsafe recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+      if count > 0 { continue }
+      let isWaiting = count < 0 && (errno == EAGAIN || errno == EINTR)
+      if isWaiting, let now, now < deadline { return false }
+      close(descriptor)
+      return true
+    }
+    guard let now, now < deadline else {
+      close(descriptor)
+      return true
+    }
+    return false
+  }
+
+  /// What one client may make the reaper read in one round.
+  private static let readCountMax = 16
+}

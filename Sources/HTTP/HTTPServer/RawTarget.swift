@@ -1,0 +1,55 @@
+internal import HTTPMessages
+
+/// A request target as on the wire, before libmicrohttpd unescapes it in place.
+struct RawTarget {
+  let text: String
+  let byteCount: Int
+  /// Where it lay; only for comparison with its neighbours' places.
+  let place: UInt
+  /// What is wrong with it; nil where it is in origin form and safe to route by.
+  let problem: Problem?
+
+  init(_ bytes: [UInt8], at place: UInt) {
+    byteCount = bytes.count
+    self.place = place
+    text = String(decoding: bytes, as: UTF8.self)
+    problem = Self.rule(brokenBy: bytes).map(HeaderSection.malformed)
+  }
+
+  /// RFC 9112, section 3.2.1, and what a proxy and we could read differently.
+  private static func rule(brokenBy bytes: [UInt8]) -> String? {
+    guard bytes.first == UInt8(ascii: "/") else {
+      return "The request target must be in origin form: a path that begins with a slash."
+    }
+    var inPath = true
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      index += 1
+      guard byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "#") else {
+        return "The request target may hold only printable ASCII, without space and fragment."
+      }
+      if byte == UInt8(ascii: "?") { inPath = false }
+      guard byte == UInt8(ascii: "%") else { continue }
+      guard index + 1 < bytes.count, let high = digit(bytes[index]),
+        let low = digit(bytes[index + 1])
+      else { return "Each percent sign in the target must begin an escape of two hex digits." }
+      index += 2
+      let value = high << 4 | low
+      if value == 0 { return "The request target may not hold %00." }
+      if inPath, value == UInt8(ascii: "/") {
+        return "The path of the request target may not hold an encoded slash."
+      }
+    }
+    return nil
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/// Finds the route of a path; literal segments win over captured ones.
+struct Router: Sendable {
+  enum Match {
+    case route(Route, [Substring])
+    case otherMethods([String])
+    case unknown
+  }
+
+  private struct Entry: Sendable {
+    let route: Route
+    /// Nil where the segment is captured.
+    let segments: [Substring?]
+    var literalCount: Int { segments.count { $0 != nil } }
+
+    func captures(_ path: [Substring]) -> [Substring]? {
+      var captures: [Substring] = []
+      for (segment, literal) in zip(path, segments) {
+        if let literal {
+          guard segment == literal else { return nil }
+        } else {
+          guard !segment.isEmpty else { return nil }
+          captures.append(segment)
+        }
+      }
+      return captures
+    }
+  }
+
+  private var entries: [Int: [Entry]] = [:]
+
+  init(_ routes: [Route]) {
+    for route in routes {
+      let segments = Self.segments(route.pattern[...]).map { segment in
+        segment.hasPrefix("{") ? nil : segment
+      }
+      entries[segments.count, default: []].append(Entry(route: route, segments: segments))
+    }
+    for count in entries.keys { entries[count]!.sort { $0.literalCount > $1.literalCount } }
+  }
+
+  func match(_ method: String, _ path: Substring) -> Match {
+    let segments = Self.segments(path)
+    let wanted = method == "HEAD" ? "GET" : method
+    var others: [String] = []
+    for entry in entries[segments.count] ?? [] {
+      guard let captures = entry.captures(segments) else { continue }
+      if entry.route.method == wanted { return .route(entry.route, captures) }
+      others.append(entry.route.method)
+    }
+    return others.isEmpty ? .unknown : .otherMethods(others)
+  }
+
+  /// What lies between the slashes; the path's first character is one.
+  private static func segments(_ path: Substring) -> [Substring] {
+    path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+  }
+}

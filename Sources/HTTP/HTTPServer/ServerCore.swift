@@ -1,0 +1,39 @@
+internal import Base
+internal import HTTPMessages
+
+/// What all workers of a server share.
+final class ServerCore: Sendable {
+  let router: Router
+  let limits: ServerLimits
+  let metrics: ServerMetrics
+  let peers: Peers
+  let requestIDs = RequestIDs()
+  let proxies: TrustedProxies
+  private let problem: @Sendable (any Error, RequestHead) -> Problem?
+
+  init(
+    routes: [Route], limits: ServerLimits, proxies: TrustedProxies, name: String,
+    problem: @escaping @Sendable (any Error, RequestHead) -> Problem?
+  ) {
+    router = Router(routes)
+    self.limits = limits
+    self.proxies = proxies
+    metrics = .named(name)
+    let shortest = [
+      limits.headSpan, limits.bodySpan, limits.answerSpan, limits.sendSpan, limits.idleSpan,
+      limits.discardSpan,
+    ].min()!
+    peers = Peers(tick: .milliseconds(min(250, max(10, shortest.milliseconds / 4))))
+    self.problem = problem
+  }
+
+  /// What the client is told of an error; one that nobody maps is logged and named `internal`.
+  func problem(for error: any Error, _ head: RequestHead) -> Problem {
+    if let problem = error as? Problem { return problem }
+    if let problem = problem(error, head) { return problem }
+    Log.error("http.internal_error", ["request": head.requestID, "error": "\(error)"])
+    return Problem(
+      500, "internal", "Internal error",
+      "The server failed to answer; the operator finds the reason under the request's id.")
+  }
+}

@@ -1,0 +1,59 @@
+internal import Base
+internal import HTTPMessages
+
+/// What a server counts, under its name: `coffer_sync_http_requests_total` and its siblings.
+final class ServerMetrics: Sendable {
+  let inFlight: Metrics.Gauge
+  let connections: Metrics.Gauge
+  let connectionsRefused: Metrics.Counter
+  private let requests: [Metrics.Counter]
+  private let aborted: Metrics.Counter
+  private let duration: Metrics.Histogram
+  private let bytesIn: Metrics.Counter
+  private let bytesOut: Metrics.Counter
+
+  private static let servers = Locked<[String: ServerMetrics]>([:])
+
+  /// The one set of a name, however many servers bear it.
+  static func named(_ name: String) -> ServerMetrics {
+    servers.withLock { servers in
+      if let metrics = servers[name] { return metrics }
+      let metrics = ServerMetrics(name)
+      servers[name] = metrics
+      return metrics
+    }
+  }
+
+  private init(_ name: String) {
+    let prefix = "coffer_\(name.replacing("-", with: "_"))_http_"
+    let shared = Metrics.shared
+    requests = (1...5).map { digit in
+      shared.counter(
+        prefix + "requests_total", "Requests answered, by class of status.",
+        label: ("status", "\(digit)xx"))
+    }
+    aborted = shared.counter(
+      prefix + "requests_aborted_total", "Requests whose connection ended before the answer.")
+    inFlight = shared.gauge(prefix + "requests_in_flight", "Requests begun and not yet over.")
+    connections = shared.gauge(prefix + "connections", "Open connections.")
+    connectionsRefused = shared.counter(
+      prefix + "connections_refused_total", "Connections refused because of a limit.")
+    bytesIn = shared.counter(prefix + "received_bytes_total", "Bytes of request heads and bodies.")
+    bytesOut = shared.counter(prefix + "sent_bytes_total", "Bytes of response bodies.")
+    duration = shared.histogram(
+      prefix + "request_duration_seconds", "From the end of the request head to the answer.",
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
+  }
+
+  func answered(_ status: Int, received: Int64, sent: Int64, seconds: Double) {
+    requests[min(max(status / 100, 1), 5) - 1].add()
+    bytesIn.add(received)
+    bytesOut.add(sent)
+    duration.observe(seconds)
+  }
+
+  func abortedBeforeAnswer(received: Int64) {
+    aborted.add()
+    bytesIn.add(received)
+  }
+}

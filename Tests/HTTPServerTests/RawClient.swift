@@ -1,0 +1,135 @@
+import Glibc
+import HTTPServer
+
+/// A TCP client that sends exactly what a test writes and reads what comes, for at most 3 seconds.
+final class RawClient: Sendable {
+  private let descriptor: Int32
+
+  convenience init(_ server: HTTPServer) { self.init(port: server.port) }
+
+  init(port: UInt16) {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_port = port.bigEndian
+    name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var limit = timeval(tv_sec: 3, tv_usec: 0)
+    unsafe setsockopt(
+      descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    let code = unsafe withUnsafePointer(to: &name) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    precondition(code == 0, "no connection to port \(port): error \(errno)")
+  }
+
+  deinit { close(descriptor) }
+
+  /// False where the server has closed the connection.
+  @discardableResult
+  func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+  @discardableResult
+  func send(_ bytes: [UInt8]) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { buffer in
+        unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  /// Says that nothing more will come.
+  func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Ends the connection with a reset, as a process does that dies.
+  func reset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    unsafe setsockopt(
+      descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
+  /// The next part of what the server sends; empty at the end, nil after 3 seconds of silence.
+  func receive() -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
+    if count < 0 { return errno == ECONNRESET ? [] : nil }
+    return Array(bytes[..<count])
+  }
+
+  /// Everything up to the end of the connection; nil where it does not end.
+  func receiveAll() -> [UInt8]? {
+    var all: [UInt8] = []
+    while let part = receive() {
+      if part.isEmpty { return all }
+      all += part
+    }
+    return nil
+  }
+
+  /// The next response; nil where none comes whole. Keeps nothing of a following one.
+  func receiveResponse(toHead: Bool = false) -> RawResponse? {
+    var bytes: [UInt8] = []
+    while true {
+      if let response = RawResponse(bytes, toHead: toHead) { return response }
+      guard let part = receive(), !part.isEmpty else { return nil }
+      bytes += part
+    }
+  }
+
+  /// Sends a request and receives its response.
+  func exchange(_ request: String) -> RawResponse? {
+    send(request)
+    return receiveResponse()
+  }
+}
+
+/// A response read off the wire.
+struct RawResponse {
+  let status: Int
+  let head: String
+  let body: [UInt8]
+
+  /// Nil while the bytes are not a whole response.
+  init?(_ bytes: [UInt8], toHead: Bool) {
+    let separator = Array("\r\n\r\n".utf8)
+    guard
+      let end = bytes.indices.first(where: { bytes[$0...].starts(with: separator) })
+    else { return nil }
+    head = String(decoding: bytes[..<end], as: UTF8.self)
+    let words = head.split(separator: " ", maxSplits: 2)
+    guard words.count > 1, let status = Int(words[1]) else { return nil }
+    self.status = status
+    let rest = bytes[(end + 4)...]
+    let count =
+      toHead || status < 200 ? 0 : Self.header("content-length", head).flatMap(Int.init) ?? 0
+    guard rest.count >= count else { return nil }
+    body = Array(rest.prefix(count))
+  }
+
+  func header(_ name: String) -> String? { Self.header(name, head) }
+
+  private static func header(_ name: String, _ head: String) -> String? {
+    for line in head.split(separator: "\r\n").dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      if parts.count == 2, parts[0].lowercased() == name {
+        return String(parts[1].drop { $0 == " " })
+      }
+    }
+    return nil
+  }
+
+  var text: String { String(decoding: body, as: UTF8.self) }
+
+  /// The stable code of a problem; nil for any other body.
+  var problem: String? {
+    guard header("content-type") == "application/problem+json" else { return nil }
+    let parts = text.split(separator: "urn:coffer:problem:", maxSplits: 1)
+    return parts.count == 2 ? String(parts[1].prefix { $0 != "\"" }) : nil
+  }
+}

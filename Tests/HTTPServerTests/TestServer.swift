@@ -1,0 +1,53 @@
+import Base
+import HTTPMessages
+import HTTPServer
+
+/// A server on a free port that stops with its last holder.
+func startServer(
+  _ routes: [Route], limits: ServerLimits = quickLimits, proxies: [AddressRange] = [],
+  problem: @escaping @Sendable (any Error, RequestHead) -> Problem? = { _, _ in nil }
+) throws -> HTTPServer {
+  let server = HTTPServer(
+    listen: SocketAddress("127.0.0.1:0")!, routes: routes, limits: limits, trustedProxies: proxies,
+    name: "test", problem: problem)
+  try server.start()
+  return server
+}
+
+/// Limits short enough to be waited for.
+let quickLimits: ServerLimits = {
+  var limits = ServerLimits()
+  limits.headSpan = .milliseconds(400)
+  limits.bodySpan = .milliseconds(400)
+  limits.answerSpan = .milliseconds(800)
+  limits.sendSpan = .milliseconds(800)
+  limits.idleSpan = .milliseconds(800)
+  limits.discardSpan = .milliseconds(500)
+  limits.workerCount = 2
+  return limits
+}()
+
+extension Route {
+  /// Answers at once with what the body makes of the head and the bytes.
+  static func plain(
+    _ method: String, _ pattern: String, body: Admission.Body = .none,
+    _ answer: @escaping @Sendable (RequestHead, [UInt8]) throws -> Response
+  ) -> Route {
+    Route(method, pattern) { head, _ in
+      .ready(Admission(body: body) { bytes in .ready(try answer(head, bytes)) })
+    }
+  }
+
+  static let hello = Route.plain("GET", "/hello") { _, _ in .text("hello") }
+  static let echo = Route.plain("POST", "/echo", body: .memory(byteCountMax: 10_000)) { _, bytes in
+    Response(status: 200, body: .bytes(bytes))
+  }
+}
+
+extension Response {
+  static func text(_ text: String) -> Response {
+    Response(status: 200, headers: [("Content-Type", "text/plain")], body: .bytes(Array(text.utf8)))
+  }
+}
+
+let getHello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
