@@ -28,7 +28,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   }
 
   /// Which of two reasons for the same cap is told: the lower.
-  var precedence: Int {
+  package var precedence: Int {
     switch self {
     case .subscribed: 0
     case .granted: 1

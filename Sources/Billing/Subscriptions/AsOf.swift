@@ -1,0 +1,24 @@
+package import Base
+
+/// When a provider's object was as a source shows it: somewhere from `from` up to before `to`.
+///
+/// An interval, because providers' times are coarse: two Stripe events of one second have no order.
+package struct AsOf: Hashable, Sendable {
+  package let from: Instant
+  package let to: Instant
+
+  /// Traps on an empty interval, which would order before itself.
+  package init(from: Instant, to: Instant) {
+    precondition(from < to, "an as-of interval is not empty")
+    self.from = from
+    self.to = to
+  }
+
+  /// A Stripe event: `created` is cut to a whole second.
+  package static func second(_ created: Instant) -> AsOf {
+    AsOf(from: created, to: created + .seconds(1))
+  }
+
+  /// Certain to be no later than `other`.
+  package func isBefore(_ other: AsOf) -> Bool { to <= other.from }
+}

@@ -1,0 +1,83 @@
+package import Base
+package import Tiers
+
+/// When access is owed by one subscription, and why; derived, never edited.
+package struct Coverage: Hashable, Sendable {
+  /// Sorted; may overlap where siblings disagree or two items run side by side.
+  package let intervals: [Interval]
+  /// Why nothing follows at each end that nothing follows.
+  package let endings: [Schedule.Ending]
+  package let alarms: Set<Alarm>
+
+  package static let none = Coverage(intervals: [], endings: [], alarms: [])
+
+  package init(intervals: Set<Interval>, endings: Set<Schedule.Ending>, alarms: Set<Alarm>) {
+    self.intervals = intervals.filter { $0.from < $0.to }.sorted()
+    self.endings = endings.sorted { ($0.at, $0.reason.precedence) < ($1.at, $1.reason.precedence) }
+    self.alarms = alarms
+  }
+
+  /// A plan owed from `from` up to but not including `to`.
+  package struct Interval: Hashable, Sendable {
+    package let planID: String
+    package let from: Instant
+    package let to: Instant
+    package let why: CapReason
+    /// The object that says so.
+    package let evidence: Evidence
+
+    package init(
+      planID: String, from: Instant, to: Instant, why: CapReason, evidence: Evidence
+    ) {
+      self.planID = planID
+      self.from = from
+      self.to = to
+      self.why = why
+      self.evidence = evidence
+    }
+
+    func ending(at end: Instant) -> Interval {
+      Interval(planID: planID, from: from, to: min(to, end), why: why, evidence: evidence)
+    }
+
+    func contains(_ moment: Instant) -> Bool { from <= moment && moment < to }
+  }
+
+  package struct Evidence: Hashable, Sendable {
+    package let kind: ObjectKey.Kind
+    package let id: String
+
+    package init(_ kind: ObjectKey.Kind, _ id: String) {
+      self.kind = kind
+      self.id = id
+    }
+  }
+
+  /// Something an operator should look at; none of them changes what is owed by itself.
+  package enum Alarm: Hashable, Sendable {
+    /// A product that is neither mapped nor ignored.
+    case unknownProduct(price: String?, product: String?)
+    case unknownStatus(String)
+    /// Money for a period of a subscription that had already ended.
+    case paidAfterEnd(invoice: String)
+  }
+
+  /// Access now, with the reason told first.
+  package func entry(at now: Instant) -> Interval? {
+    intervals.filter { $0.contains(now) }.min { $0.why.precedence < $1.why.precedence }
+  }
+
+  /// What siblings that disagree owe together.
+  package static func union(_ siblings: [Coverage]) -> Coverage {
+    Coverage(
+      intervals: Set(siblings.flatMap(\.intervals)), endings: Set(siblings.flatMap(\.endings)),
+      alarms: Set(siblings.flatMap(\.alarms)))
+  }
+}
+
+extension Coverage.Interval: Comparable {
+  package static func < (a: Self, b: Self) -> Bool {
+    (a.from, a.to, a.planID, a.why.precedence, a.evidence.id)
+      < (b.from, b.to, b.planID, b.why.precedence, b.evidence.id)
+  }
+}

@@ -1,0 +1,66 @@
+internal import Tiers
+
+/// The state of a subscription in one word, derived from coverage and mirrors.
+///
+/// Total and exclusive, and `givesAccess` exactly where coverage holds. Transitions may skip
+/// states, so none is ever refused; each is recorded with its cause.
+package enum Label: String, Hashable, Sendable, CaseIterable {
+  /// Nothing owed yet: the first payment is missing or not seen. Left by payment, trial or end.
+  case pending
+  /// A trial runs. Left by its end, a payment or a cancel.
+  case trialing
+  /// Paid, or a renewal expected any moment. Left by the end of the period.
+  case active
+  /// A payment failed and is being retried; access is kept. Left by payment or time.
+  case grace
+  /// No access until a payment comes.
+  case onHold = "on_hold"
+  /// Stopped by the provider or the customer without an end. Left by resuming.
+  case paused
+  /// Over. Left only by money that comes late.
+  case expired
+
+  package var givesAccess: Bool {
+    switch self {
+    case .trialing, .active, .grace: true
+    case .pending, .onHold, .paused, .expired: false
+    }
+  }
+
+  init(accessBecauseOf reason: CapReason) {
+    switch reason {
+    case .trial: self = .trialing
+    case .grace: self = .grace
+    case .subscribed, .leeway, .courtesy, .granted, .neverSubscribed, .paymentFailed, .lapsed,
+      .refunded:
+      self = .active
+    }
+  }
+
+  init(withoutAccess status: StripeSubscription.Status, _ willRenew: Bool, _ hadAccess: Bool) {
+    switch status {
+    case .incomplete: self = .pending
+    case .incompleteExpired, .canceled: self = .expired
+    case .paused: self = .paused
+    case .pastDue, .unpaid: self = .onHold
+    case .trialing, .active:
+      if hadAccess { self = willRenew ? .onHold : .expired } else { self = .pending }
+    case .other: self = hadAccess ? .expired : .pending
+    }
+  }
+
+  /// Which of several siblings' labels is told: the lower.
+  var precedence: Int { Self.allCases.firstIndex(of: self)! }
+
+  /// Whether time alone may lead from here to `next`.
+  ///
+  /// Access rises by the clock only where a period was paid for in advance.
+  package func mayBecomeByClock(_ next: Label) -> Bool {
+    switch self {
+    case .pending: next == .trialing || next == .active
+    case .trialing, .active: next != self
+    case .grace: next != self && next != .trialing
+    case .onHold, .paused, .expired: false
+    }
+  }
+}

@@ -1,0 +1,36 @@
+package import Base
+
+/// How generous we are beyond what was paid: data, recorded by version in what was derived by it.
+package struct Policy: Hashable, Sendable {
+  package let version: String
+  /// Access after the start of the first unpaid period, while payment is being retried.
+  package let grace: Instant.Span
+  /// Access after a paid end while a renewal is expected and nothing says it failed.
+  ///
+  /// Longer than a day, so that a day of our own outage locks nobody out.
+  package let leeway: Instant.Span
+  /// Whether grace also follows a trial that was never paid for.
+  package let graceAfterUnpaidTrial: Bool
+  /// Whether a renewal's invoice that was voided gives its period all the same.
+  package let courtesyForVoided: Bool
+  package let courtesyForUncollectible: Bool
+  /// Whether the invoices of a subscription whose collection is paused give their periods.
+  package let courtesyForPausedCollection: Bool
+
+  package init(
+    version: String, grace: Instant.Span, leeway: Instant.Span, graceAfterUnpaidTrial: Bool,
+    courtesyForVoided: Bool, courtesyForUncollectible: Bool, courtesyForPausedCollection: Bool
+  ) {
+    self.version = version
+    self.grace = grace
+    self.leeway = leeway
+    self.graceAfterUnpaidTrial = graceAfterUnpaidTrial
+    self.courtesyForVoided = courtesyForVoided
+    self.courtesyForUncollectible = courtesyForUncollectible
+    self.courtesyForPausedCollection = courtesyForPausedCollection
+  }
+
+  package static let standard = Policy(
+    version: "standard-1", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
+    courtesyForVoided: true, courtesyForUncollectible: false, courtesyForPausedCollection: true)
+}

@@ -1,0 +1,117 @@
+package import Base
+package import Tiers
+
+/// Everything known about one Stripe subscription: its mirrors and those of what is linked to it.
+///
+/// The product of its mirrors' semilattices, so it joins as they do.
+package struct StripeClosure: Hashable, Sendable {
+  /// The subscription's id; its mirror may still be empty.
+  package let id: String
+  package private(set) var subscription = Mirror<StripeSubscription>()
+  package private(set) var customer = Mirror<StripeCustomer>()
+  package private(set) var invoices: [String: Mirror<StripeInvoice>] = [:]
+  package private(set) var sessions: [String: Mirror<StripeCheckoutSession>] = [:]
+
+  package init(id: String) { self.id = id }
+
+  /// Joins one object as a source shows it.
+  @discardableResult
+  package mutating func insert(
+    _ object: StripeObject, id: String, asOf: AsOf, source: Int64
+  ) -> MirrorChange {
+    switch object {
+    case .subscription(let content):
+      subscription.insert(.init(content, asOf: asOf), source: source)
+    case .customer(let content):
+      customer.insert(.init(content, asOf: asOf), source: source)
+    case .invoice(let content):
+      invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .checkoutSession(let content):
+      sessions[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    }
+  }
+
+  package mutating func merge(_ other: StripeClosure) {
+    subscription.merge(other.subscription)
+    customer.merge(other.customer)
+    for (id, mirror) in other.invoices { invoices[id, default: Mirror()].merge(mirror) }
+    for (id, mirror) in other.sessions { sessions[id, default: Mirror()].merge(mirror) }
+  }
+
+  /// Whether some object's maximal values disagree, so that the provider must be read again.
+  package var isDirty: Bool {
+    subscription.isDirty || customer.isDirty || invoices.values.contains(where: \.isDirty)
+      || sessions.values.contains(where: \.isDirty)
+  }
+
+  /// What is owed; where siblings disagree, what any of them owes.
+  package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
+    .union(
+      folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
+  }
+
+  /// The label at `now`, given the coverage of the same closure.
+  package func label(_ coverage: Coverage, at now: Instant) -> Label {
+    if let interval = coverage.entry(at: now) { return Label(accessBecauseOf: interval.why) }
+    if coverage.intervals.contains(where: { now < $0.from }) { return .pending }
+    let hadAccess = !coverage.intervals.isEmpty
+    return subscriptionStates.map { Label(withoutAccess: $0.status, $0.willRenew, hadAccess) }
+      .min { $0.precedence < $1.precedence } ?? (hadAccess ? .expired : .pending)
+  }
+
+  /// Whether the provider will bill again if nobody does anything.
+  package var willRenew: Bool {
+    subscriptionStates.contains(where: \.willRenew)
+  }
+
+  package var ownership: Ownership {
+    Ownership(
+      subscription: subscription.contents.compactMap(\.account),
+      sessions: sessions.mapValues { $0.contents.compactMap(\.account) })
+  }
+
+  private var subscriptionStates: [(status: StripeSubscription.Status, willRenew: Bool)] {
+    subscription.contents.map { content in
+      let isDeleted = !customer.isEmpty
+      return (isDeleted ? .canceled : content.status, !isDeleted && content.willRenew)
+    }
+  }
+
+  /// More choices than this are never enumerated.
+  private static let foldCountMax = 64
+
+  /// One fold for every way to choose one value of each mirror.
+  ///
+  /// Beyond `foldCountMax` the rest of the disputed invoices keep their first value in a fixed
+  /// order: still one answer for one set of facts, and a dirty closure is read again anyway.
+  private func folds(policy: Policy, catalogue: Catalogue) -> [StripeFold] {
+    var choices: [[StripeFold.Invoice]] = [[]]
+    let snapshots: [Mirror<StripeSubscription>.Observation?] =
+      subscription.isEmpty ? [nil] : subscription.observations.keys.map { $0 }
+    for (id, mirror) in invoices.sorted(by: { $0.key < $1.key }) {
+      var contents = mirror.contents.map { StripeFold.Invoice(id: id, content: $0) }
+      if choices.count * snapshots.count * contents.count > Self.foldCountMax {
+        contents.sort { String(describing: $0) < String(describing: $1) }
+        contents.removeLast(contents.count - 1)
+      }
+      choices = choices.flatMap { choice in contents.map { choice + [$0] } }
+    }
+    let deletedAt = customer.contents.map(\.deletedAt).min()
+    return snapshots.flatMap { snapshot in
+      choices.map { invoices in
+        StripeFold(
+          id: id, snapshot: snapshot, invoices: invoices, customerDeletedAt: deletedAt,
+          policy: policy, catalogue: catalogue)
+      }
+    }
+  }
+}
+
+extension StripeSubscription {
+  var willRenew: Bool {
+    switch status {
+    case .trialing, .active, .pastDue: !cancelAtPeriodEnd && cancelAt == nil
+    case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: false
+    }
+  }
+}
