@@ -92,6 +92,30 @@ package struct StripeSubscription: Mirrored {
     case paused
     /// A status this decoder does not know: gives no new access, raises an alarm.
     case other(String)
+
+    /// Stripe's word for it.
+    package var text: String {
+      switch self {
+      case .incomplete: "incomplete"
+      case .incompleteExpired: "incomplete_expired"
+      case .trialing: "trialing"
+      case .active: "active"
+      case .pastDue: "past_due"
+      case .unpaid: "unpaid"
+      case .canceled: "canceled"
+      case .paused: "paused"
+      case .other(let text): text
+      }
+    }
+
+    package init(_ text: String) {
+      self = Self.known[text] ?? .other(text)
+    }
+
+    private static let known: [String: Status] = Dictionary(
+      uniqueKeysWithValues: [
+        .incomplete, .incompleteExpired, .trialing, .active, .pastDue, .unpaid, .canceled, .paused,
+      ].map { ($0.text, $0) })
   }
 
   package struct Item: Hashable, Sendable {

@@ -1,0 +1,40 @@
+internal import Base
+internal import JSON
+
+/// Whether a text can be a provider's id: bounded, visible ASCII, nothing our keys are joined by.
+func isID(_ text: String) -> Bool {
+  (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+}
+
+extension JSON {
+  /// The id in a field that holds an id or, where somebody asked for it, the whole object.
+  var reference: String? {
+    (string ?? self["id"].string).flatMap { isID($0) ? $0 : nil }
+  }
+
+  func requireID() throws(JSONError) -> String {
+    let text = try requireString()
+    guard isID(text) else {
+      throw JSONError(code: .wrongType, path: path, message: "must be an id")
+    }
+    return text
+  }
+
+  func requireInstant() throws(JSONError) -> Instant {
+    let seconds = try requireInteger()
+    guard (0...Self.secondsMax).contains(seconds) else {
+      throw JSONError(code: .numberRange, path: path, message: "must be a time before year 10000")
+    }
+    return Instant(seconds: seconds)
+  }
+
+  func optionalInstant() throws(JSONError) -> Instant? {
+    !exists || isNull ? nil : try requireInstant()
+  }
+
+  func optionalBool() throws(JSONError) -> Bool {
+    !exists || isNull ? false : try requireBool()
+  }
+
+  private static let secondsMax: Int64 = 253_402_300_799
+}

@@ -1,0 +1,121 @@
+internal import Base
+internal import JSON
+internal import Subscriptions
+
+/// The metadata key that we set on sessions and subscriptions we create.
+///
+/// What a customer can write, such as a payment link's `client_reference_id`, is never read.
+private let accountMetadataKey = "coffer_account"
+
+extension StripeObject {
+  /// The mirrored content of `data.object`; nil for a kind that billing does not mirror.
+  init?(
+    _ json: JSON, eventType: String, created: Instant, notes: inout Set<StripeEvent.Note>
+  ) throws(JSONError) {
+    switch json["object"].string {
+    case "subscription": self = .subscription(try StripeSubscription(json, &notes))
+    // A preview of a coming invoice has no id and is no object yet.
+    case "invoice" where json["id"].exists: self = .invoice(try StripeInvoice(json, &notes))
+    case "checkout.session":
+      self = .checkoutSession(try StripeCheckoutSession(json, &notes))
+    case "customer" where eventType == "customer.deleted":
+      self = .customer(StripeCustomer(deletedAt: created))
+    default: return nil
+    }
+  }
+}
+
+extension StripeSubscription {
+  fileprivate init(
+    _ json: JSON, _ notes: inout Set<StripeEvent.Note>
+  ) throws(JSONError) {
+    let items = json["items"]
+    if items["has_more"].bool == true { notes.insert(.listCutShort) }
+    self.init(
+      customer: json["customer"].reference,
+      status: Status(try json["status"].requireString()),
+      items: try items["data"].requireArray().map { item in
+        let (price, product) = readPrice(item)
+        return Item(price: price, product: product)
+      },
+      cancelAtPeriodEnd: try json["cancel_at_period_end"].optionalBool(),
+      cancelAt: try json["cancel_at"].optionalInstant(),
+      canceledAt: try json["canceled_at"].optionalInstant(),
+      endedAt: try json["ended_at"].optionalInstant(),
+      endedByFailedPayment: json["cancellation_details"]["reason"].string == "payment_failed",
+      trialStart: try json["trial_start"].optionalInstant(),
+      trialEnd: try json["trial_end"].optionalInstant(),
+      collectionIsPaused: json["pause_collection"].isObject,
+      account: readAccount(json["metadata"], &notes))
+  }
+}
+
+extension StripeInvoice {
+  fileprivate init(_ json: JSON, _ notes: inout Set<StripeEvent.Note>) throws(JSONError) {
+    guard let status = Status(rawValue: try json["status"].requireString()) else {
+      throw JSONError(
+        code: .wrongType, path: json["status"].path, message: "must be a known status")
+    }
+    let lines = json["lines"]
+    if lines["has_more"].bool == true { notes.insert(.listCutShort) }
+    let data = try lines["data"].requireArray()
+    // Since basil (2025-03-31) under `parent`, before at the top; a manual one names it in lines.
+    let subscription =
+      json["parent"]["subscription_details"]["subscription"].reference
+      ?? json["subscription"].reference ?? data.lazy.compactMap(readSubscription).first
+    self.init(
+      subscription: subscription, status: status,
+      isCycle: json["billing_reason"].string == "subscription_cycle",
+      isAttempted: json["attempted"].bool == true || (json["attempt_count"].integer ?? 0) > 0,
+      created: try json["created"].requireInstant(),
+      paidAt: try json["status_transitions"]["paid_at"].optionalInstant(),
+      lines: try data.filter { readSubscription($0) ?? subscription == subscription }
+        .map { line throws(JSONError) in try Line(line) })
+  }
+}
+
+extension StripeInvoice.Line {
+  fileprivate init(_ json: JSON) throws(JSONError) {
+    let (price, product) = readPrice(json)
+    self.init(
+      price: price, product: product, amountMinorUnits: try json["amount"].requireInteger(),
+      from: try json["period"]["start"].requireInstant(),
+      to: try json["period"]["end"].requireInstant())
+  }
+}
+
+extension StripeCheckoutSession {
+  fileprivate init(_ json: JSON, _ notes: inout Set<StripeEvent.Note>) throws(JSONError) {
+    self.init(
+      subscription: json["subscription"].reference,
+      isOpen: json["status"].string == "open",
+      account: readAccount(json["metadata"], &notes))
+  }
+}
+
+/// The price and product of an item or line, wherever its API version keeps them.
+private func readPrice(_ json: JSON) -> (price: String?, product: String?) {
+  let details = json["pricing"]["price_details"]
+  let price = details["price"].reference ?? json["price"].reference ?? json["plan"].reference
+  let product =
+    details["product"].reference ?? json["price"]["product"].reference
+    ?? json["plan"]["product"].reference
+  return (price, product)
+}
+
+/// The subscription that a line bills, wherever its API version keeps it.
+private func readSubscription(_ line: JSON) -> String? {
+  let parent = line["parent"]
+  return parent["subscription_item_details"]["subscription"].reference
+    ?? parent["invoice_item_details"]["subscription"].reference ?? line["subscription"].reference
+}
+
+private func readAccount(_ metadata: JSON, _ notes: inout Set<StripeEvent.Note>) -> Identifier? {
+  let value = metadata[accountMetadataKey]
+  guard value.exists, !value.isNull else { return nil }
+  guard let account = value.string.flatMap({ Identifier($0) }) else {
+    notes.insert(.malformedAccount)
+    return nil
+  }
+  return account
+}

@@ -1,0 +1,142 @@
+internal import Base
+package import JSON
+package import Subscriptions
+
+extension StripeObject {
+  /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
+  package func stored() -> JSONValue {
+    switch self {
+    case .subscription(let content): content.stored()
+    case .invoice(let content): content.stored()
+    case .checkoutSession(let content): content.stored()
+    case .customer(let content): ["deletedAt": .instant(content.deletedAt)]
+    }
+  }
+
+  /// Reads what `stored` wrote.
+  package init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError) {
+    switch kind {
+    case .subscription: self = .subscription(try StripeSubscription(stored: json))
+    case .invoice: self = .invoice(try StripeInvoice(stored: json))
+    case .checkoutSession: self = .checkoutSession(try StripeCheckoutSession(stored: json))
+    case .customer:
+      self = .customer(StripeCustomer(deletedAt: try json["deletedAt"].requireStoredInstant()))
+    }
+  }
+}
+
+extension StripeSubscription {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("customer", customer.map { .string($0) }), ("status", .string(status.text)),
+      (
+        "items", .array(items.map { .members(price: $0.price, product: $0.product, []) })
+      ),
+      ("cancelAtPeriodEnd", cancelAtPeriodEnd ? true : nil), ("cancelAt", .optional(cancelAt)),
+      ("canceledAt", .optional(canceledAt)), ("endedAt", .optional(endedAt)),
+      ("endedByFailedPayment", endedByFailedPayment ? true : nil),
+      ("trialStart", .optional(trialStart)), ("trialEnd", .optional(trialEnd)),
+      ("collectionIsPaused", collectionIsPaused ? true : nil),
+      ("account", account.map { .string($0.description) }),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      customer: json["customer"].string, status: Status(try json["status"].requireString()),
+      items: try json["items"].requireArray().map {
+        Item(price: $0["price"].string, product: $0["product"].string)
+      },
+      cancelAtPeriodEnd: json["cancelAtPeriodEnd"].bool ?? false,
+      cancelAt: json["cancelAt"].storedInstant, canceledAt: json["canceledAt"].storedInstant,
+      endedAt: json["endedAt"].storedInstant,
+      endedByFailedPayment: json["endedByFailedPayment"].bool ?? false,
+      trialStart: json["trialStart"].storedInstant, trialEnd: json["trialEnd"].storedInstant,
+      collectionIsPaused: json["collectionIsPaused"].bool ?? false,
+      account: json["account"].string.flatMap { Identifier($0) })
+  }
+}
+
+extension StripeInvoice {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("subscription", subscription.map { .string($0) }), ("status", .string(status.rawValue)),
+      ("isCycle", isCycle ? true : nil), ("isAttempted", isAttempted ? true : nil),
+      ("created", .instant(created)), ("paidAt", .optional(paidAt)),
+      (
+        "lines",
+        .array(
+          lines.map {
+            .members(
+              price: $0.price, product: $0.product,
+              [
+                ("amount", .integer($0.amountMinorUnits)), ("from", .instant($0.from)),
+                ("to", .instant($0.to)),
+              ])
+          })
+      ),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    guard let status = Status(rawValue: try json["status"].requireString()) else {
+      throw JSONError(code: .wrongType, path: json["status"].path, message: "must be a status")
+    }
+    self.init(
+      subscription: json["subscription"].string, status: status,
+      isCycle: json["isCycle"].bool ?? false, isAttempted: json["isAttempted"].bool ?? false,
+      created: try json["created"].requireStoredInstant(), paidAt: json["paidAt"].storedInstant,
+      lines: try json["lines"].requireArray().map { line throws(JSONError) in
+        Line(
+          price: line["price"].string, product: line["product"].string,
+          amountMinorUnits: try line["amount"].requireInteger(),
+          from: try line["from"].requireStoredInstant(),
+          to: try line["to"].requireStoredInstant())
+      })
+  }
+}
+
+extension StripeCheckoutSession {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("subscription", subscription.map { .string($0) }), ("isOpen", isOpen ? true : nil),
+      ("account", account.map { .string($0.description) }),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      subscription: json["subscription"].string, isOpen: json["isOpen"].bool ?? false,
+      account: json["account"].string.flatMap { Identifier($0) })
+  }
+}
+
+extension JSONValue {
+  /// Absent values are left out.
+  fileprivate static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
+    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
+  }
+
+  fileprivate static func members(
+    price: String?, product: String?, _ others: [(String, JSONValue?)]
+  ) -> JSONValue {
+    members(
+      [("price", price.map { .string($0) }), ("product", product.map { .string($0) })] + others)
+  }
+
+  fileprivate static func instant(_ instant: Instant) -> JSONValue {
+    .integer(instant.milliseconds)
+  }
+
+  fileprivate static func optional(_ instant: Instant?) -> JSONValue? {
+    instant.map { .instant($0) }
+  }
+}
+
+extension JSON {
+  fileprivate func requireStoredInstant() throws(JSONError) -> Instant {
+    Instant(milliseconds: try requireInteger())
+  }
+
+  fileprivate var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
+}

@@ -1,0 +1,16 @@
+package import Tiers
+
+extension Schedule {
+  /// What an account is owed by all of its subscriptions: the best at every moment, never a sum.
+  ///
+  /// Coverage names plans of the catalogue it was derived under, which must be this one.
+  package init(_ coverages: [Coverage], catalogue: Catalogue) {
+    self.init(
+      owed: coverages.flatMap(\.intervals).compactMap { interval in
+        catalogue.plan(interval.planID).map {
+          Owed(plan: $0, from: interval.from, to: interval.to, reason: interval.why)
+        }
+      },
+      endings: coverages.flatMap(\.endings), catalogue: catalogue)
+  }
+}

@@ -1,0 +1,160 @@
+import Base
+import Subscriptions
+import Testing
+import Tiers
+
+/// The algebra that makes order and duplicates harmless.
+struct LawTests {
+  @Test(arguments: 1...200 as ClosedRange<UInt64>)
+  func `merging is commutative, associative and idempotent`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let story = Story.random(count: 12, &random)
+    let (a, b, c) = (
+      story.closure(order: story.sample(&random)), story.closure(order: story.sample(&random)),
+      story.closure(order: story.sample(&random))
+    )
+    #expect(a.merged(b) == b.merged(a), "seed \(seed)")
+    #expect(a.merged(b).merged(c) == a.merged(b.merged(c)), "seed \(seed)")
+    #expect(a.merged(a) == a, "seed \(seed)")
+    #expect(a.merged(b).merged(b) == a.merged(b), "seed \(seed)")
+  }
+
+  @Test(arguments: 1...100 as ClosedRange<UInt64>)
+  func `every order with duplicates gives one answer`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let story = Story.random(count: 8, &random)
+    let expected = Answer(story, order: Array(story.deliveries.indices))
+    for _ in 0..<20 {
+      let order = Array(story.deliveries.indices) + story.sample(&random)
+      #expect(
+        Answer(story, order: order.shuffled(using: &random)) == expected, "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: 1...100 as ClosedRange<UInt64>)
+  func `a label gives access exactly where coverage holds`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let story = Story.random(count: 10, &random)
+    let (closure, coverage) = (story.closure, story.coverage)
+    for day in stride(from: -5.0, to: 120, by: 0.5) {
+      let label = closure.label(coverage, at: at(day))
+      #expect(
+        label.givesAccess == (coverage.entry(at: at(day)) != nil), "seed \(seed), day \(day)")
+    }
+  }
+
+  @Test(arguments: 1...200 as ClosedRange<UInt64>)
+  func `time alone changes a label only along the clock's own edges`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let story = Story.random(count: 10, &random)
+    let (closure, coverage) = (story.closure, story.coverage)
+    var before = closure.label(coverage, at: at(-5))
+    for day in stride(from: -4.5, to: 120, by: 0.5) {
+      let after = closure.label(coverage, at: at(day))
+      #expect(
+        before == after || before.mayBecomeByClock(after),
+        "seed \(seed), day \(day): \(before) to \(after)")
+      before = after
+    }
+  }
+
+  @Test func `a later sight of an earlier stage of life is an alarm and changes nothing`() {
+    var mirror = Mirror<StripeCheckoutSession>()
+    let done = StripeCheckoutSession(subscription: "sub_1", isOpen: false, account: nil)
+    let open = StripeCheckoutSession(subscription: nil, isOpen: true, account: nil)
+    mirror.insert(.init(done, asOf: .second(at(0))), source: 1)
+    let change = mirror.insert(.init(open, asOf: .second(at(1))), source: 2)
+    #expect(change.rankFell)
+    #expect(!change.isNew)
+    #expect(mirror.contents == [done])
+  }
+}
+
+/// Everything that must not depend on order.
+struct Answer: Equatable {
+  let coverage: Coverage
+  let labels: [Label]
+  let ownership: Ownership
+  let willRenew: Bool
+  let isDirty: Bool
+  let schedule: Schedule
+
+  init(_ story: Story, order: [Int]) {
+    let closure = story.closure(order: order)
+    let coverage = closure.coverage(policy: story.policy, catalogue: catalogue)
+    self.coverage = coverage
+    labels = stride(from: 0.0, to: 100, by: 3).map { closure.label(coverage, at: at($0)) }
+    ownership = closure.ownership
+    willRenew = closure.willRenew
+    isDirty = closure.isDirty
+    schedule = Schedule([coverage], catalogue: catalogue)
+  }
+}
+
+extension StripeClosure {
+  func merged(_ other: StripeClosure) -> StripeClosure {
+    var result = self
+    result.merge(other)
+    return result
+  }
+}
+
+extension Story {
+  /// Facts as no provider would tell them, which must obey the laws all the same.
+  static func random(count: Int, _ random: inout SeededGenerator) -> Story {
+    Story(
+      (0..<count).map { _ in
+        // Half days make ties of one second likely.
+        let day = Double(Int.random(in: 0...60, using: &random)) / 2
+        return Bool.random(using: &random) ? state(day, &random) : bill(day, &random)
+      })
+  }
+
+  func sample(_ random: inout SeededGenerator) -> [Int] {
+    deliveries.indices.filter { _ in Bool.random(using: &random) }.shuffled(using: &random)
+  }
+
+  private static func state(_ day: Double, _ random: inout SeededGenerator) -> Delivery {
+    let status = [
+      StripeSubscription.Status.incomplete, .trialing, .active, .active, .pastDue, .unpaid,
+      .canceled, .paused, .other("new"),
+    ].randomElement(using: &random)!
+    return subscription(
+      day, status, price: price(&random),
+      cancelAtPeriodEnd: Int.random(in: 0...3, using: &random) == 0,
+      cancelAt: Int.random(in: 0...5, using: &random) == 0 ? day + 20 : nil,
+      endedAt: status == .canceled ? day : nil,
+      trial: Int.random(in: 0...3, using: &random) == 0 ? 0...14 : nil,
+      account: [accountA, accountB, nil].randomElement(using: &random)!)
+  }
+
+  private static func bill(_ day: Double, _ random: inout SeededGenerator) -> Delivery {
+    let from = Double(Int.random(in: 0...3, using: &random) * 30)
+    return invoice(
+      day, "in_\(Int.random(in: 1...4, using: &random))",
+      StripeInvoice.Status.allCases.randomElement(using: &random)!,
+      lines: [
+        (price(&random), [0, 299, -100].randomElement(using: &random)!, from, from + 30)
+      ], isCycle: Bool.random(using: &random), isAttempted: Bool.random(using: &random))
+  }
+
+  private static func price(_ random: inout SeededGenerator) -> String {
+    ["price_small", "price_premium", "price_premium", "price_shirt", "price_x"]
+      .randomElement(using: &random)!
+  }
+}
+
+/// SplitMix64, so that a failure can be run again from its seed.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

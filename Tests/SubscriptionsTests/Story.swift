@@ -1,0 +1,123 @@
+import Base
+import Subscriptions
+import Tiers
+
+/// What a provider tells of one subscription, in the order it happened there.
+struct Story {
+  struct Delivery {
+    let object: StripeObject
+    let id: String
+    let created: Instant
+  }
+
+  var deliveries: [Delivery] = []
+  var policy = Policy.standard
+
+  init(_ deliveries: [Delivery]) { self.deliveries = deliveries }
+
+  /// The closure after the deliveries in that order; a delivery's index is its source.
+  func closure(order: [Int]) -> StripeClosure {
+    var closure = StripeClosure(id: subscriptionID)
+    for index in order {
+      let delivery = deliveries[index]
+      closure.insert(
+        delivery.object, id: delivery.id, asOf: .second(delivery.created), source: Int64(index))
+    }
+    return closure
+  }
+
+  var closure: StripeClosure { closure(order: Array(deliveries.indices)) }
+
+  var coverage: Coverage { closure.coverage(policy: policy, catalogue: catalogue) }
+
+  /// One line per step of the schedule: `day 0 premium subscribed`.
+  var schedule: [String] {
+    Schedule([coverage], catalogue: catalogue).breaks.dropFirst().map { step in
+      "\(dayText(step.from)) \(step.planID) \(step.reason.rawValue)"
+    }
+  }
+
+  func label(day: Double) -> Label { closure.label(coverage, at: at(day)) }
+}
+
+let subscriptionID = "sub_1"
+let accountA = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!
+let accountB = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a02")!
+
+let catalogue: Catalogue = {
+  do {
+    return try Catalogue(
+      version: "test",
+      free: Plan(id: "free", title: "Free", byteCount: 10),
+      paid: [
+        plan("small", 100, price: "price_small"), plan("premium", 1000, price: "price_premium"),
+        plan("fallback", 20, price: "price_fallback"),
+      ], ignored: [Plan.Product(provider: "stripe", id: "price_shirt")])
+  } catch {
+    preconditionFailure("\(error)")
+  }
+}()
+
+private func plan(_ id: String, _ byteCount: Int64, price: String) -> Plan {
+  Plan(
+    id: id, title: id, byteCount: byteCount,
+    products: [Plan.Product(provider: "stripe", id: price)])
+}
+
+/// 2026-01-01 and so many days.
+func at(_ day: Double) -> Instant {
+  Instant(seconds: 1_767_225_600 + Int64(day * 86_400))
+}
+
+private func dayText(_ instant: Instant) -> String {
+  let seconds = instant.seconds - 1_767_225_600
+  let hours = seconds % 86_400 / 3600
+  return "day \(seconds / 86_400)" + (hours == 0 ? "" : " \(hours) h")
+}
+
+func subscription(
+  _ created: Double, _ status: StripeSubscription.Status, price: String = "price_premium",
+  cancelAtPeriodEnd: Bool = false, cancelAt: Double? = nil, endedAt: Double? = nil,
+  endedByFailedPayment: Bool = false, trial: ClosedRange<Double>? = nil, paused: Bool = false,
+  account: Identifier? = accountA
+) -> Story.Delivery {
+  Story.Delivery(
+    object: .subscription(
+      StripeSubscription(
+        customer: "cus_1", status: status,
+        items: [StripeSubscription.Item(price: price, product: "prod_1")],
+        cancelAtPeriodEnd: cancelAtPeriodEnd, cancelAt: cancelAt.map(at),
+        endedAt: endedAt.map(at), endedByFailedPayment: endedByFailedPayment,
+        trialStart: trial.map { at($0.lowerBound) }, trialEnd: trial.map { at($0.upperBound) },
+        collectionIsPaused: paused, account: account)),
+    id: subscriptionID, created: at(created))
+}
+
+func invoice(
+  _ created: Double, _ id: String, _ status: StripeInvoice.Status,
+  lines: [(price: String, amount: Int64, from: Double, to: Double)], isCycle: Bool = true,
+  isAttempted: Bool = true, made: Double? = nil
+) -> Story.Delivery {
+  Story.Delivery(
+    object: .invoice(
+      StripeInvoice(
+        subscription: subscriptionID, status: status, isCycle: isCycle, isAttempted: isAttempted,
+        created: at(made ?? lines.map(\.from).max() ?? created),
+        paidAt: status == .paid ? at(created) : nil,
+        lines: lines.map {
+          StripeInvoice.Line(
+            price: $0.price, product: "prod_1", amountMinorUnits: $0.amount, from: at($0.from),
+            to: at($0.to))
+        })),
+    id: id, created: at(created))
+}
+
+/// The common one: a month of premium.
+func invoice(
+  _ created: Double, _ id: String, _ status: StripeInvoice.Status, from: Double, to: Double,
+  isCycle: Bool = true, isAttempted: Bool = true
+) -> Story.Delivery {
+  invoice(
+    created, id, status, lines: [("price_premium", 299, from, to)], isCycle: isCycle,
+    isAttempted: isAttempted)
+}
