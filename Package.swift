@@ -66,7 +66,7 @@ let package = Package(
     module("Endpoints", ["Base", "HTTPMessages", "HTTPServer", "Storage"]),
 
     module("Billing/Subscriptions", ["Base", "Tiers"]),
-    module("Billing/Stripe", ["Base", "Crypto", "JSON", "HTTPMessages", "Subscriptions"]),
+    module("Billing/Stripe", ["Base", "Crypto", "JSON", "Subscriptions"]),
     module(
       "Billing/Billing",
       [
@@ -100,6 +100,9 @@ let package = Package(
     tests("TiersTests", ["Base", "Tiers"]),
     tests("ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
     tests("SubscriptionsTests", ["Base", "Tiers", "Subscriptions"]),
-    tests("StripeTests", ["Base", "Crypto", "JSON", "HTTPMessages", "Subscriptions", "Stripe"]),
+    .target(
+      name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
+      swiftSettings: settings),
+    tests("StripeTests", ["Base", "Crypto", "JSON", "Subscriptions", "Stripe", "StripeSamples"]),
   ]
 )

@@ -1,0 +1,45 @@
+import Base
+import JSON
+import Stripe
+import Subscriptions
+import Testing
+
+struct StoredObjectTests {
+  private static let moment = Instant(milliseconds: 1_767_225_600_000)
+
+  static let objects: [StripeObject] = [
+    .subscription(
+      StripeSubscription(
+        customer: "cus_1", status: .other("dormant"),
+        items: [
+          StripeSubscription.Item(price: "p", product: nil),
+          StripeSubscription.Item(price: nil, product: "q"),
+        ], cancelAtPeriodEnd: true, cancelAt: moment, canceledAt: moment, endedAt: moment,
+        endedByFailedPayment: true, trialStart: moment, trialEnd: moment, collectionIsPaused: true,
+        account: Identifier(high: 1, low: 2))),
+    .subscription(StripeSubscription(customer: nil, status: .pastDue, items: [])),
+    .invoice(
+      StripeInvoice(
+        subscription: "sub_1", status: .uncollectible, isCycle: true, isAttempted: true,
+        created: moment, paidAt: moment,
+        lines: [
+          StripeInvoice.Line(
+            price: "p", product: "q", amountMinorUnits: -5, from: moment, to: moment)
+        ])),
+    .invoice(
+      StripeInvoice(
+        subscription: nil, status: .draft, isCycle: false, isAttempted: false, created: moment,
+        lines: [])),
+    .checkoutSession(StripeCheckoutSession(subscription: nil, isOpen: true, account: nil)),
+    .checkoutSession(
+      StripeCheckoutSession(
+        subscription: "sub_1", isOpen: false, account: Identifier(high: 3, low: 4))),
+    .customer(StripeCustomer(deletedAt: moment)),
+  ]
+
+  @Test(arguments: objects)
+  func `what is stored reads back the same`(object: StripeObject) throws {
+    let json = try JSON.parse(object.stored().encoded())
+    #expect(try StripeObject(stored: json, kind: object.kind) == object)
+  }
+}
