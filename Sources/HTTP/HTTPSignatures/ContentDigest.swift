@@ -1,0 +1,85 @@
+internal import Base
+internal import Crypto
+
+/// What a Content-Digest field says the body must hash to (RFC 9530).
+///
+/// Where the field has both algorithms, both must match. Others beside them are ignored.
+package struct ContentDigest: Sendable, Equatable {
+  package enum Algorithm: String, Sendable {
+    case sha256 = "sha-256"
+    case sha512 = "sha-512"
+
+    fileprivate var byteCount: Int { self == .sha256 ? 32 : 64 }
+  }
+
+  package struct Value: Sendable, Equatable {
+    package let algorithm: Algorithm
+    package let bytes: [UInt8]
+  }
+
+  /// One or two, never of the same algorithm.
+  package let values: [Value]
+
+  package static func parse(_ field: [UInt8]) throws(SignatureRefusal) -> ContentDigest {
+    let entries: [StructuredField.Entry]
+    do { entries = try StructuredFieldParser.dictionary(field) } catch { throw .digestMalformed }
+    var values: [Value] = []
+    for entry in entries {
+      guard case .item(let item) = entry.member, let bytes = item.value.bytes else {
+        throw .digestMalformed
+      }
+      guard let algorithm = Algorithm(rawValue: entry.name) else { continue }
+      guard bytes.count == algorithm.byteCount else { throw .digestMalformed }
+      values.append(Value(algorithm: algorithm, bytes: bytes))
+    }
+    guard !values.isEmpty else { throw .digestUnsupported }
+    return ContentDigest(values: values)
+  }
+
+  /// The field's value for a body, with sha-256.
+  package static func header(for body: [UInt8]) -> String {
+    "sha-256=:" + Base64.standard.encode(SHA256.hash(body)) + ":"
+  }
+
+  /// Whether a body in memory is the one that was announced.
+  package func matches(_ body: [UInt8]) -> Bool {
+    values.allSatisfy { value in
+      switch value.algorithm {
+      case .sha256: SHA256.hash(body) == value.bytes
+      case .sha512: SHA512.hash(body) == value.bytes
+      }
+    }
+  }
+
+  /// Starts the comparison with a body that arrives in pieces.
+  package func makeCheck() -> ContentDigestCheck { ContentDigestCheck(self) }
+}
+
+/// Compares a body that arrives in pieces. One thread at a time; nothing after `matches`.
+package final class ContentDigestCheck {
+  private let digest: ContentDigest
+  private let sha256: SHA256Stream?
+  private let sha512: SHA512Stream?
+
+  fileprivate init(_ digest: ContentDigest) {
+    self.digest = digest
+    let algorithms = digest.values.map(\.algorithm)
+    sha256 = algorithms.contains(.sha256) ? SHA256Stream() : nil
+    sha512 = algorithms.contains(.sha512) ? SHA512Stream() : nil
+  }
+
+  package func update(_ bytes: RawSpan) {
+    sha256?.update(bytes)
+    sha512?.update(bytes)
+  }
+
+  /// Whether everything given so far is the whole body that was announced. Call it once.
+  package func matches() -> Bool {
+    digest.values.allSatisfy { value in
+      switch value.algorithm {
+      case .sha256: sha256?.finalize() == value.bytes
+      case .sha512: sha512?.finalize() == value.bytes
+      }
+    }
+  }
+}

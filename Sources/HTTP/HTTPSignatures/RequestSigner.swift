@@ -1,0 +1,57 @@
+package import Base
+package import Crypto
+internal import HTTPMessages
+
+/// Signs requests the way this server wants them: for the CLI, tests and measurements.
+package struct RequestSigner: Sendable {
+  private let key: Ed25519PrivateKey
+  private let authority: String
+  private let scheme: String
+
+  /// `authority` is what the Host header will say.
+  package init(key: Ed25519PrivateKey, authority: String, scheme: String = "http") {
+    self.key = key
+    self.authority = authority
+    self.scheme = scheme
+  }
+
+  /// The headers to add to a request; a body that is not empty gets its Content-Digest too.
+  ///
+  /// The nonce, of 6 to 48 bytes, travels as base64url text; nil only for safe methods. Method,
+  /// target and authority are printable ASCII, as nothing else can be a request.
+  package func headers(
+    method: String, target: String, body: [UInt8]?, created: Instant, nonce: [UInt8]?,
+    lifetimeSeconds: Int64 = 300
+  ) -> [(String, String)] {
+    var added: [(String, String)] = []
+    var components = ["@method", "@authority", "@path", "@query"]
+    if let body, !body.isEmpty {
+      added.append(("Content-Digest", ContentDigest.header(for: body)))
+      components.append("content-digest")
+    }
+    var parameters: [StructuredField.Parameter] = [
+      .init("created", .integer(created.seconds)),
+      .init("expires", .integer(created.seconds + lifetimeSeconds)),
+      .init("keyid", .string(Base64.standard.encode(key.publicKey.bytes))),
+      .init("alg", .string("ed25519")),
+    ]
+    if let nonce { parameters.append(.init("nonce", .string(Base64.url.encode(nonce)))) }
+    let input = StructuredField.InnerList(
+      components.map { StructuredField.Item(.string($0)) }, parameters)
+    let head = RequestHead(
+      method: method, target: target, headers: Headers(added), authority: authority,
+      scheme: scheme)
+    guard let base = try? SignatureBase(covering: input, of: head) else {
+      preconditionFailure("a request to sign is not printable ASCII")
+    }
+    let signature = StructuredField.Item(.bytes(key.signature(for: base.bytes)))
+    for (name, member) in [
+      ("Signature-Input", StructuredField.Member.innerList(input)),
+      ("Signature", StructuredField.Member.item(signature)),
+    ] {
+      let value = StructuredField.serialize(dictionary: [.init("coffer", member)])
+      added.append((name, String(decoding: value, as: UTF8.self)))
+    }
+    return added
+  }
+}

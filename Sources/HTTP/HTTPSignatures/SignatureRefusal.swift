@@ -1,0 +1,34 @@
+/// Why a request's signature is not accepted. Every case is the caller's fault, none is secret.
+package enum SignatureRefusal: Error, Sendable, Equatable {
+  /// There is no signature at all.
+  case missing
+  /// The signature's headers break RFC 9421, RFC 8941 or our narrower rules; the text says where.
+  case malformed(String)
+  /// The algorithm is not `ed25519`.
+  case unknownAlgorithm
+  /// Components that a signature must cover here and this one does not.
+  case componentsMissing([String])
+  /// A covered component that the request does not have.
+  case componentAbsent(String)
+  /// A covered component, or a parameter of one, that no request signature can have here.
+  case componentUnsupported(String)
+  /// The request is for a host that is not ours: perhaps a signature made for another server.
+  case wrongAuthority
+  /// Made in the future, beyond what clocks may differ.
+  case notYetValid
+  case expired
+  /// Valid for longer than the policy allows, or for no time at all.
+  case lifetimeTooLong
+  /// The method may change something, so a nonce is needed, of 8 to 64 bytes.
+  case nonceMissing
+  /// The key identifier is not the base64 of an Ed25519 public key.
+  case badKey
+  /// The signature does not belong to this request and key.
+  case badSignature
+  /// A request with a body needs a Content-Digest.
+  case digestMissing
+  /// The Content-Digest has neither sha-256 nor sha-512.
+  case digestUnsupported
+  /// The Content-Digest breaks RFC 9530.
+  case digestMalformed
+}
