@@ -94,7 +94,8 @@ let package = Package(
     tests("CryptoTests", ["Base", "Crypto"]),
     tests("JSONTests", ["Base", "JSON"]),
     tests("HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
-    tests("HTTPSignaturesTests", ["Base", "Crypto", "HTTPMessages", "HTTPSignatures"]),
+    tests(
+      "HTTPSignaturesTests", ["Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures"]),
     tests("HTTPServerTests", ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient"]),
     tests("StorageTests", ["Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage"]),
     tests("TiersTests", ["Base", "Tiers"]),
