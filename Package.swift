@@ -63,7 +63,7 @@ let package = Package(
 
     module("Tiers", ["Base"]),
     module("Configuration", ["Base", "Crypto", "JSON", "HTTPServer", "Storage", "Tiers"]),
-    module("Endpoints", ["Base", "HTTPMessages", "HTTPServer", "Storage"]),
+    module("Endpoints", ["Base", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
 
     module("Billing/Subscriptions", ["Base", "Tiers"]),
     module("Billing/Stripe", ["Base", "Crypto", "JSON", "Subscriptions"]),
@@ -81,8 +81,8 @@ let package = Package(
         "Endpoints", "Tiers", "Configuration",
       ]),
 
-    program("coffer-sync", ["Base", "Configuration", "Sync"]),
-    program("coffer-billing", ["Base", "Configuration", "Billing"]),
+    program("coffer-sync", ["Configuration", "Endpoints", "Sync"]),
+    program("coffer-billing", ["Configuration", "Endpoints", "Billing"]),
     program(
       "coffer",
       [
@@ -105,5 +105,6 @@ let package = Package(
       name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
       swiftSettings: settings),
     tests("StripeTests", ["Base", "Crypto", "JSON", "Subscriptions", "Stripe", "StripeSamples"]),
+    tests("TidyTests", []),
   ]
 )

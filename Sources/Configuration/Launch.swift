@@ -79,6 +79,11 @@ package enum Launch {
     return variables
   }
 
+  /// Ends the process because something outside it failed, with the error's own sentence.
+  package static func end(_ program: Program, _ error: any Error) -> Never {
+    end(program, ["\(error)"], .unavailable)
+  }
+
   /// Ends the process with one line on stderr for each problem.
   private static func end(_ program: Program, _ problems: [String], _ code: ExitCode) -> Never {
     for problem in problems {

@@ -1,0 +1,59 @@
+package import Base
+internal import HTTPMessages
+internal import JSON
+package import HTTPServer
+package import Storage
+
+/// What an operator's tools ask of a program.
+package enum Health {
+  /// `GET /healthz`: the process answers. Touches no database.
+  package static let alive = Route("GET", "/healthz") { _, _ in
+    .ready(answer { _ in .ready(.json(200, ["status": "alive"])) })
+  }
+
+  /// `GET /readyz`: the database takes writes; 503 where it does not.
+  package static func ready(_ database: Database, pool: WorkPool) -> Route {
+    Route("GET", "/readyz") { _, _ in
+      .ready(
+        answer { _ in
+          .pending { done in
+            let accepted = pool.submit {
+              done(
+                Result {
+                  try database.checkWritable()
+                  return .json(200, ["status": "ready"])
+                })
+            }
+            if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
+          }
+        })
+    }
+  }
+
+  /// The listener for an operator's tools, apart from the public one and without a database.
+  package static func monitor(_ listen: SocketAddress) -> HTTPServer {
+    var limits = ServerLimits()
+    limits.workerCount = 1
+    limits.connectionCountMax = 64
+    return HTTPServer(
+      listen: listen, routes: [alive, metrics], limits: limits, trustedProxies: [],
+      name: "monitor", problem: problem)
+  }
+
+  /// `GET /metrics` in Prometheus' text format.
+  private static let metrics = Route("GET", "/metrics") { _, _ in
+    .ready(
+      answer { _ in
+        .ready(
+          Response(
+            status: 200, headers: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
+            body: .bytes(Array(Metrics.shared.render().utf8))))
+      })
+  }
+
+  private static func answer(
+    _ finish: @escaping @Sendable ([UInt8]) throws -> Step<Response>
+  ) -> Admission {
+    Admission(body: .none, finish: finish, abandon: nil)
+  }
+}

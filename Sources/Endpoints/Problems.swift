@@ -1,0 +1,30 @@
+internal import Base
+package import HTTPMessages
+internal import Storage
+
+/// Turns whatever a handler threw into the answer, in the one place that chooses HTTP statuses.
+///
+/// A `Problem` is an answer already. Storage trouble is 503 with a time to come back, so that a
+/// payment provider or a client tries again. Anything else is a bug of ours: 500, its text logged
+/// under the request's id and never shown.
+package func problem(for error: any Error, _ head: RequestHead) -> Problem {
+  if let problem = error as? Problem { return problem }
+  switch error as? DatabaseError {
+  case .busy(let seconds):
+    return Problem(
+      503, "busy", "The server is busy",
+      "More writes are waiting than the server takes. Nothing was changed; try again shortly.",
+      retryAfterSeconds: seconds)
+  case .unavailable(let reason):
+    Log.error("storage.unavailable", ["request": head.requestID, "reason": reason])
+    return Problem(
+      503, "storage_unavailable", "Storage is unavailable",
+      "The server cannot store or read at the moment. Nothing was changed; try again shortly.",
+      retryAfterSeconds: 5)
+  default:
+    Log.error("request.failed", ["request": head.requestID, "error": String(reflecting: error)])
+    return Problem(
+      500, "internal", "Internal error",
+      "The server failed. The request id names the log line that says why.")
+  }
+}

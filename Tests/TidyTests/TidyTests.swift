@@ -1,0 +1,67 @@
+import Glibc
+import Testing
+
+/// The house rules that a compiler does not hold.
+@Suite struct TidyTests {
+  private static let cModules: [String: String] = [
+    "CSQLite": "Sources/Storage/SQLite/", "CPostgres": "Sources/Storage/Postgres/",
+    "COpenSSL": "Sources/Crypto/", "CCurl": "Sources/HTTP/HTTPClient/",
+    "CJansson": "Sources/JSON/", "CMicrohttpd": "Sources/HTTP/HTTPServer/",
+  ]
+
+  @Test func `a C library is imported by its wrapper alone`() {
+    for file in SourceFile.all(under: "Sources") {
+      for name in file.imports {
+        guard let home = Self.cModules[name] else { continue }
+        #expect(file.path.hasPrefix(home), "\(file.path) imports \(name)")
+      }
+    }
+  }
+
+  @Test func `an import stands in the target's dependencies in Package.swift`() throws {
+    let declared = PackageTable.dependencies(try #require(SourceFile("Package.swift")).text)
+    #expect(declared.count > 15)
+    let free: Set<String> = ["Glibc", "PackageDescription", "Testing"]
+    for file in SourceFile.all(under: "Sources") + SourceFile.all(under: "Tests") {
+      let folders = file.path.split(separator: "/").dropLast().map(String.init)
+      guard let target = folders.last(where: { declared[$0] != nil }) else { continue }
+      let allowed = (declared[target] ?? []).union(free)
+      for name in file.imports { #expect(allowed.contains(name), "\(file.path) imports \(name)") }
+    }
+  }
+
+  @Test func `pure modules touch no system`() {
+    let pure = ["Sources/Tiers/", "Sources/Billing/Subscriptions/"]
+    for file in SourceFile.all(under: "Sources") where pure.contains(where: file.path.hasPrefix) {
+      #expect(Set(file.imports).isSubset(of: ["Base", "Tiers"]), "\(file.path)")
+      #expect(!file.words.contains("Clock"), "\(file.path) knows a clock")
+    }
+  }
+
+  @Test func `nothing but wrappers and the system's edge is unsafe`() {
+    let homes =
+      Array(Self.cModules.values)
+      + [
+        "Sources/Base/", "Sources/Storage/", "Sources/Endpoints/Daemon.swift", "Sources/Programs/",
+        "Sources/Configuration/",
+      ]
+    for file in SourceFile.all(under: "Sources") where file.words.contains("unsafe") {
+      #expect(homes.contains(where: file.path.hasPrefix), "\(file.path) is unsafe")
+    }
+  }
+
+  @Test func `a file stays short enough to hold in the head`() {
+    for file in SourceFile.all(under: "Sources") + SourceFile.all(under: "Tests") {
+      #expect(
+        file.text.split(separator: "\n", omittingEmptySubsequences: false).count <= 501,
+        "\(file.path)")
+    }
+  }
+
+  @Test func `nothing is left half done`() {
+    let words = ["TODO", "FIXME", "XXX", "fatalError", "try!"]
+    for file in SourceFile.all(under: "Sources") {
+      for word in words { #expect(!file.text.contains(word), "\(file.path) has \(word)") }
+    }
+  }
+}
