@@ -9,7 +9,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
   /// Whole seconds, rounded towards the past.
   package var seconds: Int64 {
-    milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
+    milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
   }
 
   package static let distantPast = Instant(milliseconds: .min)
@@ -25,7 +25,8 @@ package struct Instant: Hashable, Comparable, Sendable {
   }
 
   package static func - (instant: Instant, span: Span) -> Instant {
-    instant + Span(milliseconds: -span.milliseconds)
+    // The shortest span has no opposite; one millisecond less makes no difference there.
+    instant + Span(milliseconds: -max(span.milliseconds, -.max))
   }
 
   package static func - (a: Instant, b: Instant) -> Span {
@@ -58,7 +59,8 @@ extension Instant: CustomStringConvertible {
     let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
     let second = seconds - day * 86_400
     let (year, month, date) = Self.civil(daysSinceEpoch: day)
-    let fraction = milliseconds - seconds * 1000
+    // Wraps twice, and so is right, in the last second before the end of the past.
+    let fraction = milliseconds &- seconds &* 1000
     var text = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(date, 2))T"
     text += "\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):"
     text += Self.padded(second % 60, 2)

@@ -52,7 +52,8 @@ package enum Log {
       case "\"": text += "\\\""
       case "\\": text += "\\\\"
       case "\n": text += "\\n"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+      case "\u{2028}", "\u{2029}": text += "\\u" + String(scalar.value, radix: 16)
+      case _ where scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value:
         text += "\\x" + Hex.encode([UInt8(scalar.value)])
       default: text.unicodeScalars.append(scalar)
       }
