@@ -17,7 +17,7 @@ package struct Ed25519PublicKey: Hashable, Sendable {
 
   /// Whether the holder of the private half signed exactly this message.
   ///
-  /// The parsed key is not kept: parsing costs a hundredth of the check.
+  /// The parsed key is not kept: all around the check itself costs 5 of 68 microseconds.
   package func isValid(signature: [UInt8], for message: [UInt8]) -> Bool {
     guard signature.count == Self.signatureByteCount else { return false }
     let key = unsafe KeyHandle(
