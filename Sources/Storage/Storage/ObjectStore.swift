@@ -1,0 +1,129 @@
+package import Base
+internal import Glibc
+
+/// Large contents as files under random keys, in a local directory.
+///
+/// A key is written once and never again, so that a reader never sees two contents under one key.
+/// Uploads go to `tmp/` and appear under their key, whole and durable, only when finished. Which
+/// keys are in use is the database's knowledge: a reservation row protects each upload.
+package final class ObjectStore: Sendable {
+  private let directory: String
+  /// Fan-out directories that this process knows to survive a power failure.
+  private let durable = Locked<Set<UInt64>>([])
+
+  /// Creates what is missing; the directory's parent must exist.
+  package init(directory: String) throws(ObjectStoreError) {
+    self.directory = directory
+    try Self.makeDirectory(directory)
+    try Self.makeDirectory("\(directory)/tmp")
+    try Self.synchronize(directory)
+  }
+
+  /// Begins an upload; `.alreadyExists` while another one has this key.
+  package func create(_ key: Identifier) throws(ObjectStoreError) -> ObjectWriter {
+    let file = unsafe Glibc.open(
+      temporaryPath(key), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw errno == EEXIST ? .alreadyExists : Self.failure("create") }
+    return ObjectWriter(store: self, key: key, descriptor: file)
+  }
+
+  /// The object's file, or nil when there is none.
+  package func open(_ key: Identifier) throws(ObjectStoreError) -> OpenFile? {
+    let file = unsafe Glibc.open(path(key), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw Self.failure("open")
+    }
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else {
+      close(file)
+      throw Self.failure("measure")
+    }
+    return OpenFile(owning: file, byteCount: Int64(status.st_size))
+  }
+
+  /// Removes the object; not an error when there is none.
+  ///
+  /// After a power failure it may be back, which costs space until it is deleted again.
+  package func delete(_ key: Identifier) throws(ObjectStoreError) {
+    guard unsafe unlink(path(key)) == 0 || errno == ENOENT else { throw Self.failure("delete") }
+  }
+
+  /// Keys of uploads that nothing has been written to since `moment`: crashes left them behind.
+  package func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier] {
+    guard let listing = unsafe opendir("\(directory)/tmp") else { throw Self.failure("list") }
+    defer { unsafe closedir(listing) }
+    var keys: [Identifier] = []
+    while let entry = unsafe readdir(listing) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard let key = Identifier(name) else { continue }
+      var status = stat()
+      guard unsafe stat(temporaryPath(key), &status) == 0 else { continue }
+      if Instant(seconds: Int64(status.st_mtim.tv_sec)) < moment { keys.append(key) }
+    }
+    return keys
+  }
+
+  /// Removes an upload that was never finished; not an error when there is none.
+  package func deleteLeftover(_ key: Identifier) throws(ObjectStoreError) {
+    guard unsafe unlink(temporaryPath(key)) == 0 || errno == ENOENT else {
+      throw Self.failure("delete")
+    }
+  }
+
+  /// Gives a complete, synchronized upload its final name, durably, never replacing another.
+  func publish(_ key: Identifier) throws(ObjectStoreError) {
+    try makeDurableFanOut(key)
+    // Unlike a rename, a link fails where a file of that name exists.
+    guard unsafe link(temporaryPath(key), path(key)) == 0 else {
+      throw errno == EEXIST ? .alreadyExists : Self.failure("publish")
+    }
+    try Self.synchronize(fanOut(key).inner)
+    try deleteLeftover(key)
+  }
+
+  private func temporaryPath(_ key: Identifier) -> String { "\(directory)/tmp/\(key)" }
+
+  private func path(_ key: Identifier) -> String { "\(fanOut(key).inner)/\(key)" }
+
+  /// `ab` and `ab/cd` for a key that begins with abcd: 65,536 directories share the files.
+  private func fanOut(_ key: Identifier) -> (outer: String, inner: String) {
+    let digits = Array(key.description)
+    let outer = "\(directory)/\(String(digits[0..<2]))"
+    return (outer, "\(outer)/\(String(digits[2..<4]))")
+  }
+
+  /// Makes the key's directories and their names durable.
+  ///
+  /// A directory that exists may still be another thread's, not yet synchronized; so only what this
+  /// process has synchronized itself counts.
+  private func makeDurableFanOut(_ key: Identifier) throws(ObjectStoreError) {
+    let prefix = key.high >> 48
+    if durable.withLock({ $0.contains(prefix) }) { return }
+    let (outer, inner) = fanOut(key)
+    try Self.makeDirectory(outer)
+    try Self.makeDirectory(inner)
+    try Self.synchronize(directory)
+    try Self.synchronize(outer)
+    durable.withLock { _ = $0.insert(prefix) }
+  }
+
+  private static func makeDirectory(_ path: String) throws(ObjectStoreError) {
+    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("create") }
+  }
+
+  private static func synchronize(_ path: String) throws(ObjectStoreError) {
+    do {
+      try synchronizeDirectory(path)
+    } catch {
+      throw .unavailable(reason: "cannot synchronize the object store")
+    }
+  }
+
+  /// Names no path: a key in an error would end in a log.
+  static func failure(_ action: String) -> ObjectStoreError {
+    .unavailable(reason: "cannot \(action) in the object store: \(systemError())")
+  }
+}
