@@ -1,1 +1,11 @@
-print("scaffold")
+internal import Configuration
+internal import Endpoints
+internal import Sync
+
+Daemon.takeSignals()
+let configuration = Launch.configuration(of: .sync, SyncConfiguration.init)
+do {
+  try SyncProgram.run(configuration)
+} catch {
+  Launch.end(.sync, error)
+}

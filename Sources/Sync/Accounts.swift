@@ -1,0 +1,139 @@
+package import Base
+internal import JSON
+package import Storage
+package import Tiers
+
+/// An account as its owner and an admin see it.
+package struct Account: Sendable {
+  package let id: Identifier
+  package let username: String?
+  package let root: Identifier
+  package let usageByteCount: Int64
+  package let created: Instant
+
+  fileprivate static let columns = "id, username_shown, root_id, usage_bytes, created_ms"
+
+  fileprivate init(row: borrowing Row) throws {
+    id = try row.id(0)
+    username = try row.optionalText(1)
+    root = try row.id(2)
+    usageByteCount = try row.integer(3)
+    created = try row.instant(4)
+  }
+
+  package static func find(_ queryable: some Queryable, _ id: Identifier) throws -> Account? {
+    try queryable.first("SELECT \(columns) FROM sync.accounts WHERE id = $1", .id(id)) { row in
+      try Account(row: row)
+    }
+  }
+
+  /// By a name in any case.
+  package static func find(_ queryable: some Queryable, _ username: Username) throws -> Account? {
+    try queryable.first(
+      "SELECT \(columns) FROM sync.accounts WHERE username = $1", .text(username.normalized)
+    ) { row in try Account(row: row) }
+  }
+
+  /// Oldest first, starting behind `after`; at most `limit`.
+  package static func list(
+    _ queryable: some Queryable, after: Account? = nil, limit: Int
+  ) throws -> [Account] {
+    let created = after?.created ?? .distantPast
+    let id = after?.id ?? Identifier(high: 0, low: 0)
+    return try queryable.rows(
+      """
+      SELECT \(columns) FROM sync.accounts
+      WHERE created_ms > $1 OR (created_ms = $1 AND id > $2)
+      ORDER BY created_ms, id LIMIT $3
+      """,
+      .instant(created), .id(id), .integer(Int64(limit))
+    ) { row in try Account(row: row) }
+  }
+}
+
+/// A name for people: 1 to 32 of `a-z 0-9 . _ -`, unique without regard to case.
+package struct Username: Sendable {
+  package let shown: String
+  package let normalized: String
+
+  package static let characterCountMax = 32
+
+  package init?(_ text: String) {
+    let lower = text.lowercased()
+    let allowed = lower.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+    // Checked after lower-casing, which turns the Kelvin sign into a plain k.
+    guard allowed, text.utf8.allSatisfy({ $0 < 0x80 }),
+      1...Self.characterCountMax ~= lower.utf8.count
+    else { return nil }
+    shown = text
+    normalized = lower
+  }
+}
+
+/// What it takes to open an account.
+package struct NewAccount: Sendable {
+  package let id: Identifier
+  package let username: Username?
+  package let root: Identifier
+  package let publicKey: [UInt8]
+
+  package init(id: Identifier, username: Username?, root: Identifier, publicKey: [UInt8]) {
+    self.id = id
+    self.username = username
+    self.root = root
+    self.publicKey = publicKey
+  }
+
+  /// Writes the account, its first key and its root folder.
+  ///
+  /// Throws a `Refusal` where the username, the key, the root's or the account's id is taken.
+  package func create(
+    _ transaction: Transaction, catalogue: Catalogue, now: Instant
+  ) throws -> Account {
+    if let username, try Account.find(transaction, username) != nil { throw Refusal.usernameTaken }
+    let fee = catalogue.metadataFeeByteCount
+    // Two creations can pass the check above together on PostgreSQL; here one of them waits.
+    let inserted = try transaction.execute(
+      """
+      INSERT INTO sync.accounts
+        (id, username, username_shown, root_id, seq, usage_bytes, created_ms)
+      VALUES ($1, $2, $3, $4, 0, 0, $5)
+      ON CONFLICT DO NOTHING
+      """,
+      .id(id), username.map { .text($0.normalized) } ?? .null,
+      username.map { .text($0.shown) } ?? .null, .id(root), .instant(now))
+    guard inserted == 1 else { throw username == nil ? Refusal.accountExists : .usernameTaken }
+    try Device.add(transaction, publicKey, to: id, label: "first", now: now)
+    var owner = try LockedOwner(transaction, id)
+    let record = FileRecord(
+      id: root, owner: id, parent: root, kind: .folder, name: nil, sequence: owner.nextSequence())
+    try record.insert(transaction)
+    try owner.charge(
+      transaction, fee, reason: .recordCreated, file: root, sequence: record.sequence, now: now)
+    try owner.save(transaction)
+    guard let account = try Account.find(transaction, id) else { throw Refusal.unknownKey }
+    return account
+  }
+}
+
+extension Account {
+  func json(_ cap: Cap, devices: [Device]? = nil) -> JSONValue {
+    var members: [JSONValue.Member] = [
+      .init("account", .string(id.description)),
+      .init("username", username.map { .string($0) } ?? .null),
+      .init("root", .string(root.description)), .init("usage", .integer(usageByteCount)),
+      .init("cap", .integer(cap.byteCount)), .init("plan", .string(cap.planID)),
+      .init("reason", .string(cap.reason.rawValue)),
+      .init("created", .string(created.description)),
+    ]
+    if let devices { members.append(.init("devices", .array(devices.map(\.json)))) }
+    return .object(members)
+  }
+}

@@ -1,0 +1,146 @@
+internal import Base
+internal import HTTPMessages
+internal import JSON
+internal import Storage
+internal import Tiers
+
+/// Replaces and reads the content of documents.
+enum Contents {
+  /// Content up to this size lives in the database; larger content goes to the object store.
+  static let inlineByteCountMax = 16 * 1024
+
+  /// A content version as clients see it; `"0"` before the first content.
+  static func tag(_ version: Int64) -> EntityTag { EntityTag(String(version)) }
+
+  /// Where new content is: handed over whole, or already durable under an object id.
+  enum Source: Sendable {
+    case inline([UInt8])
+    case object(Identifier, byteCount: Int64)
+
+    var byteCount: Int64 {
+      switch self {
+      case .inline(let bytes): Int64(bytes.count)
+      case .object(_, let byteCount): byteCount
+      }
+    }
+
+    var objectID: Identifier? {
+      if case .object(let id, _) = self { id } else { nil }
+    }
+  }
+
+  /// A write a client asks for: which document, and which version it believes it replaces.
+  struct Write: Sendable {
+    let credentials: Credentials
+    let file: Identifier
+    let precondition: VersionPrecondition
+  }
+
+  static func replace(
+    _ transaction: Transaction, _ write: Write, with source: Source, catalogue: Catalogue,
+    now: Instant
+  ) throws -> Outcome {
+    var locked = try LockedCaller(transaction, write.credentials, now: now)
+    return try Nonces.once(transaction, write.credentials) {
+      if case .object(let id, _) = source {
+        try Reservations.consume(transaction, id, now: now)
+      }
+      let file = try document(transaction, write, of: locked.caller.account)
+      let delta = source.byteCount - file.contentByteCount
+      try locked.owner.requireRoom(for: delta, transaction, catalogue: catalogue, now: now)
+      let version = locked.owner.nextSequence()
+      try store(transaction, file, source, version: version, now: now)
+      try locked.owner.charge(
+        transaction, delta, reason: .contentChanged, file: file.id, sequence: version, now: now)
+      try locked.owner.save(transaction)
+      return Outcome(
+        200, headers: [("ETag", tag(version).text)],
+        [
+          "id": .string(file.id.description), "version": .integer(version),
+          "bytes": .integer(source.byteCount),
+        ])
+    }
+  }
+
+  /// The document as it stands, where the write's precondition holds.
+  static func document(
+    _ queryable: some Queryable, _ write: Write, of account: Identifier
+  ) throws -> FileRecord {
+    let file = try FileRecord.find(queryable, write.file, visibleTo: account)
+    guard file.kind == .document else { throw Refusal.notADocument }
+    guard write.precondition.holds(for: file.contentVersion) else {
+      throw Refusal.versionChanged(current: file.contentVersion)
+    }
+    return file
+  }
+
+  private static func store(
+    _ transaction: Transaction, _ file: FileRecord, _ source: Source, version: Int64, now: Instant
+  ) throws {
+    switch source {
+    case .inline(let bytes):
+      try transaction.execute(
+        """
+        INSERT INTO sync.inline_contents (file_id, bytes) VALUES ($1, $2)
+        ON CONFLICT (file_id) DO UPDATE SET bytes = excluded.bytes
+        """, .id(file.id), .blob(bytes))
+    case .object:
+      if file.contentVersion > 0, file.objectID == nil {
+        try transaction.execute(
+          "DELETE FROM sync.inline_contents WHERE file_id = $1", .id(file.id))
+      }
+    }
+    if let old = file.objectID { try Reservations.discard(transaction, old, now: now) }
+    try transaction.execute(
+      """
+      UPDATE sync.files
+      SET seq = $2, content_version = $2, content_bytes = $3, object_id = $4 WHERE id = $1
+      """,
+      .id(file.id), .integer(version), .integer(source.byteCount),
+      source.objectID.map { .id($0) } ?? .null)
+  }
+
+  /// What a download sends.
+  struct Found: Sendable {
+    enum Place: Sendable {
+      case bytes([UInt8])
+      case object(Identifier)
+    }
+
+    let version: Int64
+    let byteCount: Int64
+    let place: Place
+  }
+
+  static func find(
+    _ reader: Reader, _ credentials: Credentials, _ id: Identifier, now: Instant
+  ) throws -> Found {
+    let caller = try Caller(reader, credentials, now: now)
+    let file = try FileRecord.find(reader, id, visibleTo: caller.account)
+    guard file.kind == .document else { throw Refusal.notADocument }
+    let place: Found.Place
+    if let objectID = file.objectID {
+      place = .object(objectID)
+    } else {
+      let bytes = try reader.first(
+        "SELECT bytes FROM sync.inline_contents WHERE file_id = $1", .id(id)
+      ) { row in try row.blob(0) }
+      place = .bytes(bytes ?? [])
+    }
+    return Found(version: file.contentVersion, byteCount: file.contentByteCount, place: place)
+  }
+}
+
+/// Which content version a write may replace (RFC 9110, section 13.1.1: If-Match).
+struct VersionPrecondition: Sendable {
+  private let condition: EntityTag.Condition
+
+  init(ifMatch: String?) throws(Refusal) {
+    guard let condition = ifMatch.flatMap(EntityTag.Condition.init) else {
+      throw .preconditionRequired
+    }
+    self.condition = condition
+  }
+
+  func holds(for version: Int64) -> Bool { condition.matchesStrongly(Contents.tag(version)) }
+}

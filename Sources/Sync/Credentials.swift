@@ -1,0 +1,57 @@
+package import Base
+internal import Crypto
+internal import HTTPMessages
+package import HTTPSignatures
+
+/// Who says they are asking, as far as the headers alone can prove it.
+package enum Credentials: Sendable {
+  /// A signature that holds, by a key that may or may not belong to an account.
+  case signed(VerifiedSignature)
+  /// The hash of a bearer token; only the hash is ever stored.
+  case session(tokenHash: [UInt8])
+
+  /// Whose turn a request takes under load: a stand-in for the account, which is not known yet.
+  var share: Identifier? {
+    switch self {
+    case .signed(let signature): Identifier(bytes: signature.keyID.bytes.prefix(16))
+    case .session(let tokenHash): Identifier(bytes: tokenHash.prefix(16))
+    }
+  }
+
+  func requireSignature() throws(Refusal) -> VerifiedSignature {
+    guard case .signed(let signature) = self else { throw .signatureRequired }
+    return signature
+  }
+}
+
+/// Reads credentials from a request's headers, before the first byte of its body.
+package struct Authenticator: Sendable {
+  let policy: SignaturePolicy
+  let clock: Clock
+
+  package init(policy: SignaturePolicy, clock: Clock) {
+    self.policy = policy
+    self.clock = clock
+  }
+
+  func credentials(_ head: RequestHead) throws(Refusal) -> Credentials {
+    if let token = bearerToken(head) {
+      return .session(tokenHash: Sessions.hash(token: token))
+    }
+    guard head.headers.combined("signature-input") != nil else { throw .notAuthenticated }
+    return .signed(try signature(head))
+  }
+
+  func signature(_ head: RequestHead) throws(Refusal) -> VerifiedSignature {
+    do { return try verify(head, policy: policy, now: clock.now()) } catch {
+      throw .signature(error)
+    }
+  }
+
+  private func bearerToken(_ head: RequestHead) -> [UInt8]? {
+    guard let value = head.headers.text("authorization"),
+      value.prefix(7).lowercased() == "bearer "
+    else { return nil }
+    return Array(value.dropFirst(7).utf8)
+  }
+}

@@ -1,0 +1,131 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import JSON
+internal import Storage
+
+/// Files, their content, and what changed.
+extension SyncAPI {
+  /// `POST /v1/files`: a new folder or an empty document.
+  var createFile: Route {
+    write("POST", "/v1/files") { _, body in
+      try Files.New(JSON.body(body))
+    } transact: { transaction, request, new, now in
+      try Files.create(transaction, request.credentials, new, catalogue: catalogue, now: now)
+    }.route(on: database)
+  }
+
+  /// `GET /v1/files/{id}`: what the server knows of one file.
+  var readFile: Route {
+    read("/v1/files/{id}") { reader, request, now in
+      let caller = try Caller(reader, request.credentials, now: now)
+      return try FileRecord.find(reader, request.identifier(0), visibleTo: caller.account)
+    } respond: { file, _ in
+      .json(200, file.json)
+    }
+  }
+
+  /// `GET /v1/updates?since=<cursor>&limit=<n>`: what changed since the cursor.
+  var readUpdates: Route {
+    read("/v1/updates") { reader, request, now in
+      let question = try Updates.Question(request.credentials, query: request.head.query)
+      return try Updates.page(reader, question, now: now)
+    } respond: { page, _ in
+      .json(200, page.json)
+    }
+  }
+
+  /// `PUT /v1/files/{id}/content`: replaces a document's content, if it is at the version that
+  /// If-Match names. Small content travels in memory, large content through an object.
+  var writeContent: Route {
+    let small = writeInline
+    let large = writeObject
+    return Route("PUT", "/v1/files/{id}/content") { head, captures in
+      // Without a length the server refuses the body itself (411), so either path will do.
+      let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
+      return isSmall
+        ? try small.admission(head, captures, on: database)
+        : try large.admission(head, captures, on: database, pool: pool)
+    }
+  }
+
+  private var writeInline:
+    Endpoint<Request, (Request, (Contents.Write, [UInt8])), (Outcome, Request)>
+  {
+    write(
+      "PUT", "/v1/files/{id}/content", bodyByteCountMax: Contents.inlineByteCountMax
+    ) { request, body in
+      (try Self.contentWrite(request), body)
+    } transact: { transaction, _, input, now in
+      try Contents.replace(
+        transaction, input.0, with: .inline(input.1), catalogue: catalogue, now: now)
+    }
+  }
+
+  private var writeObject:
+    Upload<ContentUpload.Asked, ContentUpload.Decision, ContentUpload.Sink, Outcome>
+  {
+    Upload(
+      byteCountMax: Self.contentByteCountMax,
+      admit: { head, captures in
+        let request = try Request(head, captures, authenticator)
+        return ContentUpload.Asked(
+          write: try Self.contentWrite(request), digest: request.digest,
+          byteCount: head.contentLength ?? 0)
+      },
+      share: { $0.write.credentials.share },
+      reserve: { transaction, asked in try reserve(transaction, asked) },
+      receive: { decision in
+        switch decision {
+        case .receive(let asked, let object):
+          ContentUpload.Sink(writer: try objects.create(object), digest: asked.digest)
+        case .repeated: ContentUpload.Sink(writer: nil, digest: nil)
+        }
+      },
+      settle: { _, sink in try sink.settle() },
+      transact: { transaction, decision in
+        switch decision {
+        case .receive(let asked, let object):
+          try Contents.replace(
+            transaction, asked.write, with: .object(object, byteCount: asked.byteCount),
+            catalogue: catalogue, now: clock.now())
+        case .repeated(let outcome): outcome
+        }
+      },
+      release: { transaction, decision in
+        guard case .receive(_, let object) = decision else { return }
+        try Reservations.release(transaction, object, now: clock.now())
+      },
+      respond: { $0.response })
+  }
+
+  private func reserve(
+    _ transaction: Transaction, _ asked: ContentUpload.Asked
+  ) throws -> ContentUpload.Decision {
+    let now = clock.now()
+    _ = try Caller(transaction, asked.write.credentials, now: now)
+    if let outcome = try Nonces.recorded(transaction, asked.write.credentials) {
+      return .repeated(outcome)
+    }
+    let object = try Reservations.reserve(
+      transaction, asked.write, byteCount: asked.byteCount, catalogue: catalogue, now: now)
+    return .receive(asked, object: object)
+  }
+
+  private static func contentWrite(_ request: Request) throws -> Contents.Write {
+    Contents.Write(
+      credentials: request.credentials, file: try request.identifier(0),
+      precondition: try VersionPrecondition(ifMatch: request.head.headers.text("if-match")))
+  }
+
+  /// `GET /v1/files/{id}/content`: the content, whole or a range, under its version as entity tag.
+  var readContent: Route {
+    read("/v1/files/{id}/content") { reader, request, now in
+      try Contents.find(reader, request.credentials, request.identifier(0), now: now)
+    } respond: { found, head in
+      try Download(found, objects).response(to: head)
+    }
+  }
+}

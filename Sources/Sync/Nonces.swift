@@ -1,0 +1,78 @@
+internal import Base
+internal import Crypto
+internal import HTTPSignatures
+internal import Storage
+
+/// Remembers what each signed request brought about, in the same transaction as its effect.
+///
+/// A nonce is accepted once per key. The same request again (a client whose answer was lost) gets
+/// the recorded outcome; another request under the same nonce is a replay. A refused request has
+/// no effect and leaves no nonce: repeated, it is judged again. Rows go when their signature
+/// expires, since nothing that old is accepted anyway.
+enum Nonces {
+  /// Runs `effect` unless this request has already had it. The account row must be locked.
+  static func once(
+    _ transaction: Transaction, _ credentials: Credentials, _ effect: () throws -> Outcome
+  ) throws -> Outcome {
+    guard case .signed(let signature) = credentials, let nonce = signature.nonce else {
+      return try effect()
+    }
+    if let recorded = try recorded(transaction, signature, nonce) { return recorded }
+    let outcome = try effect()
+    try record(transaction, signature, nonce, outcome)
+    return outcome
+  }
+
+  static func recorded(
+    _ queryable: some Queryable, _ credentials: Credentials
+  ) throws -> Outcome? {
+    guard case .signed(let signature) = credentials, let nonce = signature.nonce else {
+      return nil
+    }
+    return try recorded(queryable, signature, nonce)
+  }
+
+  private static func recorded(
+    _ queryable: some Queryable, _ signature: VerifiedSignature, _ nonce: [UInt8]
+  ) throws -> Outcome? {
+    let found = try queryable.first(
+      """
+      SELECT fingerprint, status, headers, body FROM sync.nonces
+      WHERE public_key = $1 AND nonce = $2
+      """,
+      .blob(signature.keyID.bytes), .blob(nonce)
+    ) { row in
+      (
+        fingerprint: try row.blob(0),
+        outcome: Outcome(
+          status: Int(try row.integer(1)), headers: parse(try row.text(2)), body: try row.blob(3))
+      )
+    }
+    guard let found else { return nil }
+    guard found.fingerprint == signature.fingerprint else { throw Refusal.replayed }
+    return found.outcome
+  }
+
+  private static func record(
+    _ transaction: Transaction, _ signature: VerifiedSignature, _ nonce: [UInt8],
+    _ outcome: Outcome
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.nonces
+        (public_key, nonce, fingerprint, expires_ms, status, headers, body)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      """,
+      .blob(signature.keyID.bytes), .blob(nonce), .blob(signature.fingerprint),
+      .instant(signature.expires), .integer(Int64(outcome.status)),
+      .text(outcome.headers.map { "\($0.name): \($0.value)\n" }.joined()), .blob(outcome.body))
+  }
+
+  private static func parse(_ text: String) -> [(String, String)] {
+    text.split(separator: "\n").compactMap { line in
+      line.firstIndex(of: ":").map { colon in
+        (String(line[..<colon]), String(line[colon...].dropFirst(2)))
+      }
+    }
+  }
+}

@@ -1,0 +1,204 @@
+internal import Base
+package import HTTPMessages
+internal import HTTPSignatures
+internal import JSON
+package import Tiers
+
+extension Refusal {
+  /// The answer a client sees. The only place of the sync API where a refusal gets a status.
+  package func problem(catalogue: Catalogue) -> Problem {
+    switch self {
+    case .notAuthenticated:
+      return unauthorized(
+        "not_authenticated", "Not authenticated",
+        "Sign the request (RFC 9421) or send the bearer token of a session.")
+    case .signature(let refusal): return signatureProblem(refusal)
+    case .unknownKey:
+      return unauthorized("unknown_key", "Unknown key", "No account has registered this key.")
+    case .revokedKey:
+      return unauthorized("revoked_key", "Key revoked", "This key was revoked by its account.")
+    case .unknownSession:
+      return unauthorized(
+        "session_invalid", "Session invalid",
+        "The session has expired, was revoked or never existed. Create another one.")
+    case .replayed:
+      return unauthorized(
+        "replayed", "Nonce already used",
+        "Another request has used this nonce. Sign again with a fresh one.")
+    case .signatureRequired:
+      return unauthorized(
+        "signature_required", "Signature required",
+        "This request must be signed by a device key; a session token is not enough.")
+    case .digestMismatch:
+      return Problem(
+        400, "digest_mismatch", "Body differs from its digest",
+        "The body received does not have the digest its headers promise. Nothing was stored.")
+    case .bodyInvalid(let path, let rule):
+      return Problem(
+        400, "body_invalid", "Body invalid", "\(path): \(rule)",
+        members: [.init("path", .string(path))])
+    case .usernameTaken:
+      return Problem(409, "username_taken", "Username taken", "Another account has this username.")
+    case .accountExists:
+      return Problem(409, "account_exists", "Account exists", "An account with this id exists.")
+    case .tooManyKeys(let max):
+      return Problem(
+        409, "too_many_keys", "Too many keys", "An account holds at most \(max) keys. Revoke one.")
+    case .keyRegistered:
+      return Problem(
+        409, "key_registered", "Key already registered", "An account has registered this key.")
+    case .lastKey:
+      return Problem(
+        409, "last_key", "Last key", "An account keeps at least one key. Add another one first.")
+    case .keyNotFound:
+      return Problem(404, "key_not_found", "Key not found", "This account has no such key.")
+    case .fileNotFound:
+      return Problem(404, "file_not_found", "File not found", "There is no such file.")
+    case .fileExists:
+      return Problem(409, "file_exists", "File exists", "A file with this id exists.")
+    case .nameTaken:
+      return Problem(
+        409, "name_taken", "Name taken", "The parent already holds a file of this name.")
+    case .parentNotFound:
+      return Problem(409, "parent_not_found", "Parent not found", "There is no such parent folder.")
+    case .parentNotFolder:
+      return Problem(409, "parent_not_folder", "Parent not a folder", "Only folders have children.")
+    case .notADocument:
+      return Problem(409, "not_a_document", "Not a document", "Only documents have content.")
+    case .preconditionRequired:
+      return Problem(
+        428, "precondition_required", "Precondition required",
+        "Send If-Match with the content version this write replaces; \"0\" for the first content.")
+    case .versionChanged(let current):
+      return Problem(
+        412, "version_changed", "Content changed meanwhile",
+        "The content is at version \(current). Fetch it, merge, and write again.",
+        members: [.init("current_version", .integer(current))])
+    case .overCap(let overCap): return overCap.problem(catalogue: catalogue)
+    case .tooManyUploads(let max):
+      return Problem(
+        429, "too_many_uploads", "Too many uploads",
+        "The account has \(max) uploads under way. Wait for one to end.", retryAfterSeconds: 10)
+    case .reservationExpired:
+      return Problem(
+        409, "reservation_expired", "Upload took too long",
+        "The upload's reservation has expired. Nothing was stored; send it again.")
+    case .cursorInvalid:
+      return Problem(
+        400, "cursor_invalid", "Cursor invalid", "The cursor is not one that this account got.")
+    case .historyChanged:
+      return Problem(
+        410, "history_changed", "Start over",
+        "The server's history has changed. Fetch everything again, without a cursor.")
+    case .contentMissing:
+      return Problem(
+        503, "content_unavailable", "Content unavailable",
+        "The content cannot be read at the moment.", retryAfterSeconds: 5)
+    case .rangeOutside(let byteCount):
+      return Problem(
+        416, "range_not_satisfiable", "Range not satisfiable",
+        "The range lies outside the content.",
+        headers: [.init("Content-Range", "bytes */\(byteCount)")])
+    case .limitInvalid:
+      return Problem(
+        400, "limit_invalid", "Limit invalid",
+        "limit must be a number from 1 to \(Updates.limitMax).")
+    }
+  }
+
+  /// Every signature that does not hold is 401, with the rule it breaks; a digest that cannot be
+  /// read is the request's form and so 400.
+  private func signatureProblem(_ refusal: SignatureRefusal) -> Problem {
+    switch refusal {
+    case .missing:
+      unauthorized(
+        "not_authenticated", "Not authenticated", "Signature or Signature-Input is missing.")
+    case .malformed(let rule):
+      unauthorized("signature_malformed", "Signature malformed", rule)
+    case .unknownAlgorithm:
+      unauthorized("algorithm_unknown", "Algorithm unknown", "alg must be \"ed25519\".")
+    case .componentsMissing(let names):
+      unauthorized(
+        "components_missing", "Components missing",
+        "The signature must also cover: \(names.joined(separator: ", ")).")
+    case .componentAbsent(let name):
+      unauthorized(
+        "component_absent", "Component absent",
+        "The signature covers \(name), which the request does not have.")
+    case .componentUnsupported(let name):
+      unauthorized(
+        "component_unsupported", "Component unsupported",
+        "\(name) cannot be covered by a request's signature here.")
+    case .wrongAuthority:
+      unauthorized("wrong_host", "Wrong host", "The request is for a host that is not this server.")
+    case .notYetValid:
+      unauthorized(
+        "signature_not_yet_valid", "Signature from the future",
+        "created lies in the future. Set the device's clock.")
+    case .expired:
+      unauthorized("signature_expired", "Signature expired", "Sign the request again.")
+    case .lifetimeTooLong:
+      unauthorized(
+        "signature_lifetime", "Signature lifetime",
+        "expires must lie 1 to 300 seconds after created.")
+    case .nonceMissing:
+      unauthorized(
+        "nonce_missing", "Nonce missing",
+        "A request that may change something needs a nonce of 8 to 64 characters.")
+    case .badKey:
+      unauthorized(
+        "key_malformed", "Key malformed", "keyid must be the base64 of an Ed25519 public key.")
+    case .badSignature:
+      unauthorized("bad_signature", "Bad signature", "The signature does not fit request and key.")
+    case .digestMissing:
+      unauthorized(
+        "digest_missing", "Content-Digest missing",
+        "A request with a body needs a Content-Digest that its signature covers.")
+    case .digestUnsupported:
+      Problem(
+        400, "digest_unsupported", "Content-Digest unsupported",
+        "Content-Digest must hold sha-256 or sha-512 (RFC 9530).")
+    case .digestMalformed:
+      Problem(
+        400, "digest_malformed", "Content-Digest malformed", "Content-Digest breaks RFC 9530.")
+    }
+  }
+
+  private func unauthorized(_ code: String, _ title: String, _ detail: String) -> Problem {
+    // RFC 9110, section 15.5.2: a 401 names at least one scheme.
+    Problem(
+      401, code, title, detail, headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer\"")])
+  }
+}
+
+extension OverCap {
+  /// 507 means quota and nothing else; why the cap is what it is tells a declined card apart from
+  /// simply being out of space.
+  fileprivate func problem(catalogue: Catalogue) -> Problem {
+    let fitting = catalogue.plansThatFit(neededByteCount).map { plan in
+      JSONValue.object([
+        .init("id", .string(plan.id)), .init("title", .string(plan.title)),
+        .init("bytes", .integer(plan.byteCount)),
+      ])
+    }
+    return Problem(
+      507, "over_cap", "Over the storage cap", sentence,
+      members: [
+        .init("owner", .string(owner.description)), .init("usage", .integer(usageByteCount)),
+        .init("cap", .integer(capByteCount)), .init("needed", .integer(neededByteCount)),
+        .init("reason", .string(reason.rawValue)), .init("plan", .string(planID)),
+        .init("plans", .array(fitting)),
+      ])
+  }
+
+  private var sentence: String {
+    let need = "This write needs \(neededByteCount) bytes and the cap is \(capByteCount)."
+    switch reason {
+    case .paymentFailed:
+      return need + " The cap is low because the last payment failed: update the payment method."
+    case .lapsed: return need + " The cap is low because the subscription has ended."
+    case .refunded: return need + " The cap is low because the subscription was refunded."
+    default: return need
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package import Base
+package import HTTPSignatures
+package import Tiers
+
+/// Everything the sync API refuses, each for one reason a client can act on.
+///
+/// `Problems.swift` is where these meet HTTP; nothing else in the module knows a status.
+package enum Refusal: Error, Equatable {
+  case notAuthenticated
+  case signature(SignatureRefusal)
+  case unknownKey
+  case revokedKey
+  case unknownSession
+  case replayed
+  case signatureRequired
+  case digestMismatch
+  case bodyInvalid(path: String, rule: String)
+  case usernameTaken
+  case accountExists
+  case keyRegistered
+  case lastKey
+  case keyNotFound
+  case tooManyKeys(max: Int)
+  case fileNotFound
+  case fileExists
+  case nameTaken
+  case parentNotFound
+  case parentNotFolder
+  case notADocument
+  case preconditionRequired
+  case versionChanged(current: Int64)
+  case overCap(OverCap)
+  case tooManyUploads(max: Int)
+  case reservationExpired
+  case cursorInvalid
+  case historyChanged
+  case contentMissing
+  case rangeOutside(byteCount: Int64)
+  case limitInvalid
+}
+
+/// A write that would leave an account above its cap and higher than before.
+package struct OverCap: Equatable, Sendable {
+  package let owner: Identifier
+  package let usageByteCount: Int64
+  package let capByteCount: Int64
+  /// What the owner would use after this write.
+  package let neededByteCount: Int64
+  package let reason: CapReason
+  package let planID: String
+}

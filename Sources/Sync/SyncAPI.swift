@@ -1,0 +1,118 @@
+package import Base
+internal import Endpoints
+package import HTTPMessages
+package import HTTPServer
+internal import HTTPSignatures
+package import Storage
+package import Tiers
+
+/// The document sync API: what `coffer-sync` serves.
+package struct SyncAPI: Sendable {
+  let database: Database
+  let objects: ObjectStore
+  /// Runs what may block for long: making large content durable.
+  let pool: WorkPool
+  let authenticator: Authenticator
+  let catalogue: Catalogue
+  let clock: Clock
+
+  /// The longest JSON body any endpoint takes.
+  static let bodyByteCountMax = 16 * 1024
+  /// The longest content of one document.
+  static let contentByteCountMax: Int64 = 1 << 30
+
+  package init(
+    database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
+    catalogue: Catalogue, clock: Clock
+  ) {
+    self.database = database
+    self.objects = objects
+    self.pool = pool
+    self.authenticator = authenticator
+    self.catalogue = catalogue
+    self.clock = clock
+  }
+
+  package var routes: [Route] {
+    [
+      createAccount, readAccount, createSession, addDevice, revokeDevice, createFile, readFile,
+      writeContent, readContent, readUpdates,
+    ]
+  }
+
+  /// Where refusals become answers; storage trouble and bugs are the same for every program.
+  package func problem(for error: any Error, _ head: RequestHead) -> Problem {
+    (error as? Refusal)?.problem(catalogue: catalogue) ?? Endpoints.problem(for: error, head)
+  }
+
+  /// A request whose headers were accepted.
+  struct Request: Sendable {
+    let head: RequestHead
+    let captures: [String]
+    let credentials: Credentials
+    /// What the body must hash to; nil where the request has none.
+    let digest: ContentDigest?
+
+    init(_ head: RequestHead, _ captures: [Substring], _ authenticator: Authenticator) throws {
+      self.head = head
+      self.captures = captures.map(String.init)
+      credentials = try authenticator.credentials(head)
+      switch credentials {
+      case .signed(let signature): digest = signature.contentDigest
+      case .session: digest = try Self.announcedDigest(head)
+      }
+    }
+
+    /// A session's request may announce a digest without having to.
+    private static func announcedDigest(_ head: RequestHead) throws(Refusal) -> ContentDigest? {
+      guard let field = head.headers.combined("content-digest") else { return nil }
+      do { return try ContentDigest.parse(field) } catch { throw .signature(error) }
+    }
+
+    /// The body, once it is known to be the one that was signed.
+    func checked(_ body: [UInt8]) throws(Refusal) -> [UInt8] {
+      guard let digest else { return body }
+      guard digest.matches(body) else { throw .digestMismatch }
+      return body
+    }
+
+    func identifier(_ index: Int) throws(Refusal) -> Identifier {
+      guard let id = Identifier(captures[index]) else { throw .fileNotFound }
+      return id
+    }
+  }
+
+  /// An endpoint that changes something, at most once per signed request.
+  func write<Input: Sendable>(
+    _ method: String, _ pattern: String, bodyByteCountMax: Int = Self.bodyByteCountMax,
+    parse: @escaping @Sendable (Request, [UInt8]) throws -> Input,
+    transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Outcome,
+    finish: @escaping @Sendable (Outcome, Request) throws -> Outcome = { outcome, _ in outcome }
+  ) -> Endpoint<Request, (Request, Input), (Outcome, Request)> {
+    Endpoint(
+      method, pattern, bodyByteCountMax: bodyByteCountMax,
+      admit: { head, captures in try Request(head, captures, authenticator) },
+      prepare: { request, body in (request, try parse(request, request.checked(body))) },
+      work: .write(share: { $0.0.credentials.share }) { transaction, input in
+        (try transact(transaction, input.0, input.1, clock.now()), input.0)
+      },
+      respond: { outcome, request in try finish(outcome, request).response })
+  }
+
+  /// An endpoint that only reads.
+  func read<Output: Sendable>(
+    _ pattern: String,
+    work: @escaping @Sendable (Reader, Request, Instant) throws -> Output,
+    respond: @escaping @Sendable (Output, RequestHead) throws -> Response
+  ) -> Route {
+    Endpoint<Request, Request, (Output, RequestHead)>(
+      "GET", pattern, bodyByteCountMax: 0,
+      admit: { head, captures in try Request(head, captures, authenticator) },
+      prepare: { request, _ in request },
+      work: .read { reader, request in
+        (try work(reader, request, clock.now()), request.head)
+      },
+      respond: { output, head in try respond(output, head) }
+    ).route(on: database)
+  }
+}

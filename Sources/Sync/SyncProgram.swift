@@ -1,0 +1,39 @@
+package import Configuration
+internal import Base
+internal import Endpoints
+internal import HTTPServer
+internal import HTTPSignatures
+internal import Storage
+
+/// `coffer-sync`, put together from its configuration.
+package enum SyncProgram {
+  /// Threads that make large content durable, and how many uploads may wait for them.
+  private static let ioThreadCount = 4
+  private static let ioQueueCountMax = 256
+  private static let sweepSeconds: Int64 = 30
+
+  /// Serves until a signal says stop.
+  package static func run(_ configuration: SyncConfiguration) throws {
+    let database = try Database.open(configuration.database, owning: .sync)
+    defer { database.close() }
+    try History.establish(database)
+    let objects = try ObjectStore(directory: configuration.objectsDirectory)
+    let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
+    defer { pool.stop() }
+    let sweeper = Sweeper(database, objects, clock: configuration.clock)
+    sweeper.start(every: sweepSeconds)
+    defer { sweeper.stop() }
+    let api = SyncAPI(
+      database: database, objects: objects, pool: pool,
+      authenticator: Authenticator(
+        policy: SignaturePolicy(authorities: configuration.authorities),
+        clock: configuration.clock),
+      catalogue: configuration.catalogue, clock: configuration.clock)
+    let server = HTTPServer(
+      listen: configuration.listen,
+      routes: api.routes + [Health.alive, Health.ready(database, pool: pool)],
+      limits: ServerLimits(), trustedProxies: configuration.trustedProxies, name: "sync",
+      problem: api.problem)
+    try Daemon("coffer-sync", [server, Health.monitor(configuration.metricsListen)]).run()
+  }
+}

@@ -1,0 +1,60 @@
+internal import Base
+internal import Storage
+internal import Tiers
+
+/// Why an account's usage changed.
+enum UsageReason: String {
+  case recordCreated = "record_created"
+  case contentChanged = "content_changed"
+}
+
+/// What an account may use at a moment, as billing has scheduled it.
+struct Cap: Sendable, Equatable {
+  let byteCount: Int64
+  let planID: String
+  let reason: CapReason
+
+  /// Reads one row of the schedule that coffer-billing writes; an account it never spoke of is on
+  /// the free plan.
+  init(
+    _ queryable: some Queryable, _ account: Identifier, catalogue: Catalogue, now: Instant
+  ) throws {
+    let found = try queryable.first(
+      """
+      SELECT cap_bytes, plan, reason FROM billing.entitlement_breaks
+      WHERE account_id = $1 AND from_ms <= $2 ORDER BY from_ms DESC LIMIT 1
+      """,
+      .id(account), .instant(now)
+    ) { row in (try row.integer(0), try row.text(1), try row.text(2)) }
+    guard let (byteCount, planID, reason) = found else {
+      self.byteCount = catalogue.free.byteCount
+      self.planID = catalogue.free.id
+      self.reason = .neverSubscribed
+      return
+    }
+    self.byteCount = byteCount
+    self.planID = planID
+    // A newer coffer-billing may know a reason this program does not; the cap still holds.
+    self.reason = CapReason(rawValue: reason) ?? .subscribed
+  }
+}
+
+extension LockedOwner {
+  /// Refuses a write that would leave usage above the cap and higher than before.
+  ///
+  /// `reserved` is what the owner's uploads under way have already been promised.
+  func requireRoom(
+    for delta: Int64, reserved: Int64 = 0, _ queryable: some Queryable, catalogue: Catalogue,
+    now: Instant
+  ) throws {
+    guard delta > 0 else { return }
+    let cap = try Cap(queryable, account, catalogue: catalogue, now: now)
+    let usage = usageByteCount + reserved
+    guard case .exceeded(let needed) = Quota.decide(usage: usage, delta: delta, cap: cap.byteCount)
+    else { return }
+    throw Refusal.overCap(
+      OverCap(
+        owner: account, usageByteCount: usageByteCount, capByteCount: cap.byteCount,
+        neededByteCount: needed, reason: cap.reason, planID: cap.planID))
+  }
+}
