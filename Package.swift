@@ -106,5 +106,11 @@ let package = Package(
       swiftSettings: settings),
     tests("StripeTests", ["Base", "Crypto", "JSON", "Subscriptions", "Stripe", "StripeSamples"]),
     tests("TidyTests", []),
+    tests(
+      "BillingTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
+        "Subscriptions", "Stripe", "Billing", "StripeSamples",
+      ]),
   ]
 )

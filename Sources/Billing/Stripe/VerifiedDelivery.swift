@@ -4,12 +4,17 @@ internal import Crypto
 /// The raw body of a webhook that Stripe signed; only `WebhookSecrets` makes one.
 package struct VerifiedDelivery: Sendable {
   package let body: [UInt8]
+  /// The value of its `Stripe-Signature` header.
+  package let signature: [UInt8]
   /// When this attempt was signed; a retry has another.
   package let signedAt: Instant
   package let receivedAt: Instant
 
-  fileprivate init(body: [UInt8], signedAt: Instant, receivedAt: Instant) {
+  fileprivate init(
+    body: [UInt8], signature: [UInt8], signedAt: Instant, receivedAt: Instant
+  ) {
     self.body = body
+    self.signature = signature
     self.signedAt = signedAt
     self.receivedAt = receivedAt
   }
@@ -43,7 +48,8 @@ package struct WebhookSecrets: Sendable {
     }
     guard header.signedAt <= now + Self.tolerance else { throw .inFuture }
     guard matches(header, body) else { throw .mismatch }
-    return VerifiedDelivery(body: body, signedAt: header.signedAt, receivedAt: now)
+    return VerifiedDelivery(
+      body: body, signature: text, signedAt: header.signedAt, receivedAt: now)
   }
 
   /// Compares every code with every secret, however early one matches.

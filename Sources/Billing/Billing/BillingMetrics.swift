@@ -1,0 +1,86 @@
+internal import Base
+internal import Stripe
+
+/// What billing counts, and the log lines that go with what an operator must see.
+struct BillingMetrics: Sendable {
+  static let shared = BillingMetrics(.shared)
+
+  private let dispositions: [PreparedSource.Disposition: Metrics.Counter]
+  private let refusals: [SignatureRefusal: Metrics.Counter]
+  private let alarms: [Recorded.Alarm.Name: Metrics.Counter]
+  private let notes: [StripeEvent.Note: Metrics.Counter]
+  private let redeliveries: Metrics.Counter
+  private let conflicts: Metrics.Counter
+  private let rankFalls: Metrics.Counter
+
+  init(_ metrics: Metrics) {
+    dispositions = Self.counters(PreparedSource.Disposition.allCases) { disposition in
+      metrics.counter(
+        "coffer_billing_deliveries_total", "Verified deliveries by what became of them.",
+        label: ("disposition", disposition.rawValue))
+    }
+    refusals = Self.counters(SignatureRefusal.allCases) { refusal in
+      metrics.counter(
+        "coffer_billing_signature_refusals_total", "Deliveries that prove no sender, by reason.",
+        label: ("reason", "\(refusal)"))
+    }
+    alarms = Self.counters(Recorded.Alarm.Name.allCases) { name in
+      metrics.counter(
+        "coffer_billing_alarms_total", "What an operator must look at, by kind.",
+        label: ("alarm", name.rawValue))
+    }
+    notes = Self.counters(StripeEvent.Note.allCases) { note in
+      metrics.counter(
+        "coffer_billing_decoder_notes_total", "What decoders noticed, by kind.",
+        label: ("note", note.rawValue))
+    }
+    redeliveries = metrics.counter(
+      "coffer_billing_redeliveries_total", "Deliveries that had been recorded before.")
+    conflicts = metrics.counter(
+      "coffer_billing_conflicts_total", "Delivery ids that came again with another meaning.")
+    rankFalls = metrics.counter(
+      "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
+  }
+
+  func count(_ refusal: SignatureRefusal) { refusals[refusal]?.add() }
+
+  func count(_ recorded: Recorded) {
+    dispositions[recorded.disposition]?.add()
+    if recorded.isRedelivery { redeliveries.add() }
+    for note in recorded.notes { notes[note]?.add() }
+    for alarm in recorded.alarms {
+      alarms[alarm.name]?.add()
+      Log.warning(
+        "billing.alarm",
+        [
+          "alarm": alarm.name.rawValue, "object": alarm.object, "delivery": recorded.deliveryID,
+        ])
+    }
+    if recorded.isConflicting {
+      conflicts.add()
+      Log.error(
+        "billing.conflicting_delivery",
+        ["delivery": recorded.deliveryID, "source": String(recorded.sourceID)])
+    }
+    if recorded.rankFell {
+      rankFalls.add()
+      Log.error(
+        "billing.rank_fell",
+        ["delivery": recorded.deliveryID, "source": String(recorded.sourceID)])
+    }
+    if recorded.disposition == .undecodable {
+      Log.error(
+        "billing.undecodable_delivery",
+        [
+          "delivery": recorded.deliveryID, "source": String(recorded.sourceID),
+          "why": recorded.type,
+        ])
+    }
+  }
+
+  private static func counters<Key: Hashable>(
+    _ keys: [Key], _ make: (Key) -> Metrics.Counter
+  ) -> [Key: Metrics.Counter] {
+    Dictionary(uniqueKeysWithValues: keys.map { ($0, make($0)) })
+  }
+}

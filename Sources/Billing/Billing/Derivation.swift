@@ -1,0 +1,106 @@
+internal import Base
+internal import Storage
+internal import Stripe
+internal import Subscriptions
+
+/// One subscription derived anew: what it was, what it is, and what is worth an audit line.
+struct Derivation {
+  /// The accounts whose schedules must follow.
+  private(set) var accounts: Set<Identifier> = []
+  /// Alarms that the stored coverage did not have yet.
+  private(set) var newAlarms: Set<Coverage.Alarm> = []
+  /// Whether time alone did something that it may not do.
+  private(set) var hasUnplannedEdge = false
+  /// Whether its owner became disputed.
+  private(set) var becameContested = false
+
+  private let key: ObjectKey
+  private let rules: LedgerRules
+  private let now: Instant
+  private let stored: SubscriptionRow?
+  private let storedCoverage: Coverage
+  private var closure: StripeClosure
+  private var transitions: [Transition] = []
+
+  enum Cause: String { case clock, fact, policy, owner }
+
+  private struct Transition {
+    let cause: Cause
+    let before: String
+    let after: String
+  }
+
+  init(
+    _ key: ObjectKey, rules: LedgerRules, at now: Instant, reading transaction: Transaction
+  ) throws {
+    self.key = key
+    self.rules = rules
+    self.now = now
+    stored = try SubscriptionRow(key, reading: transaction)
+    storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
+    closure = try StripeClosure(key, reading: transaction)
+    if let stored { noteClock(stored) }
+  }
+
+  mutating func join(_ fact: StripeFact, source: Int64) -> MirrorChange {
+    closure.insert(fact.object, id: fact.key.id, asOf: fact.asOf, source: source)
+  }
+
+  /// Derives from the closure as it now is, and writes what changed.
+  mutating func finish(cause: Cause, source: Int64?, in transaction: Transaction) throws {
+    let coverage = closure.coverage(policy: rules.policy, catalogue: rules.catalogue)
+    var derived = SubscriptionRow(
+      closure, coverage, rules: rules, at: now, transitionCount: stored?.transitionCount ?? 0)
+    noteLabel(derived, cause)
+    noteOwner(derived)
+    newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
+    derived.transitionCount += Int64(transitions.count)
+    guard derived != stored else { return }
+    try write(source: source, in: transaction)
+    try derived.write(key, at: now, in: transaction)
+    let isSame =
+      derived.owner == stored?.owner && derived.coverage == stored?.coverage
+      && derived.policyVersion == stored?.policyVersion
+      && derived.catalogueVersion == stored?.catalogueVersion
+    if !isSame { accounts = Set([derived.owner, stored?.owner].compactMap { $0 }) }
+  }
+
+  /// What time did since the last fact, told apart from what the next fact does.
+  private mutating func noteClock(_ stored: SubscriptionRow) {
+    let label = closure.label(storedCoverage, at: now)
+    guard label != stored.label else { return }
+    hasUnplannedEdge = !stored.label.mayBecomeByClock(label)
+    transitions.append(
+      Transition(cause: .clock, before: stored.label.rawValue, after: label.rawValue))
+  }
+
+  private mutating func noteLabel(_ derived: SubscriptionRow, _ cause: Cause) {
+    let before = transitions.last?.after ?? stored?.label.rawValue ?? "none"
+    guard before != derived.label.rawValue else { return }
+    transitions.append(Transition(cause: cause, before: before, after: derived.label.rawValue))
+  }
+
+  private mutating func noteOwner(_ derived: SubscriptionRow) {
+    becameContested =
+      closure.ownership == .contested && stored?.ownerEvidence != derived.ownerEvidence
+    guard derived.owner != stored?.owner else { return }
+    transitions.append(
+      Transition(
+        cause: .owner, before: stored?.owner?.description ?? "none",
+        after: derived.owner?.description ?? "none"))
+  }
+
+  private func write(source: Int64?, in transaction: Transaction) throws {
+    for (index, transition) in transitions.enumerated() {
+      try transaction.execute(
+        """
+        INSERT INTO billing.transitions (object, number, at_ms, cause, state_before, state_after,
+          source_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """, .text(key.description),
+        .integer((stored?.transitionCount ?? 0) + Int64(index) + 1), .instant(now),
+        .text(transition.cause.rawValue), .text(transition.before), .text(transition.after),
+        .integer(source))
+    }
+  }
+}

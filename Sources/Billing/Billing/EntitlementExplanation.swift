@@ -1,0 +1,141 @@
+package import Base
+package import Storage
+package import Subscriptions
+package import Tiers
+
+/// Why an account may store what it may, down to the deliveries that say so: for an admin.
+package struct EntitlementExplanation: Sendable {
+  package let account: Identifier
+  package let now: Instant
+  package let current: Schedule.Break
+  /// As sync reads it.
+  package let schedule: [Schedule.Break]
+  /// Under which rules it was derived; nil for an account that billing never heard of.
+  package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
+  /// Sorted by their keys.
+  package let subscriptions: [Subscription]
+
+  package struct Subscription: Sendable {
+    package let key: ObjectKey
+    /// Derived for `now`, not as last stored.
+    package let label: Label
+    package let willRenew: Bool
+    package let isDirty: Bool
+    /// What names the account its owner: `subscription`, or `checkout.session:<id>`.
+    package let ownerEvidence: String
+    package let intervals: [Interval]
+    /// The deliveries that show the subscription itself as it is.
+    package let sources: [Source]
+    /// The newest first.
+    package let transitions: [Transition]
+  }
+
+  package struct Interval: Sendable {
+    package let planID: String
+    package let from: Instant
+    package let to: Instant
+    package let why: CapReason
+    /// The provider's object that says so, e.g. `stripe:live:invoice:in_1`.
+    package let evidence: ObjectKey
+    /// The deliveries behind that object.
+    package let sources: [Source]
+  }
+
+  package struct Source: Sendable, Hashable {
+    package let id: Int64
+    package let deliveryID: String
+    package let type: String
+    package let created: Instant?
+    package let received: Instant
+  }
+
+  package struct Transition: Sendable, Hashable {
+    package let at: Instant
+    /// `clock`, `fact`, `policy` or `owner`.
+    package let cause: String
+    package let before: String
+    package let after: String
+    package let sourceID: Int64?
+  }
+
+  /// How many transitions of a subscription are told.
+  private static let transitionCountMax: Int64 = 50
+
+  /// `catalogue` tells what an account has that billing never heard of.
+  package init(
+    of account: Identifier, at now: Instant, catalogue: Catalogue, reading reader: Reader
+  ) throws {
+    self.account = account
+    self.now = now
+    let stored = try EntitlementRows.schedule(of: account, reading: reader)
+    let schedule = stored.isEmpty ? Schedule.free(catalogue).breaks : stored
+    self.schedule = schedule
+    current = schedule.last { $0.from <= now } ?? schedule[0]
+    derived = try reader.first(
+      """
+      SELECT policy_version, catalogue_version, updated_ms FROM billing.entitlements
+      WHERE account_id = $1
+      """, .id(account)
+    ) { row in (try row.text(0), try row.text(1), try row.instant(2)) }
+    let keys = try reader.rows(
+      "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
+    ) { row in try row.text(0) }
+    subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
+      try Subscription(key, at: now, reading: reader)
+    }
+  }
+}
+
+extension EntitlementExplanation.Subscription {
+  fileprivate init?(_ key: ObjectKey, at now: Instant, reading reader: Reader) throws {
+    guard let row = try SubscriptionRow(key, reading: reader) else { return nil }
+    let coverage = try Coverage(text: row.coverage)
+    let closure = try StripeClosure(key, reading: reader)
+    self.key = key
+    label = closure.label(coverage, at: now)
+    willRenew = row.willRenew
+    isDirty = row.isDirty
+    ownerEvidence = row.ownerEvidence
+    intervals = try coverage.intervals.map { interval in
+      let evidence = ObjectKey(
+        provider: key.provider, partition: key.partition, kind: interval.evidence.kind,
+        id: interval.evidence.id)
+      return EntitlementExplanation.Interval(
+        planID: interval.planID, from: interval.from, to: interval.to, why: interval.why,
+        evidence: evidence, sources: try Self.sources(of: evidence, reading: reader))
+    }
+    sources = try Self.sources(of: key, reading: reader)
+    transitions = try Self.transitions(of: key, reading: reader)
+  }
+
+  private static func sources(
+    of key: ObjectKey, reading reader: Reader
+  ) throws -> [EntitlementExplanation.Source] {
+    try reader.rows(
+      """
+      SELECT s.id, s.delivery_id, s.type, s.created_ms, s.received_ms
+      FROM billing.mirrors m JOIN billing.sources s ON s.id = m.source_id
+      WHERE m.object = $1 ORDER BY s.id
+      """, .text(key.description)
+    ) { row in
+      EntitlementExplanation.Source(
+        id: try row.integer(0), deliveryID: try row.text(1), type: try row.text(2),
+        created: try row.optionalInstant(3), received: try row.instant(4))
+    }
+  }
+
+  private static func transitions(
+    of key: ObjectKey, reading reader: Reader
+  ) throws -> [EntitlementExplanation.Transition] {
+    try reader.rows(
+      """
+      SELECT at_ms, cause, state_before, state_after, source_id FROM billing.transitions
+      WHERE object = $1 ORDER BY number DESC LIMIT $2
+      """, .text(key.description), .integer(EntitlementExplanation.transitionCountMax)
+    ) { row in
+      EntitlementExplanation.Transition(
+        at: try row.instant(0), cause: try row.text(1), before: try row.text(2),
+        after: try row.text(3), sourceID: try row.optionalInteger(4))
+    }
+  }
+}

@@ -1,0 +1,57 @@
+internal import Base
+internal import Storage
+internal import Tiers
+
+/// An account's schedule as sync reads it.
+enum EntitlementRows {
+  static func schedule(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> [Schedule.Break] {
+    try database.rows(
+      """
+      SELECT from_ms, cap_bytes, plan, reason FROM billing.entitlement_breaks
+      WHERE account_id = $1 ORDER BY from_ms
+      """, .id(account)
+    ) { row in
+      guard let reason = CapReason(rawValue: try row.text(3)) else {
+        throw DatabaseError.statement("an entitlement's reason is unknown")
+      }
+      return Schedule.Break(
+        from: try row.instant(0), capByteCount: try row.integer(1), planID: try row.text(2),
+        reason: reason)
+    }
+  }
+
+  /// Writes what changed, and only that.
+  static func write(
+    _ schedule: Schedule, of account: Identifier, rules: LedgerRules, at now: Instant,
+    in transaction: Transaction
+  ) throws {
+    let stored = try Self.schedule(of: account, reading: transaction)
+    let wanted = Set(schedule.breaks.map(\.from))
+    for step in stored where !wanted.contains(step.from) {
+      try transaction.execute(
+        "DELETE FROM billing.entitlement_breaks WHERE account_id = $1 AND from_ms = $2",
+        .id(account), .instant(step.from))
+    }
+    let kept = Set(stored)
+    for step in schedule.breaks where !kept.contains(step) {
+      try transaction.execute(
+        """
+        INSERT INTO billing.entitlement_breaks (account_id, from_ms, cap_bytes, plan, reason)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (account_id, from_ms) DO UPDATE SET cap_bytes = excluded.cap_bytes,
+          plan = excluded.plan, reason = excluded.reason
+        """, .id(account), .instant(step.from), .integer(step.capByteCount), .text(step.planID),
+        .text(step.reason.rawValue))
+    }
+    try transaction.execute(
+      """
+      INSERT INTO billing.entitlements (account_id, policy_version, catalogue_version, updated_ms)
+      VALUES ($1, $2, $3, $4)
+      ON CONFLICT (account_id) DO UPDATE SET policy_version = excluded.policy_version,
+        catalogue_version = excluded.catalogue_version, updated_ms = excluded.updated_ms
+      """, .id(account), .text(rules.policyVersion), .text(rules.catalogue.version),
+      .instant(now))
+  }
+}

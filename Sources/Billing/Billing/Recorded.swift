@@ -1,0 +1,70 @@
+internal import Base
+package import Stripe
+internal import Subscriptions
+
+/// What recording a delivery did: for metrics and the log, once it is durable.
+package struct Recorded: Sendable {
+  package let sourceID: Int64
+  package let deliveryID: String
+  package let type: String
+  package let disposition: PreparedSource.Disposition
+  package let notes: Set<StripeEvent.Note>
+  package let isRedelivery: Bool
+  /// The same delivery id came before with another meaning.
+  package let isConflicting: Bool
+  /// The provider's object went back in its lifecycle.
+  package var rankFell = false
+  /// Names of alarms that this delivery raised, with what they are about.
+  package private(set) var alarms: [Alarm] = []
+
+  package struct Alarm: Sendable, Equatable {
+    package let name: Name
+    package let object: String
+
+    package enum Name: String, Sendable, CaseIterable {
+      case unknownProduct = "unknown_product"
+      case unknownStatus = "unknown_status"
+      case paidAfterEnd = "paid_after_end"
+      case unplannedEdge = "unplanned_edge"
+      case contestedOwner = "contested_owner"
+    }
+  }
+
+  /// The word in the answer.
+  var status: String {
+    if isRedelivery { return "duplicate" }
+    return isConflicting ? "conflicting" : "recorded"
+  }
+
+  init(source: PreparedSource, row: SourceRow) {
+    sourceID = row.id
+    deliveryID = source.deliveryID
+    type = source.type
+    disposition = source.disposition
+    notes = source.notes
+    isRedelivery = row.isRedelivery
+    isConflicting = row.isConflicting && !row.isRedelivery
+  }
+
+  mutating func add(_ derivation: Derivation, _ key: ObjectKey) {
+    for alarm in derivation.newAlarms {
+      alarms.append(Alarm(name: alarm.name, object: key.description))
+    }
+    if derivation.hasUnplannedEdge {
+      alarms.append(Alarm(name: .unplannedEdge, object: key.description))
+    }
+    if derivation.becameContested {
+      alarms.append(Alarm(name: .contestedOwner, object: key.description))
+    }
+  }
+}
+
+extension Coverage.Alarm {
+  var name: Recorded.Alarm.Name {
+    switch self {
+    case .unknownProduct: .unknownProduct
+    case .unknownStatus: .unknownStatus
+    case .paidAfterEnd: .paidAfterEnd
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import Base
+import Billing
+import Crypto
+import StripeSamples
+import Subscriptions
+import Testing
+import Tiers
+
+struct ExplanationTests {
+  @Test func `an unknown account has the free plan and no subscriptions`() throws {
+    let harness = try Harness()
+    let explanation = try harness.explanation(Random.identifier(), at: day0)
+    #expect(explanation.current.planID == "free")
+    #expect(explanation.current.reason == .neverSubscribed)
+    #expect(explanation.subscriptions.isEmpty)
+    #expect(explanation.derived == nil)
+  }
+
+  @Test func `every interval names the deliveries that say so`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    let paid = customer.invoice(1, "paid", 0)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(paid)
+    try harness.post(
+      customer.subscription("updated", 30) { $0.status = "past_due" })
+    let failed = customer.invoice(2, "payment_failed", 30, from: 30, to: 60)
+    try harness.post(failed)
+    let explanation = try harness.explanation(customer.account, at: day(31))
+    #expect(explanation.current.reason == .grace)
+    let subscription = try #require(explanation.subscriptions.first)
+    #expect(subscription.key.id == customer.subscriptionID)
+    #expect(subscription.label == .grace)
+    #expect(subscription.willRenew)
+    #expect(subscription.ownerEvidence == "checkout.session:cs_\(harness.tag)")
+    #expect(subscription.intervals.map(\.why) == [.subscribed, .grace])
+    #expect(subscription.intervals[0].sources.map(\.deliveryID) == [paid.id])
+    #expect(subscription.intervals[1].sources.map(\.type) == ["invoice.payment_failed"])
+    #expect(subscription.sources.map(\.type) == ["customer.subscription.updated"])
+  }
+
+  @Test func `the label is told for now, and transitions with their causes`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    #expect(
+      try harness.explanation(customer.account, at: day(40)).subscriptions.first?.label == .onHold)
+    try harness.post(
+      customer.subscription("deleted", 40) {
+        $0.status = "canceled"
+        $0.endedAt = day(40)
+      })
+    let subscription = try #require(
+      harness.explanation(customer.account, at: day(41)).subscriptions.first)
+    #expect(
+      subscription.transitions.reversed().map { "\($0.cause) \($0.before) \($0.after)" } == [
+        "fact none pending", "owner none \(customer.account)", "fact pending active",
+        "clock active on_hold", "fact on_hold expired",
+      ])
+  }
+}

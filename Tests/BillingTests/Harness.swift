@@ -1,0 +1,179 @@
+import Base
+import Billing
+import Crypto
+import Endpoints
+import Glibc
+import HTTPMessages
+import HTTPServer
+import JSON
+import Storage
+import Stripe
+import StripeSamples
+import Subscriptions
+import Testing
+import Tiers
+
+/// Billing over a real database, driven through its route as the server drives it.
+final class Harness: Sendable {
+  let database: Database
+  /// Makes every id of this harness its own, so that a shared server can serve many tests.
+  let tag: String
+  private let clock = Locked(day0)
+  private let directory: ScratchDirectory
+  private let rules: LedgerRules
+
+  static let secret = Secret("whsec_test_0123456789")
+  static let sealing = makeSealing()
+
+  init(rules: LedgerRules = LedgerRules(catalogue: catalogue)) throws {
+    directory = ScratchDirectory()
+    tag = String(Random.identifier().description.prefix(8))
+    self.rules = rules
+    database = try Database.open(.sqlite(directory: directory.path), owning: .billing)
+  }
+
+  deinit { database.close() }
+
+  func service(stripe: [Secret] = [secret], rules: LedgerRules? = nil) -> BillingService {
+    BillingService(
+      database: database, rules: rules ?? self.rules, sealing: Self.sealing,
+      clock: Clock { [clock] in clock.withLock { $0 } }, stripe: WebhookSecrets(stripe))
+  }
+
+  func set(_ now: Instant) { clock.withLock { $0 = now } }
+
+  /// Posts an event as Stripe would: signed now. Returns the status and the answer's one word.
+  @discardableResult
+  func post(_ event: SampleEvent, at now: Instant? = nil) throws -> (status: Int, word: String) {
+    let moment = now ?? event.created
+    set(moment)
+    let signature = signatureHeader(body: event.body, secret: Self.secret, at: moment)
+    return try post(event.body, signatures: [signature])
+  }
+
+  @discardableResult
+  func post(
+    _ body: [UInt8], signatures: [String], through service: BillingService? = nil
+  ) throws -> (status: Int, word: String) {
+    let route = (service ?? self.service()).routes()[0]
+    let head = RequestHead(
+      method: "POST", target: "/webhooks/stripe",
+      headers: Headers(signatures.map { ("Stripe-Signature", $0) }), authority: "billing")
+    let response: Response
+    do {
+      let admission = try route.admit(head, []).wait()
+      response = try admission.finish(body).wait()
+    } catch {
+      response = problem(for: error, head).response(requestID: "r")
+    }
+    guard case .bytes(let bytes) = response.body else { return (response.status, "") }
+    let json = try JSON.parse(bytes)
+    return (response.status, json["status"].string ?? json["type"].string ?? "")
+  }
+
+  /// Everything derived of a customer's subscription, as text; what no order may change.
+  func digest(_ customer: Customer) throws -> [String] {
+    try database.read { reader in
+      let subscriptions = try reader.rows(
+        """
+        SELECT object, owner, owner_evidence, label, will_renew, dirty, coverage
+        FROM billing.subscriptions WHERE object = $1
+        """, .text("stripe:live:subscription:\(customer.subscriptionID)")
+      ) { row in
+        let parts = [
+          try row.text(0), try row.optionalID(1)?.description ?? "-", try row.text(2),
+          try row.text(3), String(try row.integer(4)), String(try row.integer(5)),
+          try row.text(6),
+        ]
+        return parts.joined(separator: " ")
+      }
+      let breaks = try reader.rows(
+        """
+        SELECT from_ms, cap_bytes, plan, reason FROM billing.entitlement_breaks
+        WHERE account_id = $1 ORDER BY from_ms
+        """, .id(customer.account)
+      ) { row in
+        "\(try row.instant(0)) \(try row.integer(1)) \(try row.text(2)) \(try row.text(3))"
+      }
+      return subscriptions + breaks
+    }
+  }
+
+  /// The account's schedule as sync reads it: one line per step.
+  func schedule(_ account: Identifier) throws -> [String] {
+    try explanation(account, at: day0).schedule.map {
+      "\($0.from) \($0.planID) \($0.reason.rawValue)"
+    }
+  }
+
+  func explanation(_ account: Identifier, at now: Instant) throws -> EntitlementExplanation {
+    try database.read { reader in
+      try EntitlementExplanation(of: account, at: now, catalogue: catalogue, reading: reader)
+    }
+  }
+
+  func count(_ sql: String) throws -> Int64 {
+    try database.read { try $0.first(sql) { try $0.integer(0) } } ?? -1
+  }
+
+  private static func makeSealing() -> SealingKeys {
+    do {
+      return try SealingKeys([Secret([UInt8](repeating: 7, count: 32))])
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }
+}
+
+extension Step {
+  /// Blocks until the promise is kept, as no server would.
+  func wait() throws -> Value {
+    switch self {
+    case .ready(let value): return value
+    case .pending(let start):
+      let outcome = Locked<Result<Value, any Error>?>(nil)
+      start { result in outcome.signal { $0 = result } }
+      let result = outcome.wait(until: .now() + .seconds(30)) { $0 }
+      return try #require(result, "no answer within 30 s").get()
+    }
+  }
+}
+
+/// 2026-01-01T00:00:00Z
+let day0 = Instant(seconds: 1_767_225_600)
+
+func day(_ number: Double) -> Instant { day0 + .seconds(Int64(number * 86_400)) }
+
+let catalogue = makeCatalogue(version: "test", fallback: nil)
+
+func makeCatalogue(version: String, fallback: String?) -> Catalogue {
+  do {
+    return try Catalogue(
+      version: version, free: Plan(id: "free", title: "Free", byteCount: 10),
+      paid: [
+        Plan(
+          id: "premium", title: "Premium", byteCount: 1000,
+          products: [Plan.Product(provider: "stripe", id: "price_premium")])
+      ], ignored: [Plan.Product(provider: "stripe", id: "price_shirt")], fallbackPlanID: fallback)
+  } catch {
+    preconditionFailure("\(error)")
+  }
+}
+
+/// A directory of one test, removed when the test lets go of it.
+final class ScratchDirectory: Sendable {
+  let path: String
+
+  init() {
+    path = "/tmp/coffer-billing-\(Random.identifier())"
+    precondition(unsafe mkdir(path, 0o700) == 0, "cannot create \(path)")
+  }
+
+  deinit {
+    for name in [
+      "sync.db", "sync.db-wal", "sync.db-shm", "billing.db", "billing.db-wal", "billing.db-shm",
+      "start.lock",
+    ] { unsafe unlink("\(path)/\(name)") }
+    unsafe rmdir(path)
+  }
+}

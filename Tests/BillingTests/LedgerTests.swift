@@ -1,0 +1,188 @@
+import Base
+import Billing
+import Crypto
+import JSON
+import Storage
+import Stripe
+import StripeSamples
+import Subscriptions
+import Testing
+import Tiers
+
+struct LedgerTests {
+  @Test func `a paid subscription lifts the cap of the account its session names`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    #expect(
+      try harness.schedule(customer.account) == [
+        "always free never_subscribed", "\(day(0)) premium subscribed",
+        "\(day(30)) premium leeway", "\(day(30) + .hours(26)) free lapsed",
+      ])
+  }
+
+  @Test func `money without an owner merges at once and counts when the owner is known`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.post(customer.subscription("created", 0))
+    #expect(try harness.schedule(customer.account) == ["always free never_subscribed"])
+    #expect(try harness.digest(customer).contains { $0.contains("active") && $0.contains("none") })
+    try harness.post(customer.session(0.1))
+    #expect(try harness.schedule(customer.account)[1] == "\(day(0)) premium subscribed")
+  }
+
+  @Test func `a payment link's client reference makes nobody an owner`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(
+      customer.event(
+        "session", "checkout.session.completed", 0,
+        sampleSession(id: "cs_1", subscription: customer.subscriptionID, account: nil)))
+    try harness.post(customer.invoice(1, "paid", 0))
+    #expect(try harness.count("SELECT count(*) FROM billing.entitlements") == 0)
+  }
+
+  @Test func `an owner that changes at the provider takes the schedule along`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    let heir = Random.identifier()
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.post(
+      customer.subscription("updated", 1) { $0.account = heir.description })
+    #expect(try harness.schedule(customer.account) == ["always free never_subscribed"])
+    #expect(try harness.schedule(heir)[1] == "\(day(0)) premium subscribed")
+  }
+
+  @Test func `two subscriptions of one account never add up`() throws {
+    let harness = try Harness()
+    let first = Customer(tag: harness.tag + "a")
+    let second = Customer(tag: harness.tag + "b")
+    try harness.post(first.session())
+    try harness.post(first.invoice(1, "paid", 0))
+    try harness.post(second.session(account: first.account))
+    try harness.post(second.invoice(1, "paid", 10, from: 10, to: 40))
+    #expect(
+      try harness.explanation(first.account, at: day(15)).current.capByteCount == 1000)
+    #expect(try harness.explanation(first.account, at: day(35)).current.planID == "premium")
+    #expect(try harness.explanation(first.account, at: day(45)).current.planID == "free")
+  }
+
+  @Test func `sandbox money grants nothing unless the deployment says so`() throws {
+    for partition in ObjectKey.Partition.allCases {
+      let harness = try Harness(
+        rules: LedgerRules(catalogue: catalogue, grantingPartition: partition))
+      let customer = Customer(tag: harness.tag)
+      for var event in [customer.session(), customer.invoice(1, "paid", 0)] {
+        event.isLive = false
+        try harness.post(event)
+      }
+      let plan = try harness.explanation(customer.account, at: day(1)).current.planID
+      #expect(plan == (partition == .sandbox ? "premium" : "free"))
+    }
+  }
+
+  @Test func `a connected account's event is kept and grants nothing`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    var event = customer.invoice(1, "paid", 0)
+    event.connectedAccount = "acct_1"
+    #expect(try harness.post(event).status == 200)
+    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 1)
+    #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
+  }
+
+  @Test func `an event dated after its arrival is kept, not merged, and merges when it is due`()
+    throws
+  {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    let event = customer.invoice(1, "paid", 0)
+    #expect(try harness.post(event, at: day0 - .minutes(6)).status == 200)
+    #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
+    #expect(
+      try harness.count("SELECT count(*) FROM billing.hints WHERE reason = 'premature'") == 1)
+    #expect(try harness.post(event, at: day0 - .minutes(4)).word == "duplicate")
+    #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 1)
+  }
+
+  @Test func `an ignored product grants nothing and an unknown one the fallback`() throws {
+    let kind = LedgerRules(catalogue: makeCatalogue(version: "kind", fallback: "premium"))
+    for (price, rules, plan) in [
+      ("price_shirt", kind, "free"), ("price_new", LedgerRules(catalogue: catalogue), "free"),
+      ("price_new", kind, "premium"),
+    ] {
+      let harness = try Harness(rules: rules)
+      let customer = Customer(tag: harness.tag)
+      try harness.post(customer.session())
+      try harness.post(customer.invoice(1, "paid", 0) { $0.price = price })
+      #expect(try harness.explanation(customer.account, at: day(1)).current.planID == plan)
+    }
+  }
+
+  @Test func `a new catalogue version derives what the old one made`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0) { $0.price = "price_new" })
+    #expect(try harness.explanation(customer.account, at: day(1)).current.planID == "free")
+    let rules = LedgerRules(catalogue: makeCatalogue(version: "kind", fallback: "premium"))
+    #expect(try harness.service(rules: rules).applyRules() == 1)
+    let explanation = try harness.explanation(customer.account, at: day(1))
+    #expect(explanation.current.planID == "premium")
+    #expect(explanation.derived?.catalogueVersion == "kind")
+    #expect(try harness.service(rules: rules).applyRules() == 0)
+  }
+
+  @Test func `the body is kept sealed with its signature, bound to its delivery`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    let event = customer.session()
+    try harness.post(event)
+    let sealed = try harness.database.read { reader in
+      try reader.first("SELECT sealed FROM billing.sources") { try $0.blob(0) }
+    }
+    let bytes = try #require(sealed)
+    let text = String(decoding: bytes, as: UTF8.self)
+    #expect(!text.contains("someone@example.com"))
+    let plain = try Harness.sealing.open(bytes, context: Array("stripe|\(event.id)".utf8))
+    #expect(plain.suffix(event.body.count) == event.body[...])
+    #expect(String(decoding: plain, as: UTF8.self).hasPrefix("Stripe-Signature: t="))
+    #expect(throws: (any Error).self) {
+      try Harness.sealing.open(bytes, context: Array("stripe|other".utf8))
+    }
+  }
+
+  @Test func `what was derived holds no personal data`() throws {
+    let harness = try Harness()
+    try harness.post(Customer(tag: harness.tag).session())
+    let contents = try harness.database.read { reader in
+      try reader.rows("SELECT content FROM billing.mirrors LIMIT 10") { try $0.text(0) }
+    }
+    #expect(contents.count == 1)
+    #expect(!contents.joined().contains("example.com"))
+  }
+
+  @Test func `an invoice for something else is kept and mirrored nowhere`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.invoice(1, "paid", 0) { $0.subscription = nil })
+    #expect(
+      try harness.count(
+        "SELECT count(*) FROM billing.sources WHERE disposition = 'recorded'") == 1)
+    #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
+  }
+
+  @Test func `an outdated value leaves its mirror, its source stays`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.subscription("updated", 1))
+    try harness.post(customer.subscription("updated", 2))
+    try harness.post(customer.subscription("updated", 1.5))
+    #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 1)
+    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 3)
+  }
+}

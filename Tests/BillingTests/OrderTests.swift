@@ -1,0 +1,115 @@
+import Base
+import Billing
+import Crypto
+import JSON
+import Storage
+import Stripe
+import StripeSamples
+import Testing
+
+/// The promise of the ledger, through real transactions: order and repetition change nothing.
+struct OrderTests {
+  private static let stories: [(name: String, events: @Sendable (Customer) -> [SampleEvent])] = [
+    (
+      "bought, renewed late, cancelled",
+      { customer in
+        [
+          customer.session(), customer.subscription("created", 0),
+          customer.invoice(1, "paid", 0),
+          customer.subscription("updated", 30) { $0.status = "past_due" },
+          customer.invoice(2, "payment_failed", 30, from: 30, to: 60),
+          customer.invoice(2, "paid", 33, from: 30, to: 60),
+        ]
+      }
+    ),
+    (
+      "trial, declined, ended",
+      { customer in
+        let trial = day(0)..<day(14)
+        return [
+          customer.session(),
+          customer.subscription("created", 0) {
+            $0.status = "trialing"
+            $0.trial = trial
+          },
+          customer.invoice(1, "paid", 0, from: 0, to: 14) { $0.amountMinorUnits = 0 },
+          customer.invoice(2, "payment_failed", 14, from: 14, to: 44),
+          customer.subscription("deleted", 16) {
+            $0.status = "canceled"
+            $0.trial = trial
+            $0.endedAt = day(16)
+            $0.cancellationReason = "payment_failed"
+          },
+        ]
+      }
+    ),
+    (
+      "everything in one second",
+      { customer in
+        [
+          customer.session(), customer.subscription("created", 0) { $0.status = "incomplete" },
+          customer.subscription("updated", 0), customer.invoice(1, "paid", 0),
+          customer.subscription("deleted", 0) {
+            $0.status = "canceled"
+            $0.endedAt = day(0)
+          },
+        ]
+      }
+    ),
+    (
+      "customer deleted",
+      { customer in
+        [
+          customer.subscription("created", 0) {
+            $0.account = customer.account.description
+          },
+          customer.invoice(1, "paid", 0),
+          customer.event(
+            "gone", "customer.deleted", 5,
+            ["id": .string(customer.customerID), "object": "customer"]),
+        ]
+      }
+    ),
+  ]
+
+  @Test(arguments: 0..<4)
+  func `every order of a story, with duplicates, leaves the same rows`(index: Int) throws {
+    let harness = try Harness()
+    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+    let story = Self.stories[index].events
+    let count = story(Customer(tag: "x")).count
+    var expected: [String]?
+    for (number, order) in permutations(Array(0..<count)).enumerated() {
+      let customer = Customer(
+        tag: "\(harness.tag)n\(number)z", shape: number % 2 == 0 ? .basil : .acacia)
+      let events = try story(customer).map { try prepared($0) }
+      try harness.database.write(for: nil) { transaction in
+        for step in order + [order[0], order[count / 2]] {
+          _ = try ledger.record(events[step], in: transaction)
+        }
+      }
+      let digest = try harness.digest(customer).map {
+        $0.replacing(customer.tag, with: "T").replacing(customer.account.description, with: "A")
+      }
+      #expect(!digest.isEmpty)
+      if let expected { #expect(digest == expected, "order \(order)") } else { expected = digest }
+    }
+  }
+
+  /// Received on day 40, whatever the order, so that labels compare.
+  private func prepared(_ event: SampleEvent) throws -> PreparedSource {
+    let now = day(40)
+    let signature = signatureHeader(body: event.body, secret: Harness.secret, at: now)
+    let secrets = try #require(WebhookSecrets([Harness.secret]))
+    return try PreparedSource(
+      secrets.verify(headers: [Array(signature.utf8)], body: event.body, now: now),
+      sealing: Harness.sealing)
+  }
+
+  private func permutations(_ items: [Int]) -> [[Int]] {
+    guard items.count > 1 else { return [items] }
+    return items.flatMap { item in
+      permutations(items.filter { $0 != item }).map { [item] + $0 }
+    }
+  }
+}

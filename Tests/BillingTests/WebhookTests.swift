@@ -1,0 +1,117 @@
+import Base
+import Billing
+import JSON
+import Storage
+import Stripe
+import StripeSamples
+import Testing
+
+struct WebhookTests {
+  private func signed(_ body: [UInt8], at moment: Instant = day0) -> String {
+    signatureHeader(body: body, secret: Harness.secret, at: moment)
+  }
+
+  @Test func `a signed event is recorded once and a retry is a duplicate`() throws {
+    let harness = try Harness()
+    let event = Customer(tag: harness.tag).invoice(1, "paid", 0)
+    #expect(try harness.post(event) == (200, "recorded"))
+    #expect(try harness.post(event, at: day0 + .hours(1)) == (200, "duplicate"))
+    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 1)
+    #expect(try harness.count("SELECT redelivery_count FROM billing.sources") == 1)
+  }
+
+  @Test func `another rendering and another delivery counter are the same event`() throws {
+    let harness = try Harness()
+    var customer = Customer(tag: harness.tag)
+    var event = customer.invoice(1, "paid", 0)
+    try harness.post(event)
+    event.pendingWebhookCount = 7
+    #expect(try harness.post(event).word == "duplicate")
+    customer.shape = .acacia
+    #expect(try harness.post(customer.invoice(1, "paid", 0)).word == "duplicate")
+  }
+
+  @Test func `one id with two meanings keeps both and raises an alarm`() throws {
+    let harness = try Harness()
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.invoice(1, "paid", 0))
+    let other = customer.invoice(1, "paid", 0) { $0.amountMinorUnits = 1 }
+    #expect(try harness.post(other) == (200, "conflicting"))
+    #expect(try harness.post(other).word == "duplicate")
+    #expect(
+      try harness.count("SELECT count(*) FROM billing.sources WHERE conflicting = 1") == 1)
+  }
+
+  @Test(arguments: [
+    "charge.refunded", "payment_intent.succeeded", "invoice.upcoming", "never.heard.of",
+  ])
+  func `every other kind is recorded and answered 200`(type: String) throws {
+    let harness = try Harness()
+    let event = Customer(tag: harness.tag).event("x", type, 0, ["object": "other", "id": "x_1"])
+    #expect(try harness.post(event) == (200, "recorded"))
+    #expect(
+      try harness.count(
+        "SELECT count(*) FROM billing.sources WHERE disposition = 'recorded'") == 1)
+  }
+
+  @Test func `what does not prove its sender is one and the same 400, and leaves nothing`() throws {
+    let harness = try Harness()
+    let body = Customer(tag: harness.tag).invoice(1, "paid", 0).body
+    let refused = (400, "urn:coffer:problem:signature_refused")
+    #expect(try harness.post(body, signatures: []) == refused)
+    #expect(try harness.post(body, signatures: ["t=1,v1=00"]) == refused)
+    #expect(try harness.post(body, signatures: [signed(body, at: day(-1))]) == refused)
+    #expect(try harness.post(body + [32], signatures: [signed(body)]) == refused)
+    #expect(try harness.post(body, signatures: [signed(body), signed(body)]) == refused)
+    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 0)
+  }
+
+  @Test(arguments: [
+    #"{"id":"evt_1","id":"evt_2","object":"event"}"#, "not json", "",
+    #"{"id":"evt_1","object":"event","created":18446744073709551616}"#,
+    String(repeating: "[", count: 10_000), #"{"id":"evt_1","object":"event"}"#, "{}", "[]",
+  ])
+  func `a signed body that cannot be read is kept once and answered 200`(text: String) throws {
+    let harness = try Harness()
+    let body = Array(text.utf8)
+    #expect(try harness.post(body, signatures: [signed(body)]) == (200, "recorded"))
+    harness.set(day0 + .minutes(1))
+    let retry = signed(body, at: day0 + .minutes(1))
+    #expect(try harness.post(body, signatures: [retry]) == (200, "duplicate"))
+    #expect(
+      try harness.count(
+        "SELECT count(*) FROM billing.sources WHERE disposition = 'undecodable'") == 1)
+  }
+
+  @Test func `a thin event is refused with its own problem`() throws {
+    let harness = try Harness()
+    let body = Array(#"{"id":"evt_1","object":"v2.core.event","type":"v1.x"}"#.utf8)
+    #expect(
+      try harness.post(body, signatures: [signed(body)])
+        == (400, "urn:coffer:problem:thin_event"))
+    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 0)
+  }
+
+  @Test func `an older secret still verifies during a rotation`() throws {
+    let harness = try Harness()
+    let event = Customer(tag: harness.tag).session()
+    let service = harness.service(stripe: [Secret("whsec_next"), Harness.secret])
+    #expect(
+      try harness.post(event.body, signatures: [signed(event.body)], through: service).status
+        == 200)
+  }
+
+  @Test func `a provider that is off answers with its own problem`() throws {
+    let harness = try Harness()
+    #expect(
+      try harness.post([], signatures: [], through: harness.service(stripe: []))
+        == (404, "urn:coffer:problem:provider_not_configured"))
+  }
+
+  @Test func `without storage Stripe is told to come back`() throws {
+    let harness = try Harness()
+    let event = Customer(tag: harness.tag).session()
+    harness.database.close()
+    #expect(try harness.post(event).status == 503)
+  }
+}
