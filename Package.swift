@@ -105,6 +105,9 @@ let package = Package(
       name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
       swiftSettings: settings),
     tests("StripeTests", ["Base", "Crypto", "JSON", "Subscriptions", "Stripe", "StripeSamples"]),
+    .target(
+      name: "TestEngines", dependencies: ["Base", "Storage"], path: "Tests/TestEngines",
+      swiftSettings: settings),
     tests("TidyTests", []),
     tests(
       "BillingTests",

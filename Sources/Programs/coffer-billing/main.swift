@@ -1,1 +1,11 @@
-print("scaffold")
+internal import Billing
+internal import Configuration
+internal import Endpoints
+
+Daemon.takeSignals()
+let configuration = Launch.configuration(of: .billing, BillingConfiguration.init)
+do {
+  try BillingProgram.run(configuration)
+} catch {
+  Launch.end(.billing, error)
+}
