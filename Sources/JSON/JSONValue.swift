@@ -46,7 +46,8 @@ package enum JSONValue: Sendable, Equatable {
     case .object(let members):
       let node = unsafe json_object()
       for member in members {
-        unsafe json_object_set_new(node, member.name, member.value.makeOwnedNode())
+        unsafe json_object_setn_new(
+          node, member.name, member.name.utf8.count, member.value.makeOwnedNode())
       }
       return unsafe node
     }
