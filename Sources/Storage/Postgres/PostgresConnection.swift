@@ -198,7 +198,9 @@ package final class PostgresConnection {
 
   private static func error(_ result: OpaquePointer) -> PostgresError {
     func field(_ code: Character) -> String? {
-      guard let text = unsafe PQresultErrorField(result, Int32(code.asciiValue!)) else { return nil }
+      guard let text = unsafe PQresultErrorField(result, Int32(code.asciiValue!)) else {
+        return nil
+      }
       return unsafe String(cString: text)
     }
     // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY, PG_DIAG_CONSTRAINT_NAME: macros in libpq.
@@ -214,7 +216,12 @@ package final class PostgresConnection {
     }
     let keywords = unsafe strings(settings.map(\.0))
     let values = unsafe strings(settings.map(\.1))
-    defer { for unsafe pointer in unsafe keywords + values { unsafe free(pointer) } }
+    defer {
+      for index in 0..<settings.count {
+        unsafe free(keywords[index])
+        unsafe free(values[index])
+      }
+    }
     return unsafe PQconnectdbParams(
       keywords.map { unsafe UnsafePointer($0) }, values.map { unsafe UnsafePointer($0) }, 1)
   }

@@ -38,6 +38,8 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     // Read-only because the server is a standby, or because a reader tried to write: the caller
     // knows which.
     case "25006": return .readOnly
+    // Named after the connection, but it says that we called the server wrongly.
+    case "08P01": return .misuse
     default: break
     }
     switch code.prefix(2) {
