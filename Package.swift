@@ -90,6 +90,8 @@ let package = Package(
         "Storage", "Tiers", "Configuration", "Subscriptions", "Stripe", "Billing", "Sync",
       ]),
 
+    program("bench", ["Base", "Crypto", "JSON", "HTTPSignatures"]),
+
     tests("BaseTests", ["Base"]),
     tests("CryptoTests", ["Base", "Crypto"]),
     tests("JSONTests", ["Base", "JSON"]),

@@ -1,0 +1,33 @@
+internal import Base
+internal import Glibc
+
+/// The command line of `bench`: what to measure, and how it ends.
+enum Bench {
+  /// The exit code.
+  static func run(_ arguments: [String]) -> Int32 {
+    if arguments.contains("--help") {
+      print(Options.usage)
+      return 0
+    }
+    do throws(BenchError) {
+      let report = try measure(Options(arguments))
+      return report.isWhole ? 0 : 1
+    } catch {
+      let line = Array("bench: \(error)\n".utf8)
+      _ = unsafe write(STDERR_FILENO, line, line.count)
+      if case .usage = error { return 64 }
+      return 70
+    }
+  }
+
+  private static func measure(_ options: Options) throws(BenchError) -> Report {
+    let workspace = try Workspace(under: options.directory)
+    let report =
+      switch options.subject {
+      case .webhooks: try WebhookBench(options, workspace).report()
+      case .sync: try SyncBench(options, workspace).report()
+      }
+    print(options.wantsJSON ? report.json : report.text)
+    return report
+  }
+}

@@ -1,0 +1,47 @@
+internal import JSON
+
+/// One number of a report, with what it is aimed at where something is.
+///
+/// Numbers are integers in a unit small enough, so that the JSON form loses nothing.
+struct Figure {
+  /// For programs, its unit last: `webhooks_per_second`, `ratio_to_bare_thousandths`.
+  let name: String
+  let value: Int
+  /// For people: the number with its unit, and what it counts.
+  let text: String
+  /// What the value should reach; nil where there is no aim.
+  var aim: Int?
+
+  static func rate(_ name: String, _ perSecond: Double, _ what: String) -> Figure {
+    Figure(
+      name: "\(name)_per_second", value: Int(perSecond.rounded()),
+      text: "\(Int(perSecond.rounded())) \(what) a second")
+  }
+
+  static func ratio(_ name: String, _ ratio: Double, _ what: String, aim: Double) -> Figure {
+    Figure(
+      name: "\(name)_thousandths", value: Int((ratio * 1000).rounded(.down)),
+      text: "\(decimal(ratio, places: 3)) \(what) (aim: \(decimal(aim, places: 2)))",
+      aim: Int(aim * 1000))
+  }
+
+  var json: JSONValue {
+    var members: [JSONValue.Member] = [
+      .init("name", .string(name)), .init("value", .integer(Int64(value))),
+    ]
+    if let aim {
+      members.append(.init("aim", .integer(Int64(aim))))
+      members.append(.init("reached", .bool(value >= aim)))
+    }
+    return .object(members)
+  }
+
+  /// A number with so many digits after the point.
+  static func decimal(_ number: Double, places: Int) -> String {
+    let unit = (0..<places).reduce(1) { unit, _ in unit * 10 }
+    let scaled = Int((number * Double(unit)).rounded())
+    let fraction = String(scaled % unit)
+    guard places > 0 else { return String(scaled) }
+    return "\(scaled / unit)." + String(repeating: "0", count: places - fraction.count) + fraction
+  }
+}

@@ -1,0 +1,84 @@
+internal import Base
+
+/// What the command line asks for.
+struct Options: Sendable {
+  enum Subject: String, CaseIterable { case webhooks, sync }
+
+  var subject = Subject.webhooks
+  var seconds = 10
+  var warmUpSeconds = 2
+  var connectionCount = 64
+  var threadCount = 1
+  /// Requests prepared for each server, all of them different.
+  var requestCount = 150_000
+  var accountCount = 64
+  var documentCount = 32
+  var seed: UInt64 = 1
+  var wantsJSON = false
+  /// Where the databases go: a real disk, or durability costs nothing.
+  var directory = ".build/bench-data"
+
+  static let usage = """
+    ops/bench: measures this build's programs over loopback, durable, with everything verified
+
+    usage: ops/bench webhooks|sync [options]
+
+      webhooks  signed Stripe events a second, against bare libmicrohttpd and a FastAPI service
+      sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
+
+      --seconds N      the timed part of each server (10)
+      --warm-up N      seconds before it that do not count (2)
+      --connections N  kept alive, one request at a time on each (64)
+      --threads N      of the load generator, on the same cores (1)
+      --requests N     prepared before the clock starts, no two alike (150000)
+      --accounts N     sync: how many accounts write (64)
+      --documents N    sync: documents of each account (32)
+      --seed N         what ids and contents derive from (1)
+      --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
+      --json           one JSON object instead of tables
+      --help           this text
+
+    exit: 0 measured, 1 a server refused a request or lost one, 64 usage, 70 it did not work
+    """
+
+  init(_ arguments: [String]) throws(BenchError) {
+    var rest = arguments[...]
+    guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
+      throw .usage("say what to measure: webhooks or sync (--help tells more)")
+    }
+    self.subject = subject
+    while let flag = rest.popFirst() {
+      if flag == "--json" {
+        wantsJSON = true
+        continue
+      }
+      guard let value = rest.popFirst() else { throw .usage("\(flag) needs a value") }
+      try set(flag, value)
+    }
+    guard connectionCount >= threadCount else {
+      throw .usage("--connections must be at least --threads")
+    }
+  }
+
+  private mutating func set(_ flag: String, _ value: String) throws(BenchError) {
+    func number(_ range: ClosedRange<Int>) throws(BenchError) -> Int {
+      guard let number = Int(value), range.contains(number) else {
+        throw .usage("\(flag) takes \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+    switch flag {
+    // A Stripe timestamp and an RFC 9421 signature both hold for five minutes.
+    case "--seconds": seconds = try number(1...120)
+    case "--warm-up": warmUpSeconds = try number(0...60)
+    case "--connections": connectionCount = try number(1...512)
+    case "--threads": threadCount = try number(1...16)
+    case "--requests": requestCount = try number(100...2_000_000)
+    case "--accounts": accountCount = try number(1...10_000)
+    case "--documents": documentCount = try number(1...10_000)
+    case "--seed": seed = UInt64(try number(0...Int.max))
+    case "--directory": directory = value
+    default: throw .usage("there is no option \(flag) (--help lists them)")
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// Whole HTTP requests, ready to be written, one after another in one buffer.
+struct Requests: Sendable {
+  private(set) var bytes: [UInt8] = []
+  private var ends: [Int] = []
+
+  var count: Int { ends.count }
+
+  mutating func reserve(_ count: Int, byteCountEach: Int) {
+    bytes.reserveCapacity(count * byteCountEach)
+    ends.reserveCapacity(count)
+  }
+
+  /// `fields` come without Host and Content-Length, which every request here needs.
+  mutating func append(
+    _ method: String, _ target: String, host: String, fields: [(String, String)], body: [UInt8]
+  ) {
+    var head = "\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\n"
+    for (name, value) in fields { head += "\(name): \(value)\r\n" }
+    head += "Content-Length: \(body.count)\r\n\r\n"
+    bytes += head.utf8
+    bytes += body
+    ends.append(bytes.count)
+  }
+
+  func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+
+  /// The first `count` of them, for a server that may see the same request twice.
+  func prefix(_ count: Int) -> Requests {
+    var part = self
+    part.ends = Array(ends.prefix(count))
+    part.bytes = Array(bytes.prefix(part.ends.last ?? 0))
+    return part
+  }
+}

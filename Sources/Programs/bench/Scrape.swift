@@ -1,0 +1,39 @@
+/// The metrics of a running program, read once.
+struct Scrape {
+  private let values: [String: Double]
+
+  /// `port` is that of the program's metrics listener.
+  init(port: UInt16) throws(BenchError) {
+    var requests = Requests()
+    requests.append("GET", "/metrics", host: "127.0.0.1", fields: [], body: [])
+    let socket = try Socket(port: port)
+    try socket.send(requests, 0)
+    var status = try socket.receive()
+    while status == nil { status = try socket.receive() }
+    guard status == 200 else { throw .server("no metrics:\n\(socket.lastAnswer)") }
+    var values: [String: Double] = [:]
+    for line in socket.lastAnswer.split(separator: "\n") where !line.hasPrefix("#") {
+      let parts = line.split(separator: " ")
+      if parts.count == 2, let value = Double(parts[1]) { values[String(parts[0])] = value }
+    }
+    self.values = values
+  }
+
+  /// Writes that shared a commit: their mean, and how often each power of two was not exceeded.
+  var batches: String {
+    let name = "coffer_storage_batch_size"
+    guard let sum = values["\(name)_sum"], let count = values["\(name)_count"], count > 0 else {
+      return "none"
+    }
+    var text = "mean \(Figure.decimal(sum / count, places: 1)) in \(Int(count)) commits;"
+    var below = 0.0
+    for bound in [1, 2, 4, 8, 16, 32, 64, 128] {
+      let total =
+        values["\(name)_bucket{le=\"\(bound).0\"}"] ?? values["\(name)_bucket{le=\"\(bound)\"}"]
+      guard let total, total > below else { continue }
+      text += " ≤\(bound): \(Int((total - below) / count * 100 + 0.5)) %"
+      below = total
+    }
+    return text
+  }
+}

@@ -1,0 +1,86 @@
+internal import Base
+internal import Glibc
+
+/// A server under measurement: started on a free port of loopback, and ended with its owner.
+@safe
+final class ServerProcess {
+  let port: UInt16
+  private let process: pid_t
+  private let log: String
+  private var hasEnded = false
+
+  /// Starts `arguments(port)` and waits until it takes connections. What it prints goes to `log`.
+  init(
+    log: String, environment: [String: String] = [:], _ arguments: (UInt16) -> [String],
+    settings: (UInt16) -> [String: String] = { _ in [:] }
+  ) throws(BenchError) {
+    let port = try Self.freePort()
+    self.port = port
+    self.log = log
+    process = try Command.spawn(
+      arguments(port), environment: environment.merging(settings(port)) { $1 }, output: log)
+    try waitUntilReady()
+  }
+
+  deinit { stop() }
+
+  /// Asks the server to drain and waits for it; one that does not end is killed after 30 seconds.
+  func stop() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    kill(process, SIGTERM)
+    for _ in 0..<300 {
+      if waitpid(process, nil, WNOHANG) == process { return }
+      usleep(100_000)
+    }
+    kill(process, SIGKILL)
+    waitpid(process, nil, 0)
+  }
+
+  /// User and system time of all its threads since its start.
+  func processorSeconds() -> Double {
+    guard let text = TextFile.read("/proc/\(process)/stat"), let name = text.lastIndex(of: ")")
+    else { return 0 }
+    let fields = text[name...].split(separator: " ")
+    guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
+      return 0
+    }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
+  /// The end of what it printed, for a person who must find out why it refused something.
+  var lastWords: String {
+    (TextFile.read(log) ?? "").split(separator: "\n").suffix(5).joined(separator: "\n")
+  }
+
+  private func waitUntilReady() throws(BenchError) {
+    let deadline = MonotonicTime.now() + .seconds(30)
+    while MonotonicTime.now() < deadline {
+      if (try? Socket(port: port)) != nil { return }
+      if waitpid(process, nil, WNOHANG) == process {
+        hasEnded = true
+        break
+      }
+      usleep(20_000)
+    }
+    throw .server("a server did not start; it said:\n\(lastWords)")
+  }
+
+  /// A port nobody listens on at this moment.
+  static func freePort() throws(BenchError) -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw .system("socket", errno: errno) }
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe bind(descriptor, $0, size) | getsockname(descriptor, $0, &size)
+      }
+    }
+    guard code == 0 else { throw .system("bind a free port", errno: errno) }
+    return UInt16(bigEndian: address.sin_port)
+  }
+}

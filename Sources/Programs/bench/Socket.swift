@@ -1,0 +1,74 @@
+internal import Glibc
+
+/// A TCP connection to a server on loopback that sends whole requests and reads whole answers.
+@safe
+final class Socket {
+  static let answerByteCountMax = 64 * 1024
+
+  let descriptor: Int32
+  private(set) var input = [UInt8](repeating: 0, count: answerByteCountMax)
+  private var inputCount = 0
+
+  init(port: UInt16) throws(BenchError) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let code = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    var yes: Int32 = 1
+    guard code == 0 else {
+      let reason = errno
+      close(descriptor)
+      throw .system("connect to 127.0.0.1:\(port)", errno: reason)
+    }
+    unsafe setsockopt(
+      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ requests: Requests, _ index: Int) throws(BenchError) {
+    let range = requests.range(index)
+    var sent = range.lowerBound
+    while sent < range.upperBound {
+      let count = unsafe requests.bytes.withUnsafeBytes { bytes in
+        unsafe Glibc.send(
+          descriptor, bytes.baseAddress! + sent, range.upperBound - sent,
+          Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { throw .system("write to the server", errno: errno) }
+      sent += count
+    }
+  }
+
+  /// Reads what is there; the status once the answer is complete, nil before.
+  func receive() throws(BenchError) -> Int? {
+    let count = unsafe input.withUnsafeMutableBytes { bytes in
+      unsafe recv(
+        descriptor, bytes.baseAddress! + inputCount, Self.answerByteCountMax - inputCount, 0)
+    }
+    guard count > 0 else {
+      throw count == 0
+        ? .server("the server closed a connection") : .system("read an answer", errno: errno)
+    }
+    inputCount += count
+    guard let head = try ResponseHead.parse(input, count: inputCount) else { return nil }
+    guard head.byteCount <= Self.answerByteCountMax else { throw .server("an answer too long") }
+    guard inputCount >= head.byteCount else { return nil }
+    guard inputCount == head.byteCount else { throw .server("bytes after an answer") }
+    lastAnswerByteCount = inputCount
+    inputCount = 0
+    return head.status
+  }
+
+  private var lastAnswerByteCount = 0
+
+  /// The last whole answer, head and body.
+  var lastAnswer: String { String(decoding: input[..<lastAnswerByteCount], as: UTF8.self) }
+}

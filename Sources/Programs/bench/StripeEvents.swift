@@ -1,0 +1,106 @@
+internal import Base
+internal import Crypto
+
+/// Signed deliveries of distinct Stripe events, each about a subscription of its own.
+///
+/// By turns a `customer.subscription.updated` and an `invoice.paid`, in the shape and size and with
+/// the indentation that Stripe sends (API 2026-07-29.dahlia).
+struct StripeEvents {
+  static let target = "/webhooks/stripe"
+
+  private let templates: [Template]
+  private let secret: Secret
+  private let seed: UInt64
+
+  init(directory: String, secret: Secret, seed: UInt64, now: Instant) throws(BenchError) {
+    var templates: [Template] = []
+    for name in ["customer.subscription.updated", "invoice.paid"] {
+      let path = "\(directory)/\(name).json"
+      guard let text = TextFile.read(path) else { throw .system("read \(path)", errno: 2) }
+      templates.append(Template(text, now: now))
+    }
+    self.templates = templates
+    self.secret = secret
+    self.seed = seed
+  }
+
+  /// The first `count` events, signed as of `now`.
+  func requests(_ count: Int, now: Instant) -> Requests {
+    var requests = Requests()
+    requests.reserve(count, byteCountEach: 5700)
+    for index in 0..<count {
+      let body = templates[index % templates.count].body(serial: serial(index))
+      let stamp = "\(now.seconds)"
+      let code = HMACSHA256.code(key: secret, Array("\(stamp).".utf8), body)
+      requests.append(
+        "POST", Self.target, host: "127.0.0.1",
+        fields: [
+          ("User-Agent", "Stripe/1.0 (+https://stripe.com/docs/webhooks)"), ("Accept", "*/*"),
+          ("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-cache"),
+          ("Stripe-Signature", "t=\(stamp),v1=\(Hex.encode(code))"),
+        ], body: body)
+    }
+    return requests
+  }
+
+  var bodyByteCount: Int { templates.map(\.byteCount).reduce(0, +) / templates.count }
+
+  /// Twelve digits, different for every index and in no order, as ids at an inbox are.
+  private func serial(_ index: Int) -> [UInt8] {
+    // The step has no factor in common with 10^12, so no number comes twice.
+    let number = (UInt64(index) &* 387_420_489 &+ seed % 1_000_000_007) % 1_000_000_000_000
+    var digits = [UInt8](repeating: UInt8(ascii: "0"), count: Template.serialByteCount)
+    var rest = number
+    for place in digits.indices.reversed() {
+      digits[place] += UInt8(rest % 10)
+      rest /= 10
+    }
+    return digits
+  }
+}
+
+/// An event with `{{serial}}` where ids differ, `{{now}}` and `{{end}}` where times stand.
+private struct Template {
+  static let serialByteCount = 12
+  private static let monthSeconds: Int64 = 30 * 86_400
+
+  /// What stands between one serial and the next.
+  private let parts: [[UInt8]]
+
+  init(_ text: String, now: Instant) {
+    parts = text.pieces(between: "{{now}}").joined(separator: "\(now.seconds)")
+      .pieces(between: "{{end}}").joined(separator: "\(now.seconds + Self.monthSeconds)")
+      .pieces(between: "{{serial}}").map { Array($0.utf8) }
+  }
+
+  func body(serial: [UInt8]) -> [UInt8] {
+    var body: [UInt8] = []
+    body.reserveCapacity(byteCount)
+    for (index, part) in parts.enumerated() {
+      if index > 0 { body += serial }
+      body += part
+    }
+    return body
+  }
+
+  var byteCount: Int {
+    parts.map(\.count).reduce(0, +) + (parts.count - 1) * Self.serialByteCount
+  }
+}
+
+extension String {
+  fileprivate func pieces(between mark: String) -> [String] {
+    var pieces = [""]
+    var rest = self[...]
+    while let character = rest.first {
+      if rest.hasPrefix(mark) {
+        rest = rest.dropFirst(mark.count)
+        pieces.append("")
+      } else {
+        pieces[pieces.count - 1].append(character)
+        rest = rest.dropFirst()
+      }
+    }
+    return pieces
+  }
+}

@@ -1,0 +1,84 @@
+internal import Base
+internal import Crypto
+internal import HTTPSignatures
+
+/// Accounts with a key and documents each, and the signed requests they make.
+struct SyncClients {
+  /// What every request is signed for, whatever port the server has.
+  static let authority = "bench.example"
+
+  private let clients: [Client]
+
+  private struct Client {
+    let signer: RequestSigner
+    let root: Identifier
+    let documents: [Identifier]
+  }
+
+  init(_ options: Options) {
+    var random = Seeded(options.seed)
+    clients = (0..<options.accountCount).map { _ in
+      Client(
+        signer: RequestSigner(
+          key: Ed25519PrivateKey(seed: Secret(random.bytes(32)))!, authority: Self.authority),
+        root: random.identifier(),
+        documents: (0..<options.documentCount).map { _ in random.identifier() })
+    }
+  }
+
+  var documentCount: Int { clients.map(\.documents.count).reduce(0, +) }
+
+  func accountRequests(now: Instant) -> Requests {
+    var requests = Requests()
+    for client in clients {
+      let body = Array("{\"root\":\"\(client.root)\"}".utf8)
+      Self.append(&requests, client, "POST", "/v1/accounts", body, now)
+    }
+    return requests
+  }
+
+  func documentRequests(now: Instant) -> Requests {
+    var requests = Requests()
+    for client in clients {
+      for document in client.documents {
+        let name = Base64.standard.encode(SHA256.hash(document.bytes))
+        let text =
+          "{\"id\":\"\(document)\",\"parent\":\"\(client.root)\",\"type\":\"document\","
+          + "\"name\":{\"ciphertext\":\"\(name)\",\"hmac\":\"\(name)\"}}"
+        Self.append(&requests, client, "POST", "/v1/files", Array(text.utf8), now)
+      }
+    }
+    return requests
+  }
+
+  /// Writes to one account after the other, and to each one's documents in turn.
+  func writeRequests(_ count: Int, byteCount: Int, now: Instant) -> Requests {
+    var requests = Requests()
+    requests.reserve(count, byteCountEach: byteCount + 800)
+    var random = Seeded(UInt64(count))
+    var content = random.bytes(byteCount)
+    for index in 0..<count {
+      let client = clients[index % clients.count]
+      let document = client.documents[index / clients.count % client.documents.count]
+      content.replaceSubrange(0..<16, with: random.bytes(16))
+      Self.append(
+        &requests, client, "PUT", "/v1/files/\(document)/content", content, now,
+        fields: [("Content-Type", "application/octet-stream"), ("If-Match", "*")])
+    }
+    return requests
+  }
+
+  private static func append(
+    _ requests: inout Requests, _ client: Client, _ method: String, _ target: String,
+    _ body: [UInt8], _ now: Instant,
+    fields: [(String, String)] = [("Content-Type", "application/json")]
+  ) {
+    let signed = client.signer.headers(
+      method: method, target: target, body: body, created: now, nonce: Random.bytes(16))
+    requests.append(method, target, host: authority, fields: fields + signed, body: body)
+  }
+}
+
+extension Seeded {
+  fileprivate mutating func identifier() -> Identifier { Identifier(high: next(), low: next()) }
+}

@@ -1,0 +1,82 @@
+internal import Base
+internal import Glibc
+
+/// A fresh directory on a real disk, removed with its owner.
+final class Workspace {
+  let path: String
+  private let binaries: String
+
+  init(under parent: String) throws(BenchError) {
+    guard let program = Self.programPath(), let slash = program.lastIndex(of: "/") else {
+      throw .system("find this program", errno: errno)
+    }
+    binaries = String(program[..<slash])
+    unsafe mkdir(parent, 0o755)
+    guard let root = unsafe realpath(parent, nil) else {
+      throw .system("open the directory \(parent)", errno: errno)
+    }
+    defer { unsafe free(root) }
+    var template = Array("\(unsafe String(cString: root))/run.XXXXXX".utf8CString)
+    guard unsafe mkdtemp(&template) != nil else {
+      throw .system("make a directory in \(parent)", errno: errno)
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard try !output("stat", "--file-system", "--format=%T", path).hasPrefix("tmpfs") else {
+      throw .usage("\(parent) is in memory (tmpfs): name a --directory on a disk")
+    }
+  }
+
+  deinit {
+    let removal = try? Command.spawn(["rm", "-rf", path], output: "/dev/null")
+    if let removal { waitpid(removal, nil, 0) }
+  }
+
+  func file(_ name: String) -> String { path + "/" + name }
+
+  func directory(_ name: String) throws(BenchError) -> String {
+    let directory = file(name)
+    guard unsafe mkdir(directory, 0o700) == 0 else {
+      throw .system("make \(directory)", errno: errno)
+    }
+    return directory
+  }
+
+  /// A program of the same build as this one.
+  func program(_ name: String) -> String { binaries + "/" + name }
+
+  func output(_ arguments: String...) throws(BenchError) -> String {
+    try Command.output(arguments, scratch: file("output"))
+  }
+
+  /// How many rows a table of an SQLite database has.
+  func rowCount(_ database: String, _ table: String) throws(BenchError) -> Int {
+    let text = try output("sqlite3", "-readonly", database, "SELECT count(*) FROM \(table)")
+    guard let count = Int(text.filter { !$0.isWhitespace }) else {
+      throw .command("sqlite3 counted no rows: \(text)")
+    }
+    return count
+  }
+
+  /// How many times a second 4 KiB appended to a file become durable, one after another.
+  func syncsPerSecond() throws(BenchError) -> Double {
+    let descriptor = unsafe open(file("syncs"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw .system("create a file", errno: errno) }
+    defer { close(descriptor) }
+    let page = [UInt8](repeating: 7, count: 4096)
+    let start = MonotonicTime.now()
+    var count = 0
+    while MonotonicTime.now().seconds(since: start) < 1 {
+      guard unsafe write(descriptor, page, page.count) == page.count, fdatasync(descriptor) == 0
+      else { throw .system("write durably", errno: errno) }
+      count += 1
+    }
+    return Double(count) / MonotonicTime.now().seconds(since: start)
+  }
+
+  private static func programPath() -> String? {
+    var bytes = [CChar](repeating: 0, count: 4096)
+    let count = unsafe readlink("/proc/self/exe", &bytes, bytes.count)
+    guard count > 0 else { return nil }
+    return String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,3 @@
+internal import Glibc
+
+exit(Bench.run(Array(CommandLine.arguments.dropFirst())))
