@@ -40,14 +40,7 @@ private final class MACTemplate: @unchecked Sendable {
     guard let context = unsafe EVP_MAC_CTX_new(mac) else {
       preconditionFailure("OpenSSL has no HMAC")
     }
-    var name = Array(digest.utf8CString)
-    let code = unsafe name.withUnsafeMutableBufferPointer { name in
-      let parameters = unsafe [
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
-        OSSL_PARAM_construct_end(),
-      ]
-      return unsafe EVP_MAC_CTX_set_params(context, parameters)
-    }
+    let code = unsafe coffer_mac_set_digest(context, digest)
     precondition(code == 1, "OpenSSL has no \(digest) for HMAC")
     unsafe self.context = context
   }

@@ -24,8 +24,8 @@ package final class Database: Sendable {
       switch location {
       case .sqlite(let directory):
         try SQLiteEngine(directory: directory, owning: schema, options: options)
-      case .postgres:
-        throw DatabaseError.unavailable(reason: "PostgreSQL")
+      case .postgres(let url):
+        try PostgresEngine(url: url, options: options)
       }
     return Database(engine, owning: schema, options: options)
   }

@@ -71,12 +71,17 @@ package struct SQLiteBatch {
   private func perform(_ request: WriteRequest) throws -> WriteRequest.Finish {
     let session = Session(connection)
     defer { session.end() }
-    let finish = try request.attempt(Transaction(session))
-    if let failure = session.failure { throw failure }
-    guard connection.isInTransaction else {
-      throw DatabaseError.statement("a write ended its own transaction")
+    do {
+      let finish = try request.attempt(Transaction(session))
+      if let failure = session.failure { throw failure }
+      guard connection.isInTransaction else {
+        throw DatabaseError.statement("a write ended its own transaction")
+      }
+      return finish
+    } catch {
+      // Whatever the body made of it, a failed statement is what ended the write.
+      throw session.failure ?? error
     }
-    return finish
   }
 
   /// Runs what the batch held again, each write in its own transaction.

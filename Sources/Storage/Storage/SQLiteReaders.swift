@@ -31,19 +31,20 @@ final class SQLiteReaders: Sendable {
   /// Runs `body` in one snapshot of both files.
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
     let pair = try checkOut()
+    let session = Session(pair.reader)
+    defer { session.end() }
     do {
       try begin(pair)
       pair.reader.readDeadline = .now() + options.readTime
-      let session = Session(pair.reader)
-      defer { session.end() }
       let value = try body(session)
-      if let failure = session.failure { throw failure.databaseError }
+      if let failure = session.failure { throw failure }
       try pair.reader.execute("COMMIT")
       checkIn(pair)
       return value
     } catch {
       pair.reader.readDeadline = nil
       finishFailed(pair)
+      let error = session.failure ?? error
       if let error = error as? any EngineError { throw error.databaseError }
       throw error
     }

@@ -34,7 +34,7 @@ package final class WriteQueue: Sendable {
 
   package func append(_ request: WriteRequest) throws(DatabaseError) {
     let refusal = state.signal { state -> DatabaseError? in
-      guard !state.isStopped else { return .unavailable(reason: "the database is closing") }
+      guard !state.isStopped else { return .unavailable(reason: "the database is closed") }
       let laneCount = state.lanes[request.account]?.count ?? 0
       let isWithinLane = request.account == nil || laneCount < capacityPerAccount
       guard state.count < capacity, isWithinLane else { return .busy(retryAfterSeconds: 1) }

@@ -1,0 +1,64 @@
+/// What PostgreSQL or the way to it answered when it did not do as asked.
+///
+/// `message` is the server's primary message, without its detail, which would quote values. Texts
+/// about connecting are this module's own: libpq's name host, user and parts of the URL.
+package struct PostgresError: Error, Sendable, CustomStringConvertible {
+  /// The SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html), "" when there is none.
+  package let code: String
+  package let message: String
+  /// The constraint that said no.
+  package let constraint: String?
+  /// The connection is of no more use.
+  package let isConnectionLost: Bool
+
+  init(code: String, message: String, constraint: String? = nil, isConnectionLost: Bool = false) {
+    self.code = code
+    self.message = message
+    self.constraint = constraint
+    self.isConnectionLost = isConnectionLost
+  }
+
+  static func lost(_ message: String) -> PostgresError {
+    PostgresError(code: "", message: message, isConnectionLost: true)
+  }
+
+  /// A wrong call, found before the server sees it.
+  static func misuse(_ message: String) -> PostgresError {
+    PostgresError(code: "42000", message: message)
+  }
+
+  package var description: String { "PostgreSQL error \(code): \(message)" }
+
+  package var kind: Kind {
+    if isConnectionLost { return .unavailable }
+    switch code {
+    case "40001", "40P01": return .conflict
+    case "55P03": return .locked
+    case "57014": return .timedOut
+    // Read-only because the server is a standby, or because a reader tried to write: the caller
+    // knows which.
+    case "25006": return .readOnly
+    // Named after the connection, but it says that we called the server wrongly.
+    case "08P01": return .misuse
+    default: break
+    }
+    switch code.prefix(2) {
+    case "23": return .constraint
+    case "08", "53", "57", "58": return .unavailable
+    default: return .misuse
+    }
+  }
+
+  package enum Kind: Sendable {
+    /// A serialization failure or a deadlock: the same transaction may succeed when repeated.
+    case conflict
+    case locked
+    case timedOut
+    case readOnly
+    case constraint
+    /// The connection, the disk, the memory or the server itself.
+    case unavailable
+    /// A wrong statement or wrong types: a bug.
+    case misuse
+  }
+}

@@ -1,0 +1,121 @@
+internal import Base
+internal import Glibc
+internal import Postgres
+
+/// The threads that write to PostgreSQL, each with its own connection, one transaction per write.
+///
+/// READ COMMITTED with owner rows locked in order by the bodies; what still loses a conflict is
+/// repeated a bounded number of times. The server groups the commits.
+final class PostgresWriter: Sendable {
+  private let server: PostgresServer
+  private let queue: WriteQueue
+  private let options: DatabaseOptions
+  private let threads = Locked<[Thread]>([])
+
+  private static let pauseMicrosecondsMax: UInt32 = 50_000
+
+  init(_ server: PostgresServer, options: DatabaseOptions) {
+    self.server = server
+    self.options = options
+    queue = WriteQueue(
+      capacity: options.queuedWriteCountMax,
+      capacityPerAccount: options.queuedWriteCountPerAccountMax, servesAccountsSerially: true,
+      gauge: StorageMetrics.queuedWrites)
+    threads.withLock { threads in
+      threads = (0..<options.writeConnectionCount).map { _ in Thread { [self] in run() } }
+    }
+  }
+
+  func submit(_ request: WriteRequest) throws(DatabaseError) { try queue.append(request) }
+
+  /// Writes what is queued, then ends the threads.
+  func close() {
+    queue.stop()
+    for thread in threads.withLock({ threads in threads }) { thread.join() }
+  }
+
+  private func run() {
+    var connection: PostgresConnection?
+    while let request = queue.next() {
+      let outcome = Result { try serve(request, &connection) }
+      queue.finished(request)
+      switch outcome {
+      case .success(let finish): finish()
+      case .failure(let error):
+        request.fail((error as? any EngineError)?.databaseError ?? error)
+      }
+    }
+  }
+
+  /// Runs the write to its durable end, trying again where nothing can have happened.
+  private func serve(
+    _ request: WriteRequest, _ connection: inout PostgresConnection?
+  ) throws -> WriteRequest.Finish {
+    var lossCount = 0
+    var conflictCount = 0
+    while true {
+      guard MonotonicTime.now() < request.deadline else {
+        throw DatabaseError.busy(retryAfterSeconds: 1)
+      }
+      do {
+        let current =
+          if let open = connection { open } else {
+            try server.connect(statementTime: options.readTime)
+          }
+        connection = current
+        return try transact(request, on: current)
+      } catch let error as PostgresError {
+        if connection?.isIdle != true { connection = nil }
+        if error.kind == .conflict, conflictCount + 1 < options.conflictAttemptCountMax {
+          conflictCount += 1
+          StorageMetrics.conflicts.add()
+          pause(after: conflictCount)
+        } else if error.isConnectionLost, lossCount == 0 {
+          // An idle connection may have died long ago; one new connection tells.
+          lossCount = 1
+        } else {
+          throw error
+        }
+      } catch {
+        if connection?.isIdle != true { connection = nil }
+        throw error
+      }
+    }
+  }
+
+  private func transact(
+    _ request: WriteRequest, on connection: PostgresConnection
+  ) throws -> WriteRequest.Finish {
+    try connection.forgetStale()
+    try connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+    let session = Session(connection)
+    defer { session.end() }
+    let finish: WriteRequest.Finish
+    do {
+      finish = try request.attempt(Transaction(session))
+      if let failure = session.failure { throw failure }
+      guard connection.isInTransaction else {
+        throw DatabaseError.statement("a write ended its own transaction")
+      }
+    } catch {
+      if !connection.isLost { try connection.execute("ROLLBACK") }
+      throw session.failure ?? error
+    }
+    do {
+      try connection.execute("COMMIT")
+    } catch {
+      guard error.isConnectionLost else { throw error }
+      // Repeating it could do it twice.
+      throw DatabaseError.unavailable(
+        reason: "the connection was lost during a commit, which may have happened")
+    }
+    StorageMetrics.batchSize.observe(1)
+    return finish
+  }
+
+  /// Longer after each conflict, and never the same for two that met.
+  private func pause(after count: Int) {
+    let longest = min(Self.pauseMicrosecondsMax, 1000 << UInt32(min(count, 6)))
+    usleep(UInt32.random(in: 100...longest))
+  }
+}
