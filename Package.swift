@@ -110,6 +110,16 @@ let package = Package(
     .target(
       name: "TestEngines", dependencies: ["Base", "Storage"], path: "Tests/TestEngines",
       swiftSettings: settings),
+    .target(
+      name: "TestDevices",
+      dependencies: ["Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON"],
+      path: "Tests/TestDevices", swiftSettings: settings),
+    tests(
+      "SyncTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
+        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines",
+      ]),
     tests("TidyTests", []),
     tests(
       "BillingTests",

@@ -1,0 +1,102 @@
+import Base
+import Crypto
+import HTTPClient
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import JSON
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Tiers
+
+/// The sync API over a real socket and a real database, with a clock the test moves.
+final class TestServer: Sendable {
+  let database: Database
+  let objects: ObjectStore
+  let api: SyncAPI
+  let clock: TestClock
+  let catalogue: Catalogue
+  private let server: HTTPServer
+  private let pool: WorkPool
+  private let scratch: Scratch
+
+  static let authority = "sync.test"
+
+  init(_ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000) throws {
+    scratch = try Scratch(engine)
+    clock = TestClock(Instant(seconds: 1_780_000_000))
+    database = try Database.open(scratch.location, owning: .sync)
+    try History.establish(database)
+    objects = try ObjectStore(directory: scratch.directory + "/objects")
+    pool = WorkPool(threads: 2, capacity: 64)
+    catalogue = try Catalogue(
+      version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount),
+      paid: [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)])
+    let reader = clock.clock
+    api = SyncAPI(
+      database: database, objects: objects, pool: pool,
+      authenticator: Authenticator(
+        policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
+      catalogue: catalogue, clock: reader)
+    let api = api
+    server = HTTPServer(
+      listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: ServerLimits(),
+      trustedProxies: [], name: "sync-test"
+    ) { error, head in api.problem(for: error, head) }
+    try server.start()
+  }
+
+  deinit {
+    server.drain(within: .seconds(2))
+    pool.stop()
+    database.close()
+  }
+
+  var port: UInt16 { server.port }
+
+  /// A device with a fresh key that no account knows yet.
+  func device(
+    key: Ed25519PrivateKey = Ed25519PrivateKey(), root: Identifier = Random.identifier()
+  ) -> TestDevice {
+    let clock = clock
+    return TestDevice(port: port, authority: Self.authority, key: key, root: root) { clock.now }
+  }
+
+  /// Registers a fresh key and returns the device that holds it.
+  func register(username: String? = nil) throws -> TestDevice {
+    let device = device()
+    let answer = try device.post(
+      "/v1/accounts",
+      .object(
+        [.init("root", .string(device.root.description))]
+          + (username.map { [.init("username", .string($0))] } ?? [])))
+    guard answer.status == 201 else { throw UnexpectedAnswer(answer) }
+    return device
+  }
+
+  /// Sets an account's cap, as coffer-billing would.
+  func setCap(_ account: Identifier, _ byteCount: Int64, plan: String, reason: String) throws {
+    let billing = try Database.open(scratch.location, owning: .billing)
+    defer { billing.close() }
+    try billing.write(for: account) { transaction in
+      try transaction.execute(
+        "DELETE FROM billing.entitlement_breaks WHERE account_id = $1", .id(account))
+      try transaction.execute(
+        """
+        INSERT INTO billing.entitlement_breaks (account_id, from_ms, cap_bytes, plan, reason)
+        VALUES ($1, 0, $2, $3, $4)
+        """, .id(account), .integer(byteCount), .text(plan), .text(reason))
+    }
+  }
+}
+
+/// A clock that stands still until the test moves it.
+final class TestClock: Sendable {
+  private let time: Locked<Instant>
+  init(_ start: Instant) { time = Locked(start) }
+  var now: Instant { time.withLock { $0 } }
+  func advance(_ span: Instant.Span) { time.withLock { $0 = $0 + span } }
+  var clock: Clock { Clock { [self] in now } }
+}

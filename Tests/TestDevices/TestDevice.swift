@@ -1,0 +1,130 @@
+package import Base
+package import Crypto
+internal import HTTPClient
+package import HTTPMessages
+internal import HTTPSignatures
+package import JSON
+
+/// A key pair that signs its requests, as an app on a device would.
+package final class TestDevice: Sendable {
+  package let key: Ed25519PrivateKey
+  package let root: Identifier
+  private let port: UInt16
+  private let authority: String
+  private let now: @Sendable () -> Instant
+  private let client = HTTPClient(bodyByteCountMax: 64 << 20)
+
+  /// `now` is the clock that signatures are made by.
+  package init(
+    port: UInt16, authority: String, key: Ed25519PrivateKey = Ed25519PrivateKey(),
+    root: Identifier = Random.identifier(), now: @escaping @Sendable () -> Instant
+  ) {
+    self.port = port
+    self.authority = authority
+    self.key = key
+    self.root = root
+    self.now = now
+  }
+
+  /// What a signed request sends; a test may bend it before it goes out.
+  package struct Signed {
+    package var method: String
+    package var target: String
+    package var headers: [(String, String)]
+    package var body: [UInt8]
+
+    package init(method: String, target: String, headers: [(String, String)], body: [UInt8]) {
+      self.method = method
+      self.target = target
+      self.headers = headers
+      self.body = body
+    }
+  }
+
+  package func sign(
+    _ method: String, _ target: String, body: [UInt8]? = nil, headers: [(String, String)] = [],
+    nonce: [UInt8] = Array(Hex.encode(Random.bytes(16)).utf8), authority: String? = nil
+  ) -> Signed {
+    let signer = RequestSigner(key: key, authority: authority ?? self.authority)
+    let signature = signer.headers(
+      method: method, target: target, body: body, created: now(), nonce: nonce)
+    return Signed(
+      method: method, target: target,
+      headers: [("Host", self.authority)] + signature + headers, body: body ?? [])
+  }
+
+  package func send(_ request: Signed) throws -> Answer {
+    let response = try client.send(
+      request.method, "http://127.0.0.1:\(port)\(request.target)",
+      headers: request.headers,
+      body: request.body.isEmpty && request.method != "PUT" && request.method != "POST"
+        ? nil : request.body, timeout: .seconds(10))
+    return Answer(status: response.status, headers: response.headers, body: response.body)
+  }
+
+  package func get(_ target: String, headers: [(String, String)] = []) throws -> Answer {
+    try send(sign("GET", target, headers: headers))
+  }
+
+  package func post(_ target: String, _ body: JSONValue) throws -> Answer {
+    try send(sign("POST", target, body: body.encoded()))
+  }
+
+  package func put(_ id: Identifier, _ content: [UInt8], ifMatch: String) throws -> Answer {
+    try send(
+      sign(
+        "PUT", "/v1/files/\(id)/content", body: content, headers: [("If-Match", ifMatch)]))
+  }
+
+  /// Creates a file under the root or `parent`.
+  package func create(
+    _ type: String = "document", parent: Identifier? = nil, hmac: [UInt8] = Random.bytes(32),
+    id: Identifier = Random.identifier()
+  ) throws -> (id: Identifier, answer: Answer) {
+    let answer = try post(
+      "/v1/files",
+      [
+        "id": .string(id.description), "parent": .string((parent ?? root).description),
+        "type": .string(type),
+        "name": [
+          "ciphertext": .string(Base64.standard.encode(Random.bytes(24))),
+          "hmac": .string(Base64.standard.encode(hmac)),
+        ],
+      ])
+    return (id, answer)
+  }
+
+  package var account: Identifier {
+    get throws { Identifier(try get("/v1/account").json["account"].string ?? "")! }
+  }
+}
+
+package struct Answer {
+  package let status: Int
+  package let headers: Headers
+  package let body: [UInt8]
+
+  package var json: JSON { get throws { try JSON.parse(body) } }
+
+  package func header(_ name: String) -> String? {
+    headers.text(name.lowercased())
+  }
+
+  /// The problem's code, e.g. `over_cap`; nil where the answer is no problem.
+  package var problem: String? {
+    get throws {
+      let prefix = "urn:coffer:problem:"
+      guard status >= 400, let type = try json["type"].string, type.hasPrefix(prefix) else {
+        return nil
+      }
+      return String(type.dropFirst(prefix.count))
+    }
+  }
+}
+
+package struct UnexpectedAnswer: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ answer: Answer) {
+    description = "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))"
+  }
+}
