@@ -1,66 +1,42 @@
-/// A validator of a representation's current version (RFC 9110, section 8.8.3).
+/// Names one state of a resource (RFC 9110, section 8.8.3): `"7"`, or weakly `W/"7"`.
 package struct EntityTag: Hashable, Sendable {
+  /// What stands between the quotes.
   package let opaque: String
   package let isWeak: Bool
 
-  package init(_ opaque: String, isWeak: Bool = false) {
+  /// A strong tag; nil where the text holds a character that no tag may have.
+  package init?(_ opaque: String) { self.init(opaque: opaque, isWeak: false) }
+
+  /// The tag of a version number.
+  package init(version: Int64) {
+    opaque = String(version)
+    isWeak = false
+  }
+
+  /// Reads one tag as it stands in a field; nil for anything else.
+  package init?(field text: some StringProtocol) {
+    let isWeak = text.hasPrefix("W/")
+    let quoted = isWeak ? text.dropFirst(2) : text[...]
+    guard quoted.utf8.count >= 2, quoted.first == "\"", quoted.last == "\"" else { return nil }
+    self.init(opaque: String(quoted.dropFirst().dropLast()), isWeak: isWeak)
+  }
+
+  private init?(opaque: String, isWeak: Bool) {
+    guard opaque.utf8.allSatisfy({ $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 }) else {
+      return nil
+    }
     self.opaque = opaque
     self.isWeak = isWeak
   }
 
-  /// As in an ETag field: `"3"` or `W/"3"`.
-  package var text: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
+  /// The text for an ETag field.
+  package var field: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
 
-  /// What If-Match or If-None-Match lists.
-  package enum Condition: Equatable, Sendable {
-    case any
-    case tags([EntityTag])
-
-    /// Nil where the field is no list of entity tags.
-    package init?(_ field: String) {
-      var rest = Substring(field).trimmed
-      if rest == "*" {
-        self = .any
-        return
-      }
-      var tags: [EntityTag] = []
-      while !rest.isEmpty {
-        let isWeak = rest.hasPrefix("W/")
-        if isWeak { rest.removeFirst(2) }
-        guard rest.popFirst() == "\"", let end = rest.firstIndex(of: "\"") else { return nil }
-        tags.append(EntityTag(String(rest[..<end]), isWeak: isWeak))
-        rest = rest[rest.index(after: end)...].trimmed
-        if rest.isEmpty { break }
-        guard rest.popFirst() == "," else { return nil }
-        rest = rest.trimmed
-      }
-      guard !tags.isEmpty else { return nil }
-      self = .tags(tags)
-    }
-
-    /// If-Match: both tags strong and equal (RFC 9110, section 8.8.3.2).
-    package func matchesStrongly(_ current: EntityTag) -> Bool {
-      switch self {
-      case .any: true
-      case .tags(let tags): !current.isWeak && tags.contains(current)
-      }
-    }
-
-    /// If-None-Match: equal, weak or not.
-    package func matchesWeakly(_ current: EntityTag) -> Bool {
-      switch self {
-      case .any: true
-      case .tags(let tags): tags.contains { $0.opaque == current.opaque }
-      }
-    }
+  /// Byte for byte the same content: both strong and equal (RFC 9110, section 8.8.3.2).
+  package func matchesStrongly(_ other: EntityTag) -> Bool {
+    !isWeak && !other.isWeak && opaque == other.opaque
   }
-}
 
-extension Substring {
-  fileprivate var trimmed: Substring {
-    var text = self
-    while text.first == " " || text.first == "\t" { text.removeFirst() }
-    while text.last == " " || text.last == "\t" { text.removeLast() }
-    return text
-  }
+  /// Equal, whether weak or strong.
+  package func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
 }

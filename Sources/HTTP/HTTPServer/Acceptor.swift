@@ -72,9 +72,9 @@ final class Acceptor: Sendable {
         refuse(accepted, core)
         continue
       }
-      if workers[turn].add(accepted, from: &storage, byteCount) {
-        core.metrics.connections.add(1)
-      } else {
+      core.metrics.connections.add(1)
+      if !workers[turn].add(accepted, from: &storage, byteCount) {
+        core.metrics.connections.add(-1)
         core.peers.release(address)
       }
       turn = (turn + 1) % workers.count

@@ -37,7 +37,7 @@ final class Exchange {
     self.target = target
     requestID = core.requestIDs.next()
     core.metrics.inFlight.add(1)
-    peer.advance(until: .now() + core.limits.headSpan)
+    peer.begin(until: .now() + core.limits.headSpan)
   }
 
   /// One call of the access handler; false closes the connection.
@@ -72,14 +72,15 @@ final class Exchange {
 
   /// The connection is done with this request, or gone.
   func end() {
+    var wasAnswered = false
     switch phase {
     case .receiving(let admission): admission.abandon?()
     case .admitting(let waiting): waiting.expire(Peers.isStopping)
     case .finishing(let waiting): waiting.expire(Peers.isStopping)
-    case .head, .discarding, .answered: break
+    case .head, .discarding: break
+    case .answered: wasAnswered = true
     }
-    if case .answered = phase {
-    } else {
+    if !wasAnswered {
       core.metrics.abortedBeforeAnswer(received: headByteCount + bodyByteCount)
     }
     phase = .answered
@@ -150,7 +151,7 @@ final class Exchange {
       }
       if let length, length > 0 {
         if case .memory = admission.body { body.reserveCapacity(min(Int(length), 64 * 1024)) }
-        peer.advance(until: .now() + core.limits.bodySpan + core.limits.pace(length))
+        peer.receive(until: .now() + core.limits.bodySpan + core.limits.pace(length))
       }
       phase = .receiving(admission)
       return true
@@ -164,7 +165,7 @@ final class Exchange {
     let hasBody = length > 0 || section.isChunked
     if !hasBody || (isDiscardable && !section.waitsForContinue) {
       phase = .discarding(problem)
-      if hasBody { peer.advance(until: .now() + core.limits.discardSpan) }
+      if hasBody { peer.receive(until: .now() + core.limits.discardSpan) }
       return true
     }
     return answer(connection, problem.response(requestID: requestID), closes: true)
@@ -190,10 +191,17 @@ final class Exchange {
     } catch {
       admission.abandon?()
       guard let head else { return false }
-      phase = .discarding(core.problem(for: error, head))
-      guard isDiscardable else { return false }
-      peer.advance(until: .now() + core.limits.discardSpan)
-      return true
+      let problem = core.problem(for: error, head)
+      if isDiscardable {
+        phase = .discarding(problem)
+        peer.receive(until: .now() + core.limits.discardSpan)
+        return true
+      }
+      let response = problem.response(requestID: requestID)
+      record(response)
+      lingers = true
+      peer.sendLast(response.rawBytes(requestID: requestID))
+      return false
     }
   }
 
@@ -245,15 +253,22 @@ final class Exchange {
   private func answer(
     _ connection: Connection, _ response: Response, closes: Bool = false
   ) -> Bool {
-    phase = .answered
     lingers = closes
+    let isLast = record(response)
+    return connection.answer(response, requestID: requestID, closes: closes || isLast)
+  }
+
+  /// Counts and logs the answer; true where it must be the connection's last.
+  @discardableResult
+  private func record(_ response: Response) -> Bool {
+    phase = .answered
     let byteCount = head?.method == "HEAD" ? 0 : response.body.byteCount
     let isLast = peer.send(until: .now() + core.limits.sendSpan + core.limits.pace(byteCount))
     let seconds = head.map { MonotonicTime.now().seconds(since: $0.received) } ?? 0
     core.metrics.answered(
       response.status, received: headByteCount + bodyByteCount, sent: byteCount, seconds: seconds)
     log(response.status, seconds)
-    return connection.answer(response, requestID: requestID, closes: closes || isLast)
+    return isLast
   }
 
   private func log(_ status: Int, _ seconds: Double) {

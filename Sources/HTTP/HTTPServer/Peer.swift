@@ -7,6 +7,7 @@ final class Peer: Sendable {
   private struct State {
     var deadline: MonotonicTime
     var waiting: (any Expirable)?
+    var isFirst = true
     var isAnswering = false
     var closesAfterAnswer = false
     var refusesWaiting = false
@@ -22,11 +23,19 @@ final class Peer: Sendable {
     state = Locked(State(deadline: deadline))
   }
 
-  /// A request began, or went on to a stage with its own deadline.
-  func advance(until deadline: MonotonicTime) {
+  /// A request line came. The first request of a connection keeps the connection's deadline.
+  func begin(until deadline: MonotonicTime) {
+    state.withLock { state in
+      if !state.isFirst { state.deadline = deadline }
+      state.isFirst = false
+      state.isAnswering = true
+    }
+  }
+
+  /// The request went on to its body.
+  func receive(until deadline: MonotonicTime) {
     state.withLock { state in
       state.deadline = deadline
-      state.isAnswering = true
       state.waiting = nil
     }
   }
@@ -85,6 +94,14 @@ final class Peer: Sendable {
       state.refusesWaiting = true
       return state.waiting
     }
+  }
+
+  /// Sends an answer behind libmicrohttpd's back, which takes none once a body has begun.
+  ///
+  /// Only from the worker, which must then close the connection; what the socket's buffer does not
+  /// take is lost.
+  func sendLast(_ bytes: [UInt8]) {
+    _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
   }
 
   /// Makes libmicrohttpd see the end of the connection. Only while the peer is registered.

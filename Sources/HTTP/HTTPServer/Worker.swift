@@ -68,6 +68,7 @@ private func notify(
     guard let opaque = unsafe slot.pointee else { return }
     unsafe slot.pointee = nil
     core.peers.remove(unsafe Unmanaged<Peer>.fromOpaque(opaque).takeRetainedValue())
+    core.metrics.connections.add(-1)
   @unknown default: break
   }
 }

@@ -1,0 +1,37 @@
+internal import HTTPMessages
+
+/// What has arrived of a reply.
+final class Receipt {
+  private static let headerByteCountMax = 64 * 1024
+
+  private(set) var headers = Headers()
+  private(set) var body: [UInt8] = []
+  private(set) var isTooLarge = false
+  private let bodyByteCountMax: Int
+  private var headerByteCount = 0
+
+  init(bodyByteCountMax: Int) { self.bodyByteCountMax = bodyByteCountMax }
+
+  /// One line, status lines included; false ends the transfer.
+  func takeHeaderLine(_ line: [UInt8]) -> Bool {
+    headerByteCount += line.count
+    isTooLarge = headerByteCount > Self.headerByteCountMax
+    // A status line begins the section anew: those before it belonged to a 1xx reply.
+    if line.starts(with: "HTTP/".utf8) { headers = Headers() }
+    if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+      let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
+      let end = value.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? value.startIndex
+      headers.append(
+        String(decoding: line[..<colon], as: UTF8.self), Array(value[value.startIndex..<end]))
+    }
+    return !isTooLarge
+  }
+
+  /// Part of the body; false ends the transfer.
+  func takeBody(_ part: RawSpan) -> Bool {
+    isTooLarge = body.count + part.byteCount > bodyByteCountMax
+    if isTooLarge { return false }
+    unsafe part.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
+    return true
+  }
+}

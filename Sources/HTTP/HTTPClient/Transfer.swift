@@ -1,0 +1,104 @@
+internal import CCurl
+internal import HTTPMessages
+
+/// A libcurl easy handle, which keeps its connections from one request to the next.
+///
+/// One thread at a time may use it; the client's pool sees to that.
+@safe
+final class Transfer: @unchecked Sendable {
+  private let handle: UnsafeMutableRawPointer
+
+  /// libcurl wants this once, before all else; the first to need it does it.
+  private static let isReady = coffer_curl_global_init() == CURLE_OK
+
+  /// Nil where libcurl has no memory.
+  init?() {
+    guard Self.isReady, let handle = unsafe curl_easy_init() else { return nil }
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe curl_easy_cleanup(handle) }
+
+  func perform(
+    _ method: String, _ url: String, _ headers: [(String, String)], _ body: [UInt8]?,
+    milliseconds: Int, bodyByteCountMax: Int
+  ) throws(HTTPClientError) -> HTTPClient.Reply {
+    unsafe curl_easy_reset(handle)
+    secure()
+    unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)
+    unsafe coffer_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_URL, url)
+    if let body {
+      // The size first: libcurl copies that many bytes.
+      unsafe coffer_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+      unsafe coffer_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, body)
+    }
+    if method == "HEAD" { unsafe coffer_curl_set_long(handle, CURLOPT_NOBODY, 1) }
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_CUSTOMREQUEST, method)
+
+    var lines: UnsafeMutablePointer<curl_slist>?
+    defer { unsafe curl_slist_free_all(lines) }
+    for (name, value) in headers {
+      // Written with a colon only, libcurl would leave out a header without a value.
+      unsafe lines = curl_slist_append(lines, value.isEmpty ? "\(name);" : "\(name): \(value)")
+    }
+    if body != nil, !headers.contains(where: { $0.0.lowercased() == "content-type" }) {
+      // Else libcurl says that it is a form.
+      unsafe lines = curl_slist_append(lines, "Content-Type:")
+    }
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_HTTPHEADER, lines)
+
+    let receipt = Receipt(bodyByteCountMax: bodyByteCountMax)
+    let code = withExtendedLifetime(receipt) {
+      receive(into: receipt)
+      return unsafe curl_easy_perform(handle)
+    }
+    if receipt.isTooLarge { throw .tooLarge }
+    guard code == CURLE_OK else { throw Self.error(code) }
+    var status = 0
+    unsafe coffer_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+    return HTTPClient.Reply(status: status, headers: receipt.headers, body: receipt.body)
+  }
+
+  /// What must hold whatever libcurl's defaults are: both TLS checks, no redirect, no other
+  /// protocol, and no signals, since timeouts by SIGALRM would strike any thread.
+  private func secure() {
+    unsafe coffer_curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+    unsafe coffer_curl_set_long(handle, CURLOPT_SSL_VERIFYPEER, 1)
+    unsafe coffer_curl_set_long(handle, CURLOPT_SSL_VERIFYHOST, 2)
+    unsafe coffer_curl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0)
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+  }
+
+  /// `receipt` must live until the transfer is over.
+  private func receive(into receipt: Receipt) {
+    let context = unsafe Unmanaged.passUnretained(receipt).toOpaque()
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
+    unsafe coffer_curl_set_receiver(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+      let line = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: size * count))
+      let receipt = unsafe Unmanaged<Receipt>.fromOpaque(context!).takeUnretainedValue()
+      return receipt.takeHeaderLine(line) ? line.count : 0
+    }
+    unsafe coffer_curl_set_receiver(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+      let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+      let receipt = unsafe Unmanaged<Receipt>.fromOpaque(context!).takeUnretainedValue()
+      return unsafe receipt.takeBody(part.bytes) ? part.count : 0
+    }
+  }
+
+  /// libcurl's sentences are constants; what it was asked to send is not in them.
+  private static func error(_ code: CURLcode) -> HTTPClientError {
+    let text = unsafe String(cString: curl_easy_strerror(code))
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
+      return .connect(text)
+    case CURLE_OPERATION_TIMEDOUT: return .timeout
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM,
+      CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
+      return .tls(text)
+    case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: return .invalidRequest
+    default: return .failed(text)
+    }
+  }
+}
