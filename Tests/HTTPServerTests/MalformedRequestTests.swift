@@ -177,7 +177,7 @@ struct Malformed: Sendable, CustomTestStringConvertible {
       let client = RawClient(server)
       client.send(bytes)
       client.finishSending()
-      let answer = RawResponse(client.receiveAll() ?? [], toHead: false)
+      let answer = client.receiveResponse()
       let isHarmless =
         answer == nil || answer?.status != 200 || answer?.text == "clean"
         // A character of the damage that a value or a name may hold.
