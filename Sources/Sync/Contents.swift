@@ -9,9 +9,6 @@ enum Contents {
   /// Content up to this size lives in the database; larger content goes to the object store.
   static let inlineByteCountMax = 16 * 1024
 
-  /// A content version as clients see it; `"0"` before the first content.
-  static func tag(_ version: Int64) -> EntityTag { EntityTag(String(version)) }
-
   /// Where new content is: handed over whole, or already durable under an object id.
   enum Source: Sendable {
     case inline([UInt8])
@@ -33,7 +30,23 @@ enum Contents {
   struct Write: Sendable {
     let credentials: Credentials
     let file: Identifier
-    let precondition: VersionPrecondition
+    private let preconditions: Preconditions
+
+    /// Without If-Match a client could overwrite what it never saw.
+    init(_ credentials: Credentials, _ file: Identifier, _ headers: Headers) throws {
+      self.credentials = credentials
+      self.file = file
+      preconditions = try Preconditions(headers)
+      guard preconditions.ifMatch != nil else { throw Refusal.preconditionRequired }
+    }
+
+    /// A document without content is at version 0.
+    func requireVersion(_ current: Int64) throws(Refusal) {
+      let tag = EntityTag(version: current)
+      guard preconditions.evaluate(current: tag, isSafe: false) == .holds else {
+        throw .versionChanged(current: current)
+      }
+    }
   }
 
   static func replace(
@@ -54,7 +67,7 @@ enum Contents {
         transaction, delta, reason: .contentChanged, file: file.id, sequence: version, now: now)
       try locked.owner.save(transaction)
       return Outcome(
-        200, headers: [("ETag", tag(version).text)],
+        200, headers: [("ETag", EntityTag(version: version).field)],
         [
           "id": .string(file.id.description), "version": .integer(version),
           "bytes": .integer(source.byteCount),
@@ -68,9 +81,7 @@ enum Contents {
   ) throws -> FileRecord {
     let file = try FileRecord.find(queryable, write.file, visibleTo: account)
     guard file.kind == .document else { throw Refusal.notADocument }
-    guard write.precondition.holds(for: file.contentVersion) else {
-      throw Refusal.versionChanged(current: file.contentVersion)
-    }
+    try write.requireVersion(file.contentVersion)
     return file
   }
 
@@ -129,18 +140,4 @@ enum Contents {
     }
     return Found(version: file.contentVersion, byteCount: file.contentByteCount, place: place)
   }
-}
-
-/// Which content version a write may replace (RFC 9110, section 13.1.1: If-Match).
-struct VersionPrecondition: Sendable {
-  private let condition: EntityTag.Condition
-
-  init(ifMatch: String?) throws(Refusal) {
-    guard let condition = ifMatch.flatMap(EntityTag.Condition.init) else {
-      throw .preconditionRequired
-    }
-    self.condition = condition
-  }
-
-  func holds(for version: Int64) -> Bool { condition.matchesStrongly(Contents.tag(version)) }
 }

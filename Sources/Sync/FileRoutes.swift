@@ -115,9 +115,7 @@ extension SyncAPI {
   }
 
   private static func contentWrite(_ request: Request) throws -> Contents.Write {
-    Contents.Write(
-      credentials: request.credentials, file: try request.identifier(0),
-      precondition: try VersionPrecondition(ifMatch: request.head.headers.text("if-match")))
+    try Contents.Write(request.credentials, request.identifier(0), request.head.headers)
   }
 
   /// `GET /v1/files/{id}/content`: the content, whole or a range, under its version as entity tag.

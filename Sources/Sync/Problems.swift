@@ -94,11 +94,6 @@ extension Refusal {
       return Problem(
         503, "content_unavailable", "Content unavailable",
         "The content cannot be read at the moment.", retryAfterSeconds: 5)
-    case .rangeOutside(let byteCount):
-      return Problem(
-        416, "range_not_satisfiable", "Range not satisfiable",
-        "The range lies outside the content.",
-        headers: [.init("Content-Range", "bytes */\(byteCount)")])
     case .limitInvalid:
       return Problem(
         400, "limit_invalid", "Limit invalid",

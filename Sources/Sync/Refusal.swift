@@ -35,7 +35,6 @@ package enum Refusal: Error, Equatable {
   case cursorInvalid
   case historyChanged
   case contentMissing
-  case rangeOutside(byteCount: Int64)
   case limitInvalid
 }
 

@@ -44,6 +44,7 @@ struct SourceFile {
   /// The modules the file imports, whatever their access.
   var imports: [String] {
     text.split(separator: "\n").compactMap { line in
+      if line.hasPrefix(" ") { return nil }  // an import stands at the left edge; a text may not
       let words = line.split(separator: " ")
       guard let index = words.firstIndex(of: "import"), index <= 1, words.count > index + 1 else {
         return nil
