@@ -55,11 +55,12 @@ package struct Schedule: Hashable, Sendable {
   /// newest ending, and `never_subscribed` before the first.
   package init(owed: [Owed], endings: [Ending], catalogue: Catalogue) {
     let owed = owed.filter { $0.from < $0.to }
-    var moments: Set<Instant> = [.distantPast]
-    for interval in owed { moments.formUnion([interval.from, interval.to]) }
-    for ending in endings { moments.insert(ending.at) }
+    var moments: [Instant] = [.distantPast]
+    for interval in owed { moments += [interval.from, interval.to] }
+    for ending in endings { moments.append(ending.at) }
     var breaks: [Break] = []
     for moment in moments.sorted() where moment < .distantFuture {
+      if moment == breaks.last?.from { continue }
       let next = Self.step(at: moment, owed, endings, catalogue)
       if let last = breaks.last, last.capByteCount == next.capByteCount,
         last.planID == next.planID, last.reason == next.reason

@@ -28,11 +28,10 @@ extension Coverage {
   init(text: String) throws {
     let json = try JSON.parse(Array(text.utf8))
     self.init(
-      intervals: Set(try json["intervals"].requireArray().map { try Interval($0) }),
-      endings: Set(
-        try json["endings"].requireArray().map {
-          Schedule.Ending(at: try $0[0].requireInstant(), reason: try $0[1].requireReason())
-        }),
+      intervals: try json["intervals"].requireArray().map { try Interval($0) },
+      endings: try json["endings"].requireArray().map {
+        Schedule.Ending(at: try $0[0].requireInstant(), reason: try $0[1].requireReason())
+      },
       alarms: Set(try json["alarms"].requireArray().map { try Alarm($0) }))
   }
 }

@@ -28,14 +28,12 @@ enum EntitlementRows {
     in transaction: Transaction
   ) throws {
     let stored = try Self.schedule(of: account, reading: transaction)
-    let wanted = Set(schedule.breaks.map(\.from))
-    for step in stored where !wanted.contains(step.from) {
+    for step in stored where !schedule.breaks.contains(where: { $0.from == step.from }) {
       try transaction.execute(
         "DELETE FROM billing.entitlement_breaks WHERE account_id = $1 AND from_ms = $2",
         .id(account), .instant(step.from))
     }
-    let kept = Set(stored)
-    for step in schedule.breaks where !kept.contains(step) {
+    for step in schedule.breaks where !stored.contains(step) {
       try transaction.execute(
         """
         INSERT INTO billing.entitlement_breaks (account_id, from_ms, cap_bytes, plan, reason)

@@ -11,10 +11,18 @@ package struct Coverage: Hashable, Sendable {
 
   package static let none = Coverage(intervals: [], endings: [], alarms: [])
 
-  package init(intervals: Set<Interval>, endings: Set<Schedule.Ending>, alarms: Set<Alarm>) {
-    self.intervals = intervals.filter { $0.from < $0.to }.sorted()
-    self.endings = endings.sorted { ($0.at, $0.reason.precedence) < ($1.at, $1.reason.precedence) }
+  /// Takes intervals and endings in any order and any number of times.
+  package init(intervals: [Interval], endings: [Schedule.Ending], alarms: Set<Alarm>) {
+    self.intervals = Self.distinct(intervals.filter { $0.from < $0.to }.sorted())
+    self.endings = Self.distinct(
+      endings.sorted { ($0.at, $0.reason.precedence) < ($1.at, $1.reason.precedence) })
     self.alarms = alarms
+  }
+
+  private static func distinct<Element: Equatable>(_ sorted: [Element]) -> [Element] {
+    var distinct: [Element] = []
+    for element in sorted where element != distinct.last { distinct.append(element) }
+    return distinct
   }
 
   /// A plan owed from `from` up to but not including `to`.
@@ -69,15 +77,18 @@ package struct Coverage: Hashable, Sendable {
 
   /// What siblings that disagree owe together.
   package static func union(_ siblings: [Coverage]) -> Coverage {
-    Coverage(
-      intervals: Set(siblings.flatMap(\.intervals)), endings: Set(siblings.flatMap(\.endings)),
-      alarms: Set(siblings.flatMap(\.alarms)))
+    if siblings.count == 1 { return siblings[0] }
+    return Coverage(
+      intervals: siblings.flatMap { $0.intervals }, endings: siblings.flatMap { $0.endings },
+      alarms: Set(siblings.flatMap { $0.alarms }))
   }
 }
 
 extension Coverage.Interval: Comparable {
   package static func < (a: Self, b: Self) -> Bool {
-    (a.from, a.to, a.planID, a.why.precedence, a.evidence.id)
-      < (b.from, b.to, b.planID, b.why.precedence, b.evidence.id)
+    if a.from != b.from { return a.from < b.from }
+    if a.to != b.to { return a.to < b.to }
+    return (a.planID, a.why.precedence, a.evidence.kind.rawValue, a.evidence.id)
+      < (b.planID, b.why.precedence, b.evidence.kind.rawValue, b.evidence.id)
   }
 }

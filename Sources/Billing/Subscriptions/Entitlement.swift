@@ -6,11 +6,11 @@ extension Schedule {
   /// Coverage names plans of the catalogue it was derived under, which must be this one.
   package init(_ coverages: [Coverage], catalogue: Catalogue) {
     self.init(
-      owed: coverages.flatMap(\.intervals).compactMap { interval in
+      owed: coverages.flatMap { $0.intervals }.compactMap { interval in
         catalogue.plan(interval.planID).map {
           Owed(plan: $0, from: interval.from, to: interval.to, reason: interval.why)
         }
       },
-      endings: coverages.flatMap(\.endings), catalogue: catalogue)
+      endings: coverages.flatMap { $0.endings }, catalogue: catalogue)
   }
 }

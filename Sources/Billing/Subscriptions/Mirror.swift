@@ -25,39 +25,66 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
     }
   }
 
-  /// The maximal observations, each with the lowest id of the sources that showed it.
-  package private(set) var observations: [Observation: Int64] = [:]
+  /// A maximal observation, and the lowest id of the sources that showed it.
+  package struct Entry: Hashable, Sendable {
+    package let observation: Observation
+    package let source: Int64
+  }
+
+  /// In the order of their sources, so that equal sets are equal arrays.
+  package private(set) var entries: [Entry] = []
 
   package init() {}
 
-  package var isEmpty: Bool { observations.isEmpty }
+  package var isEmpty: Bool { entries.isEmpty }
 
   /// Maximal values that disagree: to be settled by reading the provider again.
-  package var isDirty: Bool { contents.count > 1 }
+  package var isDirty: Bool {
+    guard let first = entries.first else { return false }
+    return entries.contains { $0.observation.content != first.observation.content }
+  }
 
   /// The distinct contents among the maximal observations.
-  package var contents: Set<Content> { Set(observations.keys.map(\.content)) }
+  package var contents: [Content] {
+    var contents: [Content] = []
+    for entry in entries where !contents.contains(entry.observation.content) {
+      contents.append(entry.observation.content)
+    }
+    return contents
+  }
 
   @discardableResult
   package mutating func insert(_ observation: Observation, source: Int64) -> MirrorChange {
     var change = MirrorChange()
-    if let known = observations[observation] {
-      observations[observation] = min(known, source)
+    if let index = entries.firstIndex(where: { $0.observation == observation }) {
+      if source < entries[index].source {
+        entries[index] = Entry(observation: observation, source: source)
+        sort()
+      }
       return change
     }
-    change.rankFell = observations.keys.contains {
-      observation.content.rank < $0.content.rank && $0.asOf.isBefore(observation.asOf)
+    change.rankFell = entries.contains {
+      observation.content.rank < $0.observation.content.rank
+        && $0.observation.asOf.isBefore(observation.asOf)
     }
-    if observations.keys.contains(where: { observation.isOutdated(by: $0) }) { return change }
-    change.outdated = observations.filter { $0.key.isOutdated(by: observation) }.map(\.value)
-    observations = observations.filter { !$0.key.isOutdated(by: observation) }
-    observations[observation] = source
+    if entries.contains(where: { observation.isOutdated(by: $0.observation) }) { return change }
+    for entry in entries where entry.observation.isOutdated(by: observation) {
+      change.outdated.append(entry.source)
+    }
+    entries.removeAll { $0.observation.isOutdated(by: observation) }
+    entries.append(Entry(observation: observation, source: source))
+    sort()
     change.isNew = true
     return change
   }
 
+  private mutating func sort() {
+    guard entries.count > 1 else { return }
+    entries.sort { $0.source < $1.source }
+  }
+
   package mutating func merge(_ other: Mirror) {
-    for (observation, source) in other.observations { insert(observation, source: source) }
+    for entry in other.entries { insert(entry.observation, source: entry.source) }
   }
 }
 

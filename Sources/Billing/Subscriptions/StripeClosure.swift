@@ -40,14 +40,13 @@ package struct StripeClosure: Hashable, Sendable {
 
   /// Whether some object's maximal values disagree, so that the provider must be read again.
   package var isDirty: Bool {
-    subscription.isDirty || customer.isDirty || invoices.values.contains(where: \.isDirty)
-      || sessions.values.contains(where: \.isDirty)
+    subscription.isDirty || customer.isDirty || invoices.values.contains { $0.isDirty }
+      || sessions.values.contains { $0.isDirty }
   }
 
   /// What is owed; where siblings disagree, what any of them owes.
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
-    .union(
-      folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
+    .union(folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
   }
 
   /// The label at `now`, given the coverage of the same closure.
@@ -61,13 +60,13 @@ package struct StripeClosure: Hashable, Sendable {
 
   /// Whether the provider will bill again if nobody does anything.
   package var willRenew: Bool {
-    subscriptionStates.contains(where: \.willRenew)
+    subscriptionStates.contains { $0.willRenew }
   }
 
   package var ownership: Ownership {
     Ownership(
-      subscription: subscription.contents.compactMap(\.account),
-      sessions: sessions.mapValues { $0.contents.compactMap(\.account) })
+      subscription: subscription.contents.compactMap { $0.account },
+      sessions: sessions.mapValues { $0.contents.compactMap { $0.account } })
   }
 
   private var subscriptionStates: [(status: StripeSubscription.Status, willRenew: Bool)] {
@@ -87,16 +86,18 @@ package struct StripeClosure: Hashable, Sendable {
   private func folds(policy: Policy, catalogue: Catalogue) -> [StripeFold] {
     var choices: [[StripeFold.Invoice]] = [[]]
     let snapshots: [Mirror<StripeSubscription>.Observation?] =
-      subscription.isEmpty ? [nil] : subscription.observations.keys.map { $0 }
+      subscription.isEmpty ? [nil] : subscription.entries.map { $0.observation }
     for (id, mirror) in invoices.sorted(by: { $0.key < $1.key }) {
-      var contents = mirror.contents.map { StripeFold.Invoice(id: id, content: $0) }
+      var contents = mirror.contents.map {
+        StripeFold.Invoice(id: id, content: $0, catalogue: catalogue)
+      }
       if choices.count * snapshots.count * contents.count > Self.foldCountMax {
-        contents.sort { String(describing: $0) < String(describing: $1) }
+        contents.sort { String(describing: $0.content) < String(describing: $1.content) }
         contents.removeLast(contents.count - 1)
       }
       choices = choices.flatMap { choice in contents.map { choice + [$0] } }
     }
-    let deletedAt = customer.contents.map(\.deletedAt).min()
+    let deletedAt = customer.contents.map { $0.deletedAt }.min()
     return snapshots.flatMap { snapshot in
       choices.map { invoices in
         StripeFold(

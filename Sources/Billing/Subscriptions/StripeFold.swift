@@ -15,6 +15,19 @@ struct StripeFold {
   struct Invoice {
     let id: String
     let content: StripeInvoice
+    /// Its lines that bill a plan; credits do not.
+    let tierLines: [(line: StripeInvoice.Line, plan: Plan)]
+
+    init(id: String, content: StripeInvoice, catalogue: Catalogue) {
+      self.id = id
+      self.content = content
+      tierLines = content.lines.compactMap { line in
+        guard line.amountMinorUnits >= 0, line.from < line.to,
+          let plan = catalogue.stripePlan(price: line.price, product: line.product)
+        else { return nil }
+        return (line, plan)
+      }
+    }
   }
 
   /// A period for which money came.
@@ -32,17 +45,17 @@ struct StripeFold {
       paid: paid.map {
         interval($0.planID, $0.from, $0.to, .subscribed, .init(.invoice, $0.invoice.id))
       }, trial: trial, courtesy: courtesy)
-    var intervals: Set<Coverage.Interval> = []
+    var intervals: [Coverage.Interval] = []
     for (period, interval) in zip(paid, basis.paid) {
       guard let end, period.invoice.wasPaid(after: end) else {
-        intervals.insert(ended(interval))
+        intervals.append(ended(interval))
         continue
       }
       alarms.insert(.paidAfterEnd(invoice: period.invoice.id))
-      intervals.insert(interval)
+      intervals.append(interval)
     }
     for interval in basis.trial + basis.courtesy + extensions(of: basis) {
-      intervals.insert(ended(interval))
+      intervals.append(ended(interval))
     }
     intervals = intervals.filter { $0.from < $0.to }
     return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
@@ -52,19 +65,9 @@ struct StripeFold {
 
   private var paidLines: [Paid] {
     invoices.filter { $0.content.status == .paid }.flatMap { invoice in
-      tierLines(of: invoice).filter { !isInsideTrial($0.line) }.map {
+      invoice.tierLines.filter { !isInsideTrial($0.line) }.map {
         Paid(planID: $0.plan.id, from: $0.line.from, to: $0.line.to, invoice: invoice)
       }
-    }
-  }
-
-  /// Lines that bill a plan; credits do not.
-  private func tierLines(of invoice: Invoice) -> [(line: StripeInvoice.Line, plan: Plan)] {
-    invoice.content.lines.compactMap { line in
-      guard line.amountMinorUnits >= 0, line.from < line.to,
-        let plan = plan(price: line.price, product: line.product)
-      else { return nil }
-      return (line, plan)
     }
   }
 
@@ -74,14 +77,6 @@ struct StripeFold {
       let end = snapshot?.content.trialEnd
     else { return false }
     return start <= line.from && line.to <= end
-  }
-
-  private func plan(price: String?, product: String?) -> Plan? {
-    switch catalogue.mapping(provider: "stripe", price: price, product: product) {
-    case .plan(let plan): plan
-    case .ignored: nil
-    case .unknown: catalogue.fallbackPlanID.flatMap(catalogue.plan)
-    }
   }
 
   // MARK: (b) a later paid line truncates
@@ -106,7 +101,7 @@ struct StripeFold {
   /// While a payment is overdue they do not: an upgrade whose proration stays unpaid leaves the
   /// paid plan until its end.
   private func withChosenPlan(_ paid: [Paid]) -> [Paid] {
-    guard let snapshot, let chosen = snapshotPlan, let last = paid.map(\.to).max() else {
+    guard let snapshot, let chosen = snapshotPlan, let last = paid.map({ $0.to }).max() else {
       return paid
     }
     switch snapshot.content.status {
@@ -123,7 +118,8 @@ struct StripeFold {
 
   /// The largest plan among the current items: tiers never add up.
   private var snapshotPlan: Plan? {
-    (snapshot?.content.items ?? []).compactMap { plan(price: $0.price, product: $0.product) }
+    (snapshot?.content.items ?? [])
+      .compactMap { catalogue.stripePlan(price: $0.price, product: $0.product) }
       .max { ($0.byteCount, $0.id) < ($1.byteCount, $1.id) }
   }
 
@@ -144,7 +140,7 @@ struct StripeFold {
   private var courtesy: [Coverage.Interval] {
     guard let content = snapshot?.content, content.status == .active else { return [] }
     return invoices.filter { isForgiven($0.content, content) }.flatMap { invoice in
-      tierLines(of: invoice).map {
+      invoice.tierLines.map {
         interval($0.plan.id, $0.line.from, $0.line.to, .courtesy, .init(.invoice, invoice.id))
       }
     }
@@ -167,14 +163,14 @@ struct StripeFold {
     let trial: [Coverage.Interval]
     let courtesy: [Coverage.Interval]
 
-    var lastEnd: Instant? { all.map(\.to).max() }
+    var lastEnd: Instant? { all.map { $0.to }.max() }
     var all: [Coverage.Interval] { paid + trial + courtesy }
   }
 
   /// Grace or leeway after the last end, never both and neither after an end or a cancel.
   private func extensions(of basis: Basis) -> [Coverage.Interval] {
     guard endedAt == nil, let snapshot, let lastEnd = basis.lastEnd else { return [] }
-    let plans = Set(basis.all.filter { $0.to == lastEnd }.map(\.planID))
+    let plans = Set(basis.all.filter { $0.to == lastEnd }.map { $0.planID })
     let failing = invoices.first { isFailing($0.content) && hasUnpaidPeriod($0, beyond: lastEnd) }
     if standing == .overdue || standing == .good && failing != nil {
       guard !basis.paid.isEmpty || policy.graceAfterUnpaidTrial else { return [] }
@@ -201,7 +197,7 @@ struct StripeFold {
         guard invoice.content.status == .paid, let paidAt = invoice.content.paidAt else {
           return false
         }
-        return paidAt >= snapshot.asOf.to && !tierLines(of: invoice).isEmpty
+        return paidAt >= snapshot.asOf.to && !invoice.tierLines.isEmpty
       }
       return isOutdated ? .good : .overdue
     case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: return .none
@@ -220,7 +216,7 @@ struct StripeFold {
   }
 
   private func hasUnpaidPeriod(_ invoice: Invoice, beyond end: Instant) -> Bool {
-    tierLines(of: invoice).contains { $0.line.to > end }
+    invoice.tierLines.contains { $0.line.to > end }
   }
 
   // MARK: (f) the end
@@ -243,13 +239,14 @@ struct StripeFold {
     end.map { interval.ending(at: $0) } ?? interval
   }
 
-  private func endings(of intervals: Set<Coverage.Interval>) -> Set<Schedule.Ending> {
-    var endings: Set<Schedule.Ending> = []
-    let last = intervals.map(\.to).max()
-    for moment in Set(intervals.map(\.to)) where moment < .distantFuture {
+  private func endings(of intervals: [Coverage.Interval]) -> [Schedule.Ending] {
+    var endings: [Schedule.Ending] = []
+    let ends = intervals.map { $0.to }
+    let last = ends.max()
+    for moment in ends where moment < .distantFuture {
       if intervals.contains(where: { $0.contains(moment) }) { continue }
       let failed = paymentFailed(at: moment) || moment == last && failureEndedIt
-      endings.insert(Schedule.Ending(at: moment, reason: failed ? .paymentFailed : .lapsed))
+      endings.append(Schedule.Ending(at: moment, reason: failed ? .paymentFailed : .lapsed))
     }
     return endings
   }
@@ -258,7 +255,7 @@ struct StripeFold {
     invoices.contains { invoice in
       let isUnpaid = isFailing(invoice.content) || invoice.content.status == .uncollectible
       return isUnpaid
-        && tierLines(of: invoice).contains { $0.line.from <= moment && moment < $0.line.to }
+        && invoice.tierLines.contains { $0.line.from <= moment && moment < $0.line.to }
     }
   }
 
@@ -298,5 +295,16 @@ extension StripeFold.Invoice {
   /// Unknown moments count as before: they must not open a period after an end.
   func wasPaid(after end: Instant) -> Bool {
     content.paidAt.map { $0 > end } ?? false
+  }
+}
+
+extension Catalogue {
+  /// The plan that a Stripe item means; an unknown one means the fallback, if there is one.
+  fileprivate func stripePlan(price: String?, product: String?) -> Plan? {
+    switch mapping(provider: "stripe", price: price, product: product) {
+    case .plan(let plan): plan
+    case .ignored: nil
+    case .unknown: fallbackPlanID.flatMap { plan($0) }
+    }
   }
 }
