@@ -15,6 +15,18 @@ package enum DatabaseError: Error, Equatable, Sendable {
   case migration(String)
 }
 
+extension DatabaseError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .busy(let seconds): "the database has too much to do; try again in \(seconds) s"
+    case .unavailable(let reason): "the database is not available: \(reason)"
+    case .constraint(let rule): "the database refused the change: \(rule)"
+    case .statement(let problem): "a statement is wrong: \(problem)"
+    case .migration(let problem): problem
+    }
+  }
+}
+
 /// An engine's own error; bodies never see one, only the `DatabaseError` it means.
 package protocol EngineError: Error {
   var databaseError: DatabaseError { get }
