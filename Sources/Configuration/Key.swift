@@ -70,7 +70,7 @@ extension Key {
         example: "sqlite:///var/lib/coffer")
     case .objects:
       Documentation(
-        programs: [.sync], fallback: .required,
+        programs: [.sync], fallback: .requiredBy([.sync]),
         text: "Where document content above 16 KiB lives: a local directory.",
         example: "file:///var/lib/coffer/objects")
     case .syncListen:

@@ -38,6 +38,11 @@ package enum SettingsHelp {
     }
   }
 
+  /// The README's table of exit codes, below its head.
+  package static func exitCodeRows() -> String {
+    ExitCode.allCases.map { "| \($0.rawValue) | \($0.meaning) |\n" }.joined()
+  }
+
   /// Breaks at spaces so that no line is longer than `width`, save for a single long word.
   package static func wrapped(_ text: String, indent: String, width: Int) -> String {
     var lines: [String] = []
