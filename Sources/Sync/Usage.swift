@@ -1,6 +1,6 @@
-internal import Base
-internal import Storage
-internal import Tiers
+package import Base
+package import Storage
+package import Tiers
 
 /// Why an account's usage changed.
 enum UsageReason: String {
@@ -9,14 +9,14 @@ enum UsageReason: String {
 }
 
 /// What an account may use at a moment, as billing has scheduled it.
-struct Cap: Sendable, Equatable {
-  let byteCount: Int64
-  let planID: String
-  let reason: CapReason
+package struct Cap: Sendable, Equatable {
+  package let byteCount: Int64
+  package let planID: String
+  package let reason: CapReason
 
   /// Reads one row of the schedule that coffer-billing writes; an account it never spoke of is on
   /// the free plan.
-  init(
+  package init(
     _ queryable: some Queryable, _ account: Identifier, catalogue: Catalogue, now: Instant
   ) throws {
     let found = try queryable.first(

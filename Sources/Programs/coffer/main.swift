@@ -1,1 +1,4 @@
-print("scaffold")
+internal import Configuration
+internal import Glibc
+
+exit(Entry.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,0 +1,92 @@
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  static let accountCreate = Command(
+    words: ["account", "create"],
+    abstract: "Creates an account with its first device key.",
+    discussion: "Give the public key of a device, or a file to which the secret seed of a fresh "
+      + "key is written (base64, readable by its owner only; an existing file is refused). "
+      + "Devices usually create their accounts themselves, by a request they sign.",
+    options: [
+      Option(
+        name: "--username", value: "name", text: "a name for people: 1 to 32 of a-z 0-9 . _ -"),
+      Option(
+        name: "--public-key", value: "base64", text: "the device's Ed25519 key, 32 bytes"),
+      Option(name: "--key-file", value: "path", text: "where a fresh key's seed is written"),
+      Option(name: "--id", value: "uuid", text: "the account's id, to bring back a lost account"),
+    ],
+    run: { invocation in
+      let username = try username(invocation.option("--username"))
+      let id = try identifier(invocation.option("--id"))
+      let source = try keySource(invocation)
+      return try Store.with(invocation) { database, configuration in
+        let publicKey = try publicKey(source)
+        let new = NewAccount(
+          id: id, username: username, root: Random.identifier(), publicKey: publicKey.bytes)
+        let (catalogue, now) = (configuration.catalogue, configuration.clock.now())
+        let account = try database.write(for: id) { transaction in
+          try new.create(transaction, catalogue: catalogue, now: now)
+        }
+        let cap = try database.read { reader in
+          try Cap(reader, id, catalogue: catalogue, now: now)
+        }
+        let key = Base64.standard.encode(publicKey.bytes)
+        var text = "account     \(account.id)\nroot        \(account.root)\npublic key  \(key)\n"
+        if let path = invocation.option("--key-file") { text += "secret key  \(path)\n" }
+        return Answer(
+          text: text,
+          json: .object(
+            AccountSummary(account, cap).members + [.init("public_key", .string(key))]))
+      }
+    })
+
+  private static func username(_ text: String?) throws(CommandFailure) -> Username? {
+    guard let text else { return nil }
+    guard let username = Username(text) else {
+      throw CommandFailure(
+        .usage, "a username is 1 to \(Username.characterCountMax) of a-z 0-9 . _ -")
+    }
+    return username
+  }
+
+  private static func identifier(_ text: String?) throws(CommandFailure) -> Identifier {
+    guard let text else { return Random.identifier() }
+    guard let id = Identifier(text) else { throw CommandFailure(.usage, "--id takes a UUID") }
+    return id
+  }
+
+  private enum KeySource {
+    case given(Ed25519PublicKey)
+    case fresh(path: String)
+  }
+
+  private static func keySource(_ invocation: Invocation) throws(CommandFailure) -> KeySource {
+    switch (invocation.option("--public-key"), invocation.option("--key-file")) {
+    case (let text?, nil):
+      guard let bytes = Base64.standard.decode(text), let key = Ed25519PublicKey(bytes: bytes)
+      else { throw CommandFailure(.usage, "--public-key takes 32 bytes in base64") }
+      return .given(key)
+    case (nil, let path?): return .fresh(path: path)
+    case (nil, nil), (.some, .some):
+      throw CommandFailure(.usage, "give one of --public-key and --key-file")
+    }
+  }
+
+  /// A fresh key's seed is on disk before the account exists, so no account is ever made that
+  /// nobody can use.
+  private static func publicKey(_ source: KeySource) throws(CommandFailure) -> Ed25519PublicKey {
+    switch source {
+    case .given(let key): return key
+    case .fresh(let path):
+      let key = Ed25519PrivateKey()
+      try KeyFile.write(key, to: path)
+      return key.publicKey
+    }
+  }
+}

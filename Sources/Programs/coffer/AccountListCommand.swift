@@ -1,0 +1,72 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  static let accountList = Command(
+    words: ["account", "list"],
+    abstract: "Lists accounts, oldest first.",
+    options: [
+      Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
+      Option(name: "--after", value: "account", text: "start behind this account"),
+    ],
+    run: { invocation in
+      let limit = try limit(invocation.option("--limit"))
+      return try Store.with(invocation) { database, configuration in
+        let now = configuration.clock.now()
+        let summaries = try database.read { reader in
+          let after = try invocation.option("--after").map { try Store.account(reader, $0) }
+          return try Account.list(reader, after: after, limit: limit).map { account in
+            AccountSummary(
+              account,
+              try Cap(reader, account.id, catalogue: configuration.catalogue, now: now))
+          }
+        }
+        var table = Table(
+          ("ACCOUNT", .left), ("USERNAME", .left), ("USED", .right), ("CAP", .right),
+          ("PLAN", .left), ("REASON", .left), ("CREATED", .left))
+        for summary in summaries {
+          table.add(
+            summary.account.id.description, summary.account.username ?? "-",
+            ByteCount.text(summary.account.usageByteCount), ByteCount.text(summary.cap.byteCount),
+            summary.cap.planID, summary.cap.reason.rawValue, summary.account.created.description)
+        }
+        return Answer(text: table.text, json: .array(summaries.map { .object($0.members) }))
+      }
+    })
+
+  private static let limitMax = 10_000
+
+  private static func limit(_ text: String?) throws(CommandFailure) -> Int {
+    guard let text else { return 100 }
+    guard let number = Int(text), 1...limitMax ~= number else {
+      throw CommandFailure(.usage, "--limit takes a number from 1 to \(limitMax)")
+    }
+    return number
+  }
+}
+
+/// An account beside the cap that holds for it now.
+struct AccountSummary {
+  let account: Account
+  let cap: Cap
+
+  init(_ account: Account, _ cap: Cap) {
+    self.account = account
+    self.cap = cap
+  }
+
+  var members: [JSONValue.Member] {
+    [
+      .init("account", .string(account.id.description)),
+      .init("username", account.username.map { .string($0) } ?? .null),
+      .init("root", .string(account.root.description)),
+      .init("usage", .integer(account.usageByteCount)), .init("cap", .integer(cap.byteCount)),
+      .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
+      .init("created", .string(account.created.description)),
+    ]
+  }
+}

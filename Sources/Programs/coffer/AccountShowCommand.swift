@@ -1,0 +1,56 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  static let accountShow = Command(
+    words: ["account", "show"],
+    abstract: "Shows one account: its usage, its cap and its keys.",
+    arguments: [Argument(name: "account", text: "its id or its username")],
+    run: { invocation in
+      try Store.with(invocation) { database, configuration in
+        let (summary, devices) = try database.read { reader in
+          let account = try Store.account(reader, invocation.argument("account"))
+          let cap = try Cap(
+            reader, account.id, catalogue: configuration.catalogue, now: configuration.clock.now())
+          return (AccountSummary(account, cap), try Device.list(reader, of: account.id))
+        }
+        return Answer(
+          text: text(summary, devices),
+          json: .object(summary.members + [.init("devices", .array(devices.map(json)))]))
+      }
+    })
+
+  private static func text(_ summary: AccountSummary, _ devices: [Device]) -> String {
+    let account = summary.account
+    var table = Table(("KEY", .left), ("LABEL", .left), ("ADDED", .left), ("REVOKED", .left))
+    for device in devices {
+      table.add(
+        Base64.standard.encode(device.publicKey), device.label, device.added.description,
+        device.revoked?.description ?? "-")
+    }
+    return """
+      account   \(account.id)
+      username  \(account.username ?? "-")
+      root      \(account.root)
+      created   \(account.created)
+      used      \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
+      cap       \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
+      plan      \(summary.cap.planID)
+      reason    \(summary.cap.reason.rawValue)
+
+      \(table.text)
+      """
+  }
+
+  private static func json(_ device: Device) -> JSONValue {
+    [
+      "public_key": .string(Base64.standard.encode(device.publicKey)),
+      "label": .string(device.label), "added": .string(device.added.description),
+      "revoked": device.revoked.map { .string($0.description) } ?? .null,
+    ]
+  }
+}

@@ -1,0 +1,102 @@
+internal import Configuration
+
+/// What a command line asks for.
+enum CommandRequest {
+  case run(Command, Invocation)
+  case help(String)
+}
+
+/// Reads a command line against the table of commands.
+enum CommandLineParser {
+  /// Throws a `CommandFailure` with code 64 and one line that names what does not fit.
+  static func parse(
+    _ words: [String], environment: [String: String]
+  ) throws(CommandFailure) -> CommandRequest {
+    let named = Array(words.prefix { !$0.hasPrefix("-") })
+    guard let command = command(of: named) else { return try group(words, named) }
+    var rest = words.dropFirst(command.words.count)
+    var values: [String] = []
+    var options: [String: [String]] = [:]
+    var areOptionsOver = false
+    while let word = rest.popFirst() {
+      if word == "--", !areOptionsOver {
+        areOptionsOver = true
+      } else if word.hasPrefix("-"), word != "-", !areOptionsOver {
+        try option(word, of: command, &rest, &options)
+      } else {
+        values.append(word)
+      }
+    }
+    if options["--help"] != nil { return .help(HelpText.command(command)) }
+    return .run(
+      command,
+      Invocation(
+        arguments: try bind(values, to: command), options: options, environment: environment))
+  }
+
+  /// The command that the line names; the rest of `words` are its arguments.
+  private static func command(of words: [String]) -> Command? {
+    CommandTable.all.first { words.starts(with: $0.words) }
+  }
+
+  /// No command is named in full: help on what there is, or what is wrong with the words.
+  private static func group(
+    _ words: [String], _ named: [String]
+  ) throws(CommandFailure) -> CommandRequest {
+    if named == ["help"] { return .help(HelpText.overview()) }
+    let group = CommandTable.group(named)
+    guard !group.isEmpty else {
+      throw CommandFailure(
+        .usage, "there is no command \(named.joined(separator: " ")); see --help")
+    }
+    if words.contains("--help") || words.contains("-h") {
+      return .help(named.isEmpty ? HelpText.overview() : HelpText.group(named))
+    }
+    if let word = words.dropFirst(named.count).first {
+      throw CommandFailure(.usage, "\(word) stands where a command is expected; see --help")
+    }
+    var next: [String] = []
+    for command in group where !next.contains(command.words[named.count]) {
+      next.append(command.words[named.count])
+    }
+    throw CommandFailure(.usage, "one of \(next.joined(separator: ", ")) must follow; see --help")
+  }
+
+  private static func option(
+    _ word: String, of command: Command, _ rest: inout ArraySlice<String>,
+    _ options: inout [String: [String]]
+  ) throws(CommandFailure) {
+    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = parts[0] == "-h" ? "--help" : String(parts[0])
+    guard let option = command.allOptions.first(where: { $0.name == name }) else {
+      throw CommandFailure(.usage, "\(command.name) has no option \(name); see --help")
+    }
+    guard options[name] == nil || option.isRepeatable else {
+      throw CommandFailure(.usage, "\(name) is given twice")
+    }
+    guard option.value != nil else {
+      guard parts.count == 1 else { throw CommandFailure(.usage, "\(name) takes no value") }
+      options[name] = [""]
+      return
+    }
+    guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst(), !value.isEmpty else {
+      throw CommandFailure(.usage, "\(option.usage) needs its value")
+    }
+    options[name, default: []].append(value)
+  }
+
+  private static func bind(
+    _ values: [String], to command: Command
+  ) throws(CommandFailure) -> [String: String] {
+    guard values.count >= command.arguments.count else {
+      let missing = command.arguments[values.count].name
+      throw CommandFailure(.usage, "\(command.name) needs <\(missing)>; see --help")
+    }
+    guard values.count == command.arguments.count else {
+      throw CommandFailure(
+        .usage, "\(command.name) does not take \(values[command.arguments.count]); see --help")
+    }
+    return Dictionary(
+      uniqueKeysWithValues: zip(command.arguments.map(\.name), values))
+  }
+}

@@ -1,0 +1,12 @@
+/// Every command, in the order help lists them.
+enum CommandTable {
+  static let all: [Command] = [
+    .migrate, .accountList, .accountShow, .accountCreate, .entitlementExplain, .planList,
+    .webhookSend, .request, .config,
+  ]
+
+  /// The commands whose words begin with `words`.
+  static func group(_ words: [String]) -> [Command] {
+    all.filter { $0.words.starts(with: words) }
+  }
+}

@@ -1,0 +1,77 @@
+internal import Configuration
+internal import Glibc
+internal import HTTPClient
+internal import HTTPMessages
+internal import JSON
+internal import Storage
+internal import Sync
+internal import Tiers
+
+/// From a command line to an exit code.
+enum Entry {
+  static func run(_ words: [String]) -> ExitCode {
+    let environment = Launch.environment()
+    do throws(CommandFailure) {
+      switch try CommandLineParser.parse(words, environment: environment) {
+      case .help(let text):
+        print(text, terminator: "")
+        return .ok
+      case .run(let command, let invocation):
+        return run(command, invocation)
+      }
+    } catch {
+      complain([error.text])
+      return error.code
+    }
+  }
+
+  private static func run(_ command: Command, _ invocation: Invocation) -> ExitCode {
+    do {
+      let answer = try command.run(invocation)
+      if invocation.has("--json") {
+        print(String(decoding: answer.json.encoded(), as: UTF8.self))
+      } else {
+        print(answer.text, terminator: "")
+      }
+      return answer.code
+    } catch let error as ConfigurationError {
+      complain(error.lines)
+      return .configuration
+    } catch {
+      let failure = failure(of: error)
+      complain([failure.text])
+      return failure.code
+    }
+  }
+
+  /// The one place where what went wrong below becomes a line and an exit code.
+  private static func failure(of error: any Error) -> CommandFailure {
+    switch error {
+    case let failure as CommandFailure: failure
+    case let error as DatabaseError: databaseFailure(error)
+    case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
+    case let refusal as Refusal:
+      CommandFailure(.refused, refusal.problem(catalogue: .standard).detail)
+    default: CommandFailure(.software, "an error nobody expected: \(error)")
+    }
+  }
+
+  private static func databaseFailure(_ error: DatabaseError) -> CommandFailure {
+    switch error {
+    case .busy: CommandFailure(.unavailable, "the database is busy; try again")
+    case .unavailable(let reason):
+      CommandFailure(.unavailable, "the database cannot be used: \(reason)")
+    case .migration(let sentence): CommandFailure(.unavailable, sentence)
+    case .constraint(let text), .statement(let text):
+      CommandFailure(.software, "a statement failed: \(text)")
+    }
+  }
+
+  /// One line for each problem on stderr.
+  private static func complain(_ lines: [String]) {
+    for line in lines {
+      let bytes = Array("coffer: \(line)\n".utf8)
+      _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+    }
+  }
+}

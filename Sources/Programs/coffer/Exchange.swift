@@ -1,0 +1,59 @@
+internal import Base
+internal import Configuration
+internal import HTTPClient
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+
+/// One request to a running program and its answer.
+struct Exchange {
+  let status: Int
+  let headers: Headers
+  let body: [UInt8]
+
+  private static let timeout: Instant.Span = .seconds(60)
+  private static let bodyByteCountMax = 1 << 30
+
+  init(
+    method: String, url: String, headers: [(String, String)], body: [UInt8]?
+  ) throws {
+    let reply = try HTTPClient(bodyByteCountMax: Self.bodyByteCountMax).send(
+      method, url, headers: headers, body: body, timeout: Self.timeout)
+    status = reply.status
+    self.headers = reply.headers
+    self.body = reply.body
+  }
+
+  /// The URL of a program's API from where it listens; "every address" is asked on loopback.
+  static func baseURL(_ listen: SocketAddress) -> String {
+    switch listen.host {
+    case "0.0.0.0": "http://127.0.0.1:\(listen.port)"
+    case "::": "http://[::1]:\(listen.port)"
+    default: "http://\(listen)"
+    }
+  }
+
+  /// The status line and the body; text bodies end with a line feed.
+  var text: String {
+    guard !body.isEmpty else { return "\(status)\n" }
+    guard let text = String(validating: body, as: UTF8.self) else {
+      return "\(status)\n<\(body.count) bytes that are no text>\n"
+    }
+    return "\(status)\n\(text)\(text.hasSuffix("\n") ? "" : "\n")"
+  }
+
+  var json: JSONValue {
+    [
+      "status": .integer(Int64(status)),
+      "headers": .array(
+        headers.fields.map { field in
+          [.string(field.name), .string(String(decoding: field.value, as: UTF8.self))]
+        }),
+      "body": String(validating: body, as: UTF8.self).map { .string($0) } ?? .null,
+      "body_base64": .string(Base64.standard.encode(body)),
+    ]
+  }
+
+  /// Whether the program took the request.
+  var code: ExitCode { 200...399 ~= status ? .ok : .refused }
+}

@@ -1,0 +1,77 @@
+internal import Base
+internal import Billing
+internal import JSON
+internal import Subscriptions
+internal import Sync
+internal import Tiers
+
+/// An explanation for programs: everything the text says, with byte counts exact.
+enum ExplanationJSON {
+  static func value(_ explanation: EntitlementExplanation, of account: Account) -> JSONValue {
+    [
+      "account": .string(account.id.description),
+      "username": account.username.map { .string($0) } ?? .null,
+      "at": .string(explanation.now.description), "usage": .integer(account.usageByteCount),
+      "current": step(explanation.current),
+      "schedule": .array(explanation.schedule.map(step)),
+      "derived": explanation.derived.map { derived in
+        [
+          "at": .string(derived.at.description),
+          "catalogue": .string(derived.catalogueVersion), "policy": .string(derived.policyVersion),
+        ]
+      } ?? .null,
+      "subscriptions": .array(explanation.subscriptions.map(subscription)),
+    ]
+  }
+
+  private static func step(_ step: Schedule.Break) -> JSONValue {
+    [
+      "from": moment(step.from), "cap": .integer(step.capByteCount), "plan": .string(step.planID),
+      "reason": .string(step.reason.rawValue),
+    ]
+  }
+
+  private static func subscription(
+    _ subscription: EntitlementExplanation.Subscription
+  ) -> JSONValue {
+    [
+      "subscription": .string(subscription.key.description),
+      "label": .string(subscription.label.rawValue), "will_renew": .bool(subscription.willRenew),
+      "dirty": .bool(subscription.isDirty),
+      "owner_evidence": .string(subscription.ownerEvidence),
+      "owed": .array(subscription.intervals.map(interval)),
+      "sources": .array(subscription.sources.map(source)),
+      "transitions": .array(subscription.transitions.map(transition)),
+    ]
+  }
+
+  private static func interval(_ interval: EntitlementExplanation.Interval) -> JSONValue {
+    [
+      "from": moment(interval.from), "to": moment(interval.to), "plan": .string(interval.planID),
+      "reason": .string(interval.why.rawValue),
+      "evidence": .string(interval.evidence.description),
+      "sources": .array(interval.sources.map(source)),
+    ]
+  }
+
+  private static func source(_ source: EntitlementExplanation.Source) -> JSONValue {
+    [
+      "source": .integer(source.id), "delivery": .string(source.deliveryID),
+      "type": .string(source.type),
+      "created": source.created.map(moment) ?? .null, "received": moment(source.received),
+    ]
+  }
+
+  private static func transition(_ transition: EntitlementExplanation.Transition) -> JSONValue {
+    [
+      "at": moment(transition.at), "cause": .string(transition.cause),
+      "before": .string(transition.before), "after": .string(transition.after),
+      "source": transition.sourceID.map { .integer($0) } ?? .null,
+    ]
+  }
+
+  /// RFC 3339, or null at either end of time.
+  private static func moment(_ instant: Instant) -> JSONValue {
+    instant == .distantPast || instant == .distantFuture ? .null : .string(instant.description)
+  }
+}

@@ -1,0 +1,103 @@
+internal import Base
+internal import Billing
+internal import Storage
+internal import Subscriptions
+internal import Sync
+internal import Tiers
+
+/// An explanation for people: what holds now, then from when to when, then why.
+enum ExplanationText {
+  static func text(_ explanation: EntitlementExplanation, of account: Account) -> String {
+    let current = explanation.current
+    var text = """
+      account   \(account.id)\(account.username.map { " (\($0))" } ?? "")
+      at        \(explanation.now)
+      used      \(size(account.usageByteCount))
+      cap       \(size(current.capByteCount)), plan \(current.planID)
+      because   \(current.reason.rawValue): \(sentence(current.reason))
+
+      """
+    if let derived = explanation.derived {
+      text += "derived   \(derived.at), catalogue \(derived.catalogueVersion), "
+      text += "policy \(derived.policyVersion)\n"
+    } else {
+      text += "derived   never: no payment of this account is known\n"
+    }
+    text += "\nschedule\n" + indented(schedule(explanation).text)
+    for subscription in explanation.subscriptions { text += "\n" + self.subscription(subscription) }
+    return text
+  }
+
+  private static func schedule(_ explanation: EntitlementExplanation) -> Table {
+    var table = Table(
+      ("", .left), ("FROM", .left), ("CAP", .right), ("PLAN", .left), ("REASON", .left))
+    for step in explanation.schedule {
+      table.add(
+        step == explanation.current ? "now" : "", step.from.description,
+        ByteCount.text(step.capByteCount), step.planID, step.reason.rawValue)
+    }
+    return table
+  }
+
+  private static func subscription(_ subscription: EntitlementExplanation.Subscription) -> String {
+    var text = "\(subscription.key): \(subscription.label.rawValue)"
+    text += subscription.willRenew ? ", renews" : ", does not renew"
+    if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
+    text += "\n  owned by the account because of \(subscription.ownerEvidence)\n"
+    if !subscription.intervals.isEmpty {
+      var table = Table(
+        ("FROM", .left), ("TO", .left), ("PLAN", .left), ("WHY", .left), ("EVIDENCE", .left),
+        ("DELIVERED BY", .left))
+      for interval in subscription.intervals {
+        table.add(
+          interval.from.description, interval.to.description, interval.planID,
+          interval.why.rawValue, interval.evidence.description,
+          interval.sources.map(\.deliveryID).joined(separator: ", "))
+      }
+      text += "\n  owed\n" + indented(table.text)
+    }
+    if !subscription.sources.isEmpty {
+      var table = Table(
+        ("DELIVERY", .left), ("TYPE", .left), ("CREATED", .left), ("RECEIVED", .left))
+      for source in subscription.sources {
+        table.add(
+          source.deliveryID, source.type, source.created?.description ?? "-",
+          source.received.description)
+      }
+      text += "\n  its state, as delivered by\n" + indented(table.text)
+    }
+    if !subscription.transitions.isEmpty {
+      var table = Table(("AT", .left), ("CHANGE", .left), ("CAUSE", .left))
+      for transition in subscription.transitions {
+        table.add(
+          transition.at.description, "\(transition.before) -> \(transition.after)",
+          transition.cause)
+      }
+      text += "\n  what happened, newest first\n" + indented(table.text)
+    }
+    return text
+  }
+
+  private static func size(_ count: Int64) -> String {
+    count < 1000 ? ByteCount.text(count) : "\(ByteCount.text(count)) (\(count) bytes)"
+  }
+
+  private static func indented(_ text: String) -> String {
+    text.split(separator: "\n").map { "    \($0)\n" }.joined()
+  }
+
+  private static func sentence(_ reason: CapReason) -> String {
+    switch reason {
+    case .neverSubscribed: "no plan was ever owed"
+    case .subscribed: "the period is paid"
+    case .trial: "a trial runs"
+    case .grace: "a payment is failing and access is kept for a while"
+    case .leeway: "the renewal has not been seen yet"
+    case .courtesy: "kept by policy though no money came"
+    case .granted: "given by an admin"
+    case .paymentFailed: "a payment failed; a new card brings the plan back"
+    case .lapsed: "ended by the customer or by time"
+    case .refunded: "the payment was refunded"
+    }
+  }
+}

@@ -1,0 +1,60 @@
+internal import Configuration
+internal import Glibc
+
+/// A file named on the command line, whole; `-` is standard input.
+enum InputFile {
+  static let byteCountMax = 64 << 20
+
+  static func bytes(at path: String) throws(CommandFailure) -> [UInt8] {
+    let isStandardInput = path == "-"
+    let file = isStandardInput ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      throw CommandFailure(.refused, "\(path) cannot be read: \(systemErrorText())")
+    }
+    defer { if !isStandardInput { close(file) } }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = unsafe Glibc.read(file, &chunk, chunk.count)
+      if count == 0 { return bytes }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw CommandFailure(.refused, "\(path) cannot be read: \(systemErrorText())")
+      }
+      bytes += chunk[..<count]
+      guard bytes.count <= byteCountMax else {
+        throw CommandFailure(.refused, "\(path) is larger than \(byteCountMax) bytes")
+      }
+    }
+  }
+}
+
+/// A file made for its owner only.
+enum OutputFile {
+  /// Writes a new file, durable once this returns; an existing one is never touched.
+  static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+    let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      let reason = errno == EEXIST ? "it exists and is not overwritten" : systemErrorText()
+      throw CommandFailure(.refused, "\(path) cannot be written: \(reason)")
+    }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let chunk = Array(rest.prefix(1 << 20))
+      let count = unsafe Glibc.write(file, chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      rest = rest.dropFirst(count)
+    }
+    let isDurable = rest.isEmpty && fsync(file) == 0
+    guard close(file) == 0, isDurable else {
+      throw CommandFailure(.unavailable, "\(path) could not be written whole")
+    }
+  }
+}
+
+/// What the system says about the last failed call.
+private func systemErrorText() -> String {
+  guard let text = unsafe strerror(errno) else { return "error \(errno)" }
+  return unsafe String(cString: text)
+}

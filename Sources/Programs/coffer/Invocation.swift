@@ -1,0 +1,30 @@
+internal import Configuration
+
+/// A command line that fits its command.
+struct Invocation: Sendable {
+  private let arguments: [String: String]
+  private let options: [String: [String]]
+  let settings: Settings
+
+  init(
+    arguments: [String: String], options: [String: [String]], environment: [String: String]
+  ) {
+    self.arguments = arguments
+    self.options = options
+    settings = Settings(environment: environment, configPath: options["--config"]?.last)
+  }
+
+  /// The value of a declared argument.
+  func argument(_ name: String) -> String {
+    guard let value = arguments[name] else {
+      preconditionFailure("the command does not declare the argument \(name)")
+    }
+    return value
+  }
+
+  func option(_ name: String) -> String? { options[name]?.last }
+
+  func all(_ name: String) -> [String] { options[name] ?? [] }
+
+  func has(_ flag: String) -> Bool { options[flag] != nil }
+}

@@ -1,0 +1,67 @@
+internal import Configuration
+internal import JSON
+internal import Tiers
+
+extension Command {
+  static let planList = Command(
+    words: ["plan", "list"],
+    abstract: "Lists the plans of the catalogue and the products that sell them.",
+    run: { invocation in
+      let catalogue = try PlansConfiguration(invocation.settings).catalogue
+      var table = Table(
+        ("PLAN", .left), ("TITLE", .left), ("SIZE", .right), ("PRICES", .left),
+        ("PRODUCTS", .left))
+      let plans = [catalogue.free] + catalogue.paid
+      for plan in plans {
+        let prices = plan.prices.map(priceText).joined(separator: ", ")
+        let products = plan.products.map { "\($0.provider):\($0.id)" }.joined(separator: ", ")
+        table.add(
+          plan.id, plan.title, ByteCount.text(plan.byteCount), prices.isEmpty ? "-" : prices,
+          products.isEmpty ? "-" : products)
+      }
+      let text =
+        table.text + "\ncatalogue \(catalogue.version); "
+        + "\(catalogue.metadataFeeByteCount) bytes for each live record; unknown products "
+        + (catalogue.fallbackPlanID.map { "count as \($0)" } ?? "grant nothing") + "\n"
+      return Answer(
+        text: text,
+        json: [
+          "version": .string(catalogue.version),
+          "metadata_fee_bytes": .integer(catalogue.metadataFeeByteCount),
+          "fallback": catalogue.fallbackPlanID.map { .string($0) } ?? .null,
+          "plans": .array(plans.map(json)),
+        ])
+    })
+
+  /// Currencies without a smaller unit (https://docs.stripe.com/currencies#zero-decimal).
+  private static let wholeCurrencies: Set<String> = [
+    "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "ugx", "vnd", "vuv",
+    "xaf", "xof", "xpf",
+  ]
+
+  private static func priceText(_ price: Plan.Price) -> String {
+    var amount = String(price.amountMinorUnits)
+    if !wholeCurrencies.contains(price.currency) {
+      let cents = String(price.amountMinorUnits % 100)
+      amount = "\(price.amountMinorUnits / 100)." + (cents.count == 1 ? "0" : "") + cents
+    }
+    return "\(amount) \(price.currency.uppercased())/\(price.interval.rawValue)"
+  }
+
+  private static func json(_ plan: Plan) -> JSONValue {
+    [
+      "id": .string(plan.id), "title": .string(plan.title), "bytes": .integer(plan.byteCount),
+      "prices": .array(
+        plan.prices.map { price in
+          [
+            "amount": .integer(price.amountMinorUnits), "currency": .string(price.currency),
+            "interval": .string(price.interval.rawValue),
+          ]
+        }),
+      "products": .array(
+        plan.products.map { product in
+          ["provider": .string(product.provider), "id": .string(product.id)]
+        }),
+    ]
+  }
+}

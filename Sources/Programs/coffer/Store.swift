@@ -1,0 +1,34 @@
+internal import Base
+internal import Configuration
+internal import Storage
+internal import Sync
+internal import Tiers
+
+/// The database as a command uses it, open while `body` runs.
+enum Store {
+  static func with<Result>(
+    _ invocation: Invocation, _ body: (Database, StoreConfiguration) throws -> Result
+  ) throws -> Result {
+    let configuration = try StoreConfiguration(invocation.settings)
+    let database = try Database.open(configuration.database, owning: .sync)
+    defer { database.close() }
+    return try body(database, configuration)
+  }
+
+  /// The account that an operator named by its id or its username.
+  static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
+    if let id = Identifier(text) {
+      guard let account = try Account.find(queryable, id) else {
+        throw CommandFailure(.refused, "there is no account \(id)")
+      }
+      return account
+    }
+    guard let username = Username(text) else {
+      throw CommandFailure(.refused, "\(text) is neither an account's id nor a username")
+    }
+    guard let account = try Account.find(queryable, username) else {
+      throw CommandFailure(.refused, "there is no account with the username \(username.shown)")
+    }
+    return account
+  }
+}

@@ -1,0 +1,80 @@
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import HTTPServer
+
+extension Command {
+  static let webhookSend = Command(
+    words: ["webhook", "send"],
+    abstract: "Sends a recorded Stripe delivery, signed anew with a configured secret.",
+    discussion: "The fixture is a whole raw HTTP request, as under webhooks/. Its old signature "
+      + "is dropped; everything else is sent as recorded. Prints the status and the answer.",
+    arguments: [Argument(name: "fixture", text: "path of the recorded request")],
+    options: [
+      Option(
+        name: "--url", value: "url",
+        text: "where to send it; the fixture's path at COFFER_BILLING_LISTEN without this option"),
+      Option(
+        name: "--secret-index", value: "number",
+        text: "which of COFFER_STRIPE_WEBHOOK_SECRETS signs, counted from 1; 1 without this option"
+      ),
+      Option(
+        name: "--at", value: "moment",
+        text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option"),
+    ],
+    run: { invocation in
+      let configuration = try PeerConfiguration(invocation.settings)
+      let path = invocation.argument("fixture")
+      guard let fixture = RawRequest(try InputFile.bytes(at: path)) else {
+        throw CommandFailure(.refused, "\(path) is not a whole HTTP request")
+      }
+      let secret = try secret(invocation.option("--secret-index"), configuration)
+      let moment = try moment(invocation.option("--at")) ?? configuration.clock.now()
+      let signature = StripeSignature.header(secret: secret, at: moment, body: fixture.body)
+      let url =
+        invocation.option("--url")
+        ?? Exchange.baseURL(configuration.billingListen) + fixture.target
+      let exchange = try Exchange(
+        method: fixture.method, url: url,
+        headers: fixture.headers.filter { !dropped.contains($0.name.lowercased()) }
+          .map { ($0.name, $0.value) } + [("Stripe-Signature", signature)],
+        body: fixture.body)
+      return Answer(code: exchange.code, text: exchange.text, json: exchange.json)
+    })
+
+  /// What this sender writes itself.
+  private static let dropped: Set<String> = [
+    "host", "content-length", "stripe-signature", "connection", "accept-encoding",
+  ]
+
+  private static func secret(
+    _ text: String?, _ configuration: PeerConfiguration
+  ) throws(CommandFailure) -> Secret {
+    let secrets = configuration.stripeWebhookSecrets
+    guard !secrets.isEmpty else {
+      throw CommandFailure(
+        .configuration, "\(Key.stripeWebhookSecrets.rawValue): is required to sign a delivery")
+    }
+    guard let number = Int(text ?? "1"), 1...secrets.count ~= number else {
+      throw CommandFailure(.usage, "--secret-index takes a number from 1 to \(secrets.count)")
+    }
+    return secrets[number - 1]
+  }
+
+  private static func moment(_ text: String?) throws(CommandFailure) -> Instant? {
+    guard let text else { return nil }
+    guard let moment = InstantText.parse(text) else {
+      throw CommandFailure(.usage, "--at takes a moment like 2026-01-05T10:00:00Z, or seconds")
+    }
+    return moment
+  }
+}
+
+/// What Stripe puts in `Stripe-Signature` (https://docs.stripe.com/webhooks/signature).
+enum StripeSignature {
+  static func header(secret: Secret, at moment: Instant, body: [UInt8]) -> String {
+    let time = String(moment.seconds)
+    let code = HMACSHA256.code(key: secret, Array(time.utf8), [UInt8(ascii: ".")], body)
+    return "t=\(time),v1=\(Hex.encode(code))"
+  }
+}

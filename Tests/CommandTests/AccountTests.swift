@@ -1,0 +1,101 @@
+import Testing
+
+struct AccountTests {
+  private let scratch: Scratch
+  private let environment: [String: String]
+
+  init() throws {
+    scratch = try Scratch()
+    environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
+  }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  private var keyFile: String { scratch.path + "/device.key" }
+
+  @Test func `a fresh key is written for its owner only`() throws {
+    let created = try coffer("account", "create", "--key-file", keyFile)
+    #expect(created.code == 0)
+    #expect(try Scratch.mode(keyFile) == 0o600)
+    #expect(try Scratch.text(keyFile).utf8.count == 45)
+  }
+
+  @Test func `an existing key file is refused and left as it is`() throws {
+    try Scratch.write("precious\n", to: keyFile)
+    let created = try coffer("account", "create", "--key-file", keyFile)
+    #expect(created.code == 1)
+    #expect(created.errors.contains("it exists and is not overwritten"))
+    #expect(try Scratch.text(keyFile) == "precious\n")
+    #expect(try coffer("account", "list", "--json").out == "[]\n")
+  }
+
+  @Test func `an account is found by its id and by its name in any case`() throws {
+    let id = "0b5c0a2e-0000-4000-8000-000000000001"
+    _ = try coffer("account", "create", "--id", id, "--username", "Ada", "--key-file", keyFile)
+    let byID = try coffer("account", "show", id, "--json")
+    let byName = try coffer("account", "show", "aDA", "--json")
+    #expect(byID.code == 0)
+    #expect(byID.out == byName.out)
+    #expect(byID.out.contains("\"account\":\"\(id)\""))
+    #expect(byID.out.contains("\"username\":\"Ada\""))
+    #expect(byID.out.contains("\"reason\":\"never_subscribed\""))
+  }
+
+  @Test func `the table of accounts shows what its JSON shows`() throws {
+    _ = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
+    let table = try coffer("account", "list").out.split(separator: "\n")
+    #expect(table.count == 2)
+    #expect(
+      table.first?.split(separator: " ")
+        == ["ACCOUNT", "USERNAME", "USED", "CAP", "PLAN", "REASON", "CREATED"])
+    let row = try #require(table.last).split(separator: " ")
+    #expect(row.dropFirst().prefix(7) == ["ada", "1", "kB", "1", "MB", "free", "never_subscribed"])
+  }
+
+  @Test func `a username is given once`() throws {
+    _ = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
+    let second = try coffer(
+      "account", "create", "--username", "ADA", "--key-file", keyFile + "2")
+    #expect(second.code == 1)
+    #expect(second.errors.hasSuffix("coffer: Another account has this username.\n"))
+  }
+
+  @Test func `a key is registered once`() throws {
+    let key = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+    #expect(try coffer("account", "create", "--public-key", key).code == 0)
+    let second = try coffer("account", "create", "--public-key", key)
+    #expect(second.code == 1)
+    #expect(second.errors.hasSuffix("coffer: An account has registered this key.\n"))
+  }
+
+  @Test(arguments: [
+    ("bob", "there is no account with the username bob"),
+    ("b b", "b b is neither an account's id nor a username"),
+    (
+      "0b5c0a2e-0000-4000-8000-000000000002",
+      "there is no account 0b5c0a2e-0000-4000-8000-000000000002"
+    ),
+  ])
+  func `an account that is not there is code 1`(name: String, complaint: String) throws {
+    let shown = try coffer("account", "show", name)
+    #expect(shown.code == 1)
+    #expect(shown.errors.hasSuffix("coffer: \(complaint)\n"))
+  }
+
+  @Test func `a second migration finds nothing to do`() throws {
+    let first = try coffer("migrate")
+    let second = try coffer("migrate")
+    #expect(first.code == 0)
+    #expect(second.code == 0)
+    #expect(second.errors == "")
+  }
+
+  @Test func `a database nobody serves is code 69`() throws {
+    let finished = try Finished(
+      ["migrate"], environment: ["COFFER_DATABASE": "postgres://127.0.0.1:1/coffer"])
+    #expect(finished.code == 69)
+    #expect(finished.errors.split(separator: "\n").count == 1)
+  }
+}

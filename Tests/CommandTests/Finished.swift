@@ -1,0 +1,63 @@
+internal import Glibc
+
+/// One of our programs, run to its end with exactly the environment given.
+struct Finished {
+  let code: Int32
+  let out: String
+  let errors: String
+
+  enum Failure: Error { case notStarted(Int32), noEnd(Int32) }
+
+  /// Runs `coffer`.
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    try self.init("coffer", arguments, environment: environment)
+  }
+
+  init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    let scratch = try Scratch()
+    let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
+    let child = try Self.start(
+      Binaries.directory + "/" + program, arguments, environment, out: out, errors: errors)
+    var status: Int32 = 0
+    while unsafe waitpid(child, &status, 0) < 0 {
+      guard errno == EINTR else { throw Failure.noEnd(errno) }
+    }
+    // A signal's number counts as a code above 128, as a shell shows it.
+    code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    self.out = try Scratch.text(out)
+    self.errors = try Scratch.text(errors)
+  }
+
+  /// Starts a program with its output in files; the caller waits for it.
+  static func start(
+    _ path: String, _ arguments: [String], _ environment: [String: String], out: String,
+    errors: String
+  ) throws -> pid_t {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    let mode: mode_t = 0o600
+    let flags = O_WRONLY | O_CREAT | O_TRUNC
+    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, flags, mode)
+    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, mode)
+    let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+    let variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
+    defer { unsafe (words + variables).forEach { unsafe free($0) } }
+    var child = pid_t()
+    let error = unsafe posix_spawn(&child, path, &actions, nil, words, variables)
+    guard error == 0 else { throw Failure.notStarted(error) }
+    return child
+  }
+}
+
+/// Where the package's programs were built: beside the test program itself.
+enum Binaries {
+  static let directory: String = {
+    var bytes = [CChar](repeating: 0, count: 4096)
+    let count = unsafe readlink("/proc/self/exe", &bytes, bytes.count)
+    let path = String(
+      decoding: bytes.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+  }()
+}

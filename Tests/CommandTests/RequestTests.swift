@@ -1,0 +1,93 @@
+import Testing
+
+struct RequestTests {
+  private let scratch: Scratch
+  private let environment: [String: String]
+  private let sync: Running
+
+  init() throws {
+    scratch = try Scratch()
+    let port = Running.freePort()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_OBJECTS": "file://\(scratch.path)/objects",
+      "COFFER_SYNC_LISTEN": "127.0.0.1:\(port)",
+      "COFFER_SYNC_AUTHORITIES": "sync.example",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+    ]
+    sync = try Running("coffer-sync", environment: environment, port: port)
+  }
+
+  private var keyFile: String { scratch.path + "/device.key" }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  private func createAccount() throws {
+    let created = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
+    #expect(created.code == 0)
+  }
+
+  @Test func `the server knows the device that the command line made`() throws {
+    try createAccount()
+    let answer = try coffer("request", "get", "/v1/account", "--key-file", keyFile)
+    #expect(answer.code == 0)
+    #expect(answer.out.hasPrefix("200\n"))
+    #expect(answer.out.contains("\"username\":\"ada\""))
+  }
+
+  @Test func `a body travels with its digest and an answer lands in a file`() throws {
+    try createAccount()
+    let folder = try #require(
+      try coffer("account", "show", "ada", "--json").out.firstMatch(of: /"root":"([^"]*)"/)?.1)
+    let id = "0b5c0a2e-0000-4000-8000-000000000003"
+    let hmac = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    let record = try scratch.write(
+      #"{"id":"\#(id)","parent":"\#(folder)","type":"document","#
+        + #""name":{"ciphertext":"AAEC","hmac":"\#(hmac)"}}"#, to: "record.json")
+    let created = try coffer(
+      "request", "POST", "/v1/files", "--body", record, "--key-file", keyFile)
+    #expect(created.code == 0, "\(created.out)")
+    let content = try scratch.write("sealed", to: "content")
+    let written = try coffer(
+      "request", "PUT", "/v1/files/\(id)/content", "--body", content, "--key-file", keyFile,
+      "--header", "If-Match: *")
+    #expect(written.code == 0, "\(written.out)")
+    let output = scratch.path + "/back"
+    let read = try coffer(
+      "request", "GET", "/v1/files/\(id)/content", "--output", output, "--key-file", keyFile)
+    #expect(read.code == 0)
+    #expect(try Scratch.text(output) == "sealed")
+  }
+
+  @Test func `a refusal is printed and is code 1`() throws {
+    try createAccount()
+    let answer = try coffer(
+      "request", "GET", "/v1/account", "--key-file", keyFile, "--authority", "other.example")
+    #expect(answer.code == 1)
+    #expect(answer.out.hasPrefix("401\n"))
+  }
+
+  @Test(arguments: [
+    (["GET", "v1/account"], "a target begins with a slash and is printable ASCII"),
+    (["GET", "/v1/account"], "request needs --key-file"),
+    (["GET", "/v1/account", "--key-file", "k", "--header", "x"], "--header takes \"name: value\""),
+  ])
+  func `what cannot be signed is code 64`(words: [String], complaint: String) throws {
+    try createAccount()
+    let answer = try Finished(
+      ["request"] + words.map { $0 == "k" ? keyFile : $0 }, environment: environment)
+    #expect(answer.code == 64)
+    #expect(answer.errors == "coffer: \(complaint)\n")
+  }
+
+  @Test func `an account without payments is explained`() throws {
+    try createAccount()
+    let text = try coffer("entitlement", "explain", "ada")
+    #expect(text.code == 0)
+    #expect(text.out.contains("because   never_subscribed: no plan was ever owed\n"))
+    let json = try coffer("entitlement", "explain", "ada", "--json")
+    #expect(json.out.contains(#""current":{"from":null,"cap":1000000,"plan":"free","#))
+  }
+}

@@ -1,0 +1,69 @@
+internal import Glibc
+
+/// One of our servers on a port of its own, until this value goes.
+final class Running {
+  private let child: pid_t
+  private let scratch: Scratch
+
+  struct NotAnswering: Error {
+    let log: String
+  }
+
+  /// Returns once `port` takes connections.
+  init(_ program: String, environment: [String: String], port: UInt16) throws {
+    scratch = try Scratch()
+    let log = scratch.path + "/log"
+    child = try Finished.start(
+      Binaries.directory + "/" + program, [], environment, out: "/dev/null", errors: log)
+    for _ in 0..<200 {
+      if Self.answers(port) { return }
+      usleep(50_000)
+    }
+    throw NotAnswering(log: try Scratch.text(log))
+  }
+
+  deinit {
+    kill(child, SIGTERM)
+    var status: Int32 = 0
+    while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
+  }
+
+  /// A port of 127.0.0.1 that nobody listens on at this moment.
+  static func freePort() -> UInt16 {
+    let (socket, address) = bound()
+    close(socket)
+    return UInt16(bigEndian: address.sin_port)
+  }
+
+  private static func bound() -> (Int32, sockaddr_in) {
+    let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = loopback(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        _ = unsafe bind(file, generic, length)
+        _ = unsafe getsockname(file, generic, &length)
+      }
+    }
+    return (file, address)
+  }
+
+  private static func answers(_ port: UInt16) -> Bool {
+    let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(file) }
+    var address = loopback(port)
+    return unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        unsafe connect(file, generic, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+  }
+
+  private static func loopback(_ port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+}

@@ -1,0 +1,68 @@
+import Testing
+
+struct UsageTests {
+  @Test(arguments: [
+    (
+      [],
+      "one of migrate, account, entitlement, plan, webhook, request, config must follow; see --help"
+    ),
+    (["account"], "one of list, show, create must follow; see --help"),
+    (["acount", "list"], "there is no command acount list; see --help"),
+    (["account", "list", "--jason"], "account list has no option --jason; see --help"),
+    (["account", "show"], "account show needs <account>; see --help"),
+    (["plan", "list", "premium"], "plan list does not take premium; see --help"),
+    (["plan", "list", "--json=yes"], "--json takes no value"),
+    (["plan", "list", "--json", "--json"], "--json is given twice"),
+    (["plan", "list", "--config"], "--config <path> needs its value"),
+    (["account", "list", "--limit", "0"], "--limit takes a number from 1 to 10000"),
+    (["account", "create"], "give one of --public-key and --key-file"),
+    (["account", "create", "--id", "7"], "--id takes a UUID"),
+  ])
+  func `a wrong command line is one line and code 64`(words: [String], complaint: String) throws {
+    let scratch = try Scratch()
+    let finished = try Finished(
+      words, environment: ["COFFER_DATABASE": "sqlite://\(scratch.path)"])
+    #expect(finished.code == 64)
+    #expect(finished.errors == "coffer: \(complaint)\n")
+    #expect(finished.out == "")
+  }
+
+  @Test(arguments: ["coffer-sync", "coffer-billing"])
+  func `the programs take no argument they do not know`(program: String) throws {
+    let finished = try Finished(program, ["--port", "1"])
+    #expect(finished.code == 64)
+    #expect(finished.errors == "\(program): there is no argument --port; see --help\n")
+  }
+
+  @Test(arguments: ["coffer", "coffer-sync", "coffer-billing"])
+  func `a wrong configuration is a line for each problem and code 78`(program: String) throws {
+    let finished = try Finished(
+      program, program == "coffer" ? ["migrate"] : [], environment: ["COFFER_TYPO": "1"])
+    #expect(finished.code == 78)
+    let lines = finished.errors.split(separator: "\n")
+    #expect(lines.count >= 2)
+    #expect(lines.allSatisfy { $0.hasPrefix("\(program): ") })
+    #expect(lines.first == "\(program): COFFER_TYPO (environment): no such setting")
+  }
+
+  @Test func `the effective configuration hides secrets`() throws {
+    let finished = try Finished(
+      ["config"],
+      environment: [
+        "COFFER_DATABASE": "postgres://coffer:hunter2@localhost/coffer",
+        "COFFER_SEALING_KEYS": "hunter2", "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_hunter2",
+        "COFFER_STRIPE_API_KEY": "sk_test_hunter2",
+      ])
+    #expect(finished.code == 78)
+    #expect(finished.out.contains("COFFER_SEALING_KEYS (environment): key 1 is not 32 bytes"))
+    #expect(!(finished.out + finished.errors).contains("hunter2"))
+  }
+
+  @Test func `a configuration file that is not there is a problem, not a crash`() throws {
+    let finished = try Finished(["plan", "list", "--config", "/nowhere"])
+    #expect(finished.code == 78)
+    #expect(
+      finished.errors
+        == "coffer: configuration file /nowhere cannot be read: No such file or directory\n")
+  }
+}

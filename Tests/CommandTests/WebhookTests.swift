@@ -1,0 +1,79 @@
+import Testing
+
+struct WebhookTests {
+  private let scratch: Scratch
+  private let environment: [String: String]
+  private let billing: Running
+
+  init() throws {
+    scratch = try Scratch()
+    let port = Running.freePort()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_new, whsec_old",
+    ]
+    billing = try Running("coffer-billing", environment: environment, port: port)
+  }
+
+  private func send(_ words: String..., lineEnd: String = "\r\n", secrets: String? = nil) throws
+    -> Finished
+  {
+    let body = """
+      {"id":"evt_1","object":"event","type":"product.created","created":1767607200,
+       "livemode":true,"api_version":"2025-03-31.basil",
+       "data":{"object":{"id":"prod_1","object":"product"}}}
+      """
+    let head = [
+      "POST /webhooks/stripe HTTP/1.1", "Host: old.example", "Content-Type: application/json",
+      "Stripe-Signature: t=1,v1=00", "Content-Length: \(body.utf8.count)", "",
+    ]
+    let path = try scratch.write(
+      (head + [body]).joined(separator: lineEnd), to: "event.http")
+    var environment = environment
+    if let secrets { environment["COFFER_STRIPE_WEBHOOK_SECRETS"] = secrets }
+    return try Finished(["webhook", "send", path] + words, environment: environment)
+  }
+
+  @Test(arguments: ["\r\n", "\n"])
+  func `a recorded delivery is signed anew and accepted`(lineEnd: String) throws {
+    let sent = try send(lineEnd: lineEnd)
+    #expect(sent.code == 0)
+    #expect(sent.out == "200\n{\"status\":\"recorded\"}\n")
+  }
+
+  @Test func `a delivery sent twice is a duplicate`() throws {
+    _ = try send()
+    #expect(try send("--json").out.contains("duplicate"))
+  }
+
+  @Test func `a secret that is being rotated out still signs`() throws {
+    #expect(try send("--secret-index", "2").code == 0)
+    #expect(try send("--secret-index", "3").code == 64)
+  }
+
+  @Test func `a signature of another time is refused`() throws {
+    let sent = try send("--at", "2026-01-05T10:00:00Z")
+    #expect(sent.code == 1)
+    #expect(sent.out.hasPrefix("400\n"))
+  }
+
+  @Test func `a secret the receiver does not know is refused`() throws {
+    #expect(try send(secrets: "whsec_other").code == 1)
+  }
+
+  @Test func `a receiver that is not there is code 69`() throws {
+    let sent = try send("--url", "http://127.0.0.1:1/webhooks/stripe")
+    #expect(sent.code == 69)
+    #expect(sent.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func `a fixture that is no request is refused`() throws {
+    let path = try scratch.write("{}", to: "event.json")
+    let sent = try Finished(["webhook", "send", path], environment: environment)
+    #expect(sent.code == 1)
+    #expect(sent.errors == "coffer: \(path) is not a whole HTTP request\n")
+  }
+}
