@@ -131,5 +131,11 @@ let package = Package(
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
         "Subscriptions", "Stripe", "Billing", "StripeSamples",
       ]),
+    tests(
+      "ScenarioTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
+        "Configuration", "StripeSamples", "TestDevices", "TestEngines",
+      ]),
   ]
 )

@@ -1,0 +1,129 @@
+import Base
+import Configuration
+import Crypto
+import Glibc
+import JSON
+import Storage
+import TestDevices
+import TestEngines
+
+/// Coffer as an operator runs it: the real programs as processes over one database on this machine.
+///
+/// Everything is its own (directory, ports, clock). It lives, and its programs run, for as long as
+/// the test holds it, a server or a device of it; then all of it is gone.
+final class Installation: Sendable {
+  let engine: TestEngine
+  let location: DatabaseLocation
+  let clock: TestClock
+  private let scratch: Scratch
+  private let settings: [String: String]
+  private let processes = Locked<[ChildProcess]>([])
+
+  static let authority = "sync.coffer.test"
+  static let webhookSecret = Secret("whsec_scenario_0123456789")
+  static let webhookSecretText = "whsec_scenario_0123456789"
+
+  /// `directory` holds database and objects in place of one of the test's own; with a `start`, time
+  /// is virtual and stands still unless moved.
+  init(
+    _ engine: TestEngine = .sqlite, startingAt start: Instant? = nil, directory: String? = nil,
+    settings: [String: String] = [:]
+  ) throws {
+    self.engine = engine
+    scratch = try Scratch(engine)
+    let home = directory ?? scratch.directory
+    location =
+      switch scratch.location {
+      case .sqlite: .sqlite(directory: home + "/database")
+      case .postgres(let url): .postgres(url: url)
+      }
+    clock = try TestClock(startingAt: start, file: scratch.directory + "/clock")
+    var all = Launch.environment().filter { !$0.key.hasPrefix(Key.prefix) }
+    all["COFFER_DATABASE"] =
+      switch location {
+      case .sqlite(let directory): "sqlite://" + directory
+      case .postgres(let url): String(decoding: url.exposed, as: UTF8.self)
+      }
+    all["COFFER_OBJECTS"] = "file://\(home)/objects"
+    all["COFFER_SYNC_AUTHORITIES"] = Self.authority
+    all["COFFER_SEALING_KEYS"] = Base64.standard.encode([UInt8](repeating: 7, count: 32))
+    all["COFFER_STRIPE_WEBHOOK_SECRETS"] = Self.webhookSecretText
+    if start != nil {
+      all["COFFER_MODE"] = "test"
+      all["COFFER_TEST_CLOCK"] = scratch.directory + "/clock"
+    }
+    self.settings = all.merging(settings) { $1 }
+  }
+
+  deinit {
+    for process in processes.withLock({ $0 }) { process.send(SIGKILL) }
+    for process in processes.withLock({ $0 }) { process.wait(within: .seconds(30)) }
+  }
+
+  var directory: String { scratch.directory }
+
+  /// Starts a server program and waits until its database takes writes.
+  func start(_ program: Program, port: UInt16? = nil) throws -> Server {
+    let server = try launch(program, port: port)
+    try server.waitUntilReady()
+    return server
+  }
+
+  /// Starts a server program without waiting.
+  func launch(
+    _ program: Program, port: UInt16? = nil, settings: [String: String] = [:]
+  ) throws -> Server {
+    let port = try port ?? Ports.free()
+    let listen = program == .sync ? "COFFER_SYNC_LISTEN" : "COFFER_BILLING_LISTEN"
+    let environment = self.settings.merging([
+      listen: "127.0.0.1:\(port)",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(try Ports.free())",
+    ]) { $1 }.merging(settings) { $1 }
+    let log = "\(directory)/\(program.rawValue)-\(port).log"
+    let process = try ChildProcess(
+      Self.executable(program), environment: environment, output: log, errors: log)
+    processes.withLock { $0.append(process) }
+    return Server(self, program, process, port: port, log: log)
+  }
+
+  /// Runs one command of `coffer` to its end.
+  func command(_ arguments: String...) throws -> (end: ChildProcess.End, output: String) {
+    let name = "\(directory)/command-\(Random.identifier())"
+    let process = try ChildProcess(
+      Self.executable(.command), arguments, environment: settings, output: name + ".out",
+      errors: name + ".err")
+    guard let end = process.wait(within: .seconds(60)) else {
+      throw ScenarioError("coffer \(arguments.joined(separator: " ")) does not end")
+    }
+    let errors = TextFile.read(name + ".err") ?? ""
+    return (end, (TextFile.read(name + ".out") ?? "") + errors)
+  }
+
+  /// A device with an account of its own.
+  func device(of sync: Server) throws -> TestDevice {
+    let device = device(of: sync, key: Ed25519PrivateKey())
+    let answer = try device.post("/v1/accounts", ["root": .string(device.root.description)])
+    guard answer.status == 201 else { throw UnexpectedAnswer(answer) }
+    return device
+  }
+
+  func device(
+    of sync: Server, key: Ed25519PrivateKey, root: Identifier = Random.identifier()
+  ) -> TestDevice {
+    TestDevice(port: sync.port, authority: Self.authority, key: key, root: root) {
+      self.clock.now()
+    }
+  }
+
+  /// Programs lie beside the test's own executable.
+  private static func executable(_ program: Program) throws -> String {
+    guard let own = unsafe realpath("/proc/self/exe", nil) else {
+      throw ScenarioError("this test does not know where it lies")
+    }
+    defer { unsafe free(own) }
+    let directory = unsafe String(cString: own).split(separator: "/").dropLast()
+    let path = "/" + directory.joined(separator: "/") + "/" + program.rawValue
+    guard unsafe access(path, X_OK) == 0 else { throw ScenarioError("there is no \(path)") }
+    return path
+  }
+}

@@ -1,0 +1,25 @@
+import Base
+import Glibc
+
+/// The time of one installation: the machine's, or one that moves only when told to.
+final class TestClock: Sendable {
+  private let file: String
+  private let moment: Locked<Instant?>
+
+  init(startingAt start: Instant?, file: String) throws {
+    self.file = file
+    moment = Locked(nil)
+    if let start { try set(start) }
+  }
+
+  func now() -> Instant { moment.withLock { $0 } ?? Clock.system.now() }
+
+  /// Moves every program of the installation, at once: the file is replaced, not rewritten.
+  func set(_ moment: Instant) throws {
+    try TextFile.write("\(moment.milliseconds)\n", to: file + ".new")
+    guard unsafe rename(file + ".new", file) == 0 else {
+      throw ScenarioError("the clock does not move: error \(errno)")
+    }
+    self.moment.withLock { $0 = moment }
+  }
+}
