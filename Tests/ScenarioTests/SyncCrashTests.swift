@@ -1,0 +1,72 @@
+import Base
+import Configuration
+import Crypto
+import Glibc
+import JSON
+import Storage
+import TestDevices
+import TestEngines
+import Testing
+
+/// What `kill -9` under load leaves of `coffer-sync`: everything it ever said 200 to.
+@Suite(.serialized) struct SyncCrashTests {
+  @Test(arguments: TestEngine.available)
+  func `a crash loses no content that was acknowledged`(engine: TestEngine) throws {
+    var random = SeededGenerator(seed: SeededGenerator.seed(of: "sync crash, \(engine)"))
+    let installation = try Installation(engine)
+    var sync = try installation.start(.sync)
+    let port = sync.port
+    var writers: [Writer] = []
+    for _ in 0..<Crashes.count(of: engine) {
+      // Accounts of its own for each crash: uploads cut off keep their reservation for an hour.
+      let fresh = try (0..<4).map { _ in
+        try Writer(installation.device(of: sync), seed: random.next())
+      }
+      let threads = fresh.map { writer in Thread { writer.writeUntilLost() } }
+      usleep(UInt32.random(in: 100_000..<400_000, using: &random))
+      sync.kill()
+      for thread in threads { thread.join() }
+      sync = try installation.start(.sync, port: port)
+      for writer in fresh { try writer.checkAfterCrash() }
+      writers += fresh
+    }
+    for writer in writers { try writer.check() }
+    #expect(writers.reduce(0) { $0 + $1.acknowledgedCount } > 0)
+    #expect(sync.stop() == .exited(0))
+    try Self.expectWholeBooks(of: installation, accountCount: writers.count)
+  }
+
+  /// Every total is the sum of its entries, and of what the files weigh.
+  private static func expectWholeBooks(of installation: Installation, accountCount: Int) throws {
+    let database = try Database.open(installation.location, owning: .sync)
+    defer { database.close() }
+    let books = try database.read { reader in
+      try reader.rows(
+        """
+        SELECT accounts.usage_bytes,
+          (SELECT CAST(sum(delta_bytes) AS BIGINT) FROM sync.usage_entries
+            WHERE owner_id = accounts.id),
+          (SELECT CAST(sum(content_bytes) + 1000 * count(*) AS BIGINT) FROM sync.files
+            WHERE owner_id = accounts.id)
+        FROM sync.accounts
+        """
+      ) { row in [try row.integer(0), try row.integer(1), try row.integer(2)] }
+    }
+    #expect(books.count == accountCount)
+    for sums in books { #expect(Set(sums).count == 1, "\(sums)") }
+  }
+}
+
+/// How often a test kills a program.
+enum Crashes {
+  private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
+
+  /// At least 50 in all of a full run, however few engines there are.
+  static func count(of engine: TestEngine) -> Int {
+    guard isFull else { return 3 }
+    switch engine {
+    case .sqlite: return 30
+    case .postgres: return 5
+    }
+  }
+}

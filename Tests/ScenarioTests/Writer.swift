@@ -1,0 +1,107 @@
+import Base
+import Crypto
+import JSON
+import TestDevices
+import Testing
+
+/// A device that writes as fast as it can and remembers exactly what it was promised.
+final class Writer: Sendable {
+  private let device: TestDevice
+  private let state: Locked<State>
+
+  private struct State {
+    var random: SeededGenerator
+    var documents: [Document] = []
+    /// The request whose answer was lost.
+    var lost: (document: Int, request: TestDevice.Signed)?
+    var acknowledgedCount = 0
+    var trouble: [String] = []
+
+    mutating func note(_ answer: Answer, to request: TestDevice.Signed, for index: Int) {
+      guard answer.status == 200, let version = try? answer.json["version"].integer else {
+        trouble.append("\(UnexpectedAnswer(answer))")
+        return
+      }
+      acknowledgedCount += 1
+      documents[index].version = version
+      documents[index].content = request.body
+    }
+  }
+
+  /// A document as its last answer left it.
+  private struct Document {
+    let id: Identifier
+    /// Rewritten ones move between the two stores when their size changes.
+    let byteCounts: [Int]
+    var version: Int64 = 0
+    var content: [UInt8] = []
+  }
+
+  /// Six documents that stay below the free cap: small, large, and two that change in kind.
+  init(_ device: TestDevice, seed: UInt64) throws {
+    self.device = device
+    state = Locked(State(random: SeededGenerator(seed: seed)))
+    for byteCounts in [[4096], [4096], [0, 4096], [40_000], [40_000], [4096, 40_000]] {
+      let (id, answer) = try device.create()
+      guard answer.status == 201 else { throw UnexpectedAnswer(answer) }
+      state.withLock { $0.documents.append(Document(id: id, byteCounts: byteCounts)) }
+    }
+  }
+
+  var acknowledgedCount: Int { state.withLock { $0.acknowledgedCount } }
+
+  /// Writes one content after another until an answer stays away.
+  func writeUntilLost() {
+    state.withLock { state in
+      while state.lost == nil, state.trouble.isEmpty { writeOnce(&state) }
+    }
+  }
+
+  private func writeOnce(_ state: inout State) {
+    let index = Int.random(in: state.documents.indices, using: &state.random)
+    let document = state.documents[index]
+    guard let byteCount = document.byteCounts.randomElement(using: &state.random) else { return }
+    let request = device.sign(
+      "PUT", "/v1/files/\(document.id)/content", body: state.random.bytes(count: byteCount),
+      headers: [("If-Match", "\"\(document.version)\"")])
+    do {
+      state.note(try device.send(request), to: request, for: index)
+    } catch {
+      state.lost = (index, request)
+    }
+  }
+
+  /// Repeats the request that got no answer, as a client would, then checks everything.
+  ///
+  /// Whether the write was committed before the crash or not: it takes place once.
+  func checkAfterCrash() throws {
+    let lost = try #require(state.withLock { $0.lost }, "the load ended before the crash")
+    let before = try device.get("/v1/files/\(state.withLock { $0.documents[lost.document].id })")
+    let answer = try device.send(lost.request)
+    state.withLock { state in
+      let known = state.documents[lost.document].version
+      let found = (try? before.json["content"]["version"].integer) ?? -1
+      state.note(answer, to: lost.request, for: lost.document)
+      let now = state.documents[lost.document].version
+      if found != known, found != now {
+        state.trouble.append("version \(known) became \(found) by no request, then \(now)")
+      }
+    }
+    try check()
+  }
+
+  /// Everything acknowledged reads back byte for byte, and usage is its sum.
+  func check() throws {
+    let (documents, trouble) = state.withLock { ($0.documents, $0.trouble) }
+    #expect(trouble == [])
+    for document in documents {
+      let answer = try device.get("/v1/files/\(document.id)/content")
+      #expect(answer.status == 200)
+      #expect(answer.header("ETag") == "\"\(document.version)\"")
+      #expect(answer.body == document.content, "\(document.id) reads back otherwise")
+    }
+    let records = documents.count + 1
+    let sum = documents.reduce(1000 * records) { $0 + $1.content.count }
+    #expect(try device.get("/v1/account").json["usage"].integer == Int64(sum))
+  }
+}
