@@ -129,7 +129,7 @@ let package = Package(
       "BillingTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Subscriptions", "Stripe", "Billing", "StripeSamples",
+        "Subscriptions", "Stripe", "Billing", "StripeSamples", "TestEngines",
       ]),
     tests(
       "ScenarioTests",

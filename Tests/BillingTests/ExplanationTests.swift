@@ -3,12 +3,14 @@ import Billing
 import Crypto
 import StripeSamples
 import Subscriptions
+import TestEngines
 import Testing
 import Tiers
 
 struct ExplanationTests {
-  @Test func `an unknown account has the free plan and no subscriptions`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `an unknown account has the free plan and no subscriptions`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let explanation = try harness.explanation(Random.identifier(), at: day0)
     #expect(explanation.current.planID == "free")
     #expect(explanation.current.reason == .neverSubscribed)
@@ -16,8 +18,9 @@ struct ExplanationTests {
     #expect(explanation.derived == nil)
   }
 
-  @Test func `every interval names the deliveries that say so`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `every interval names the deliveries that say so`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     let paid = customer.invoice(1, "paid", 0)
     try harness.post(customer.session())
@@ -40,8 +43,9 @@ struct ExplanationTests {
     #expect(subscription.sources.map(\.type) == ["customer.subscription.updated"])
   }
 
-  @Test func `the label is told for now, and transitions with their causes`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `the label is told for now, and transitions with their causes`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.session())
     try harness.post(customer.subscription("created", 0))

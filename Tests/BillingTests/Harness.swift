@@ -2,7 +2,6 @@ import Base
 import Billing
 import Crypto
 import Endpoints
-import Glibc
 import HTTPMessages
 import HTTPServer
 import JSON
@@ -10,6 +9,7 @@ import Storage
 import Stripe
 import StripeSamples
 import Subscriptions
+import TestEngines
 import Testing
 import Tiers
 
@@ -19,17 +19,19 @@ final class Harness: Sendable {
   /// Makes every id of this harness its own, so that a shared server can serve many tests.
   let tag: String
   private let clock = Locked(day0)
-  private let directory: ScratchDirectory
+  private let scratch: Scratch
   private let rules: LedgerRules
 
   static let secret = Secret("whsec_test_0123456789")
   static let sealing = makeSealing()
 
-  init(rules: LedgerRules = LedgerRules(catalogue: catalogue)) throws {
-    directory = ScratchDirectory()
+  init(
+    _ engine: TestEngine, rules: LedgerRules = LedgerRules(catalogue: catalogue)
+  ) throws {
+    scratch = try Scratch(engine)
     tag = String(Random.identifier().description.prefix(8))
     self.rules = rules
-    database = try Database.open(.sqlite(directory: directory.path), owning: .billing)
+    database = try Database.open(scratch.location, owning: .billing)
   }
 
   deinit { database.close() }
@@ -157,23 +159,5 @@ func makeCatalogue(version: String, fallback: String?) -> Catalogue {
       ], ignored: [Plan.Product(provider: "stripe", id: "price_shirt")], fallbackPlanID: fallback)
   } catch {
     preconditionFailure("\(error)")
-  }
-}
-
-/// A directory of one test, removed when the test lets go of it.
-final class ScratchDirectory: Sendable {
-  let path: String
-
-  init() {
-    path = "/tmp/coffer-billing-\(Random.identifier())"
-    precondition(unsafe mkdir(path, 0o700) == 0, "cannot create \(path)")
-  }
-
-  deinit {
-    for name in [
-      "sync.db", "sync.db-wal", "sync.db-shm", "billing.db", "billing.db-wal", "billing.db-shm",
-      "start.lock",
-    ] { unsafe unlink("\(path)/\(name)") }
-    unsafe rmdir(path)
   }
 }

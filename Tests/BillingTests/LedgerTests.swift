@@ -6,12 +6,16 @@ import Storage
 import Stripe
 import StripeSamples
 import Subscriptions
+import TestEngines
 import Testing
 import Tiers
 
 struct LedgerTests {
-  @Test func `a paid subscription lifts the cap of the account its session names`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `a paid subscription lifts the cap of the account its session names`(engine: TestEngine)
+    throws
+  {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.session())
     try harness.post(customer.subscription("created", 0))
@@ -23,8 +27,11 @@ struct LedgerTests {
       ])
   }
 
-  @Test func `money without an owner merges at once and counts when the owner is known`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `money without an owner merges at once and counts when the owner is known`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.invoice(1, "paid", 0))
     try harness.post(customer.subscription("created", 0))
@@ -34,8 +41,9 @@ struct LedgerTests {
     #expect(try harness.schedule(customer.account)[1] == "\(day(0)) premium subscribed")
   }
 
-  @Test func `a payment link's client reference makes nobody an owner`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `a payment link's client reference makes nobody an owner`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(
       customer.event(
@@ -45,8 +53,9 @@ struct LedgerTests {
     #expect(try harness.count("SELECT count(*) FROM billing.entitlements") == 0)
   }
 
-  @Test func `an owner that changes at the provider takes the schedule along`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `an owner that changes at the provider takes the schedule along`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     let heir = Random.identifier()
     try harness.post(customer.session())
@@ -57,8 +66,9 @@ struct LedgerTests {
     #expect(try harness.schedule(heir)[1] == "\(day(0)) premium subscribed")
   }
 
-  @Test func `two subscriptions of one account never add up`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `two subscriptions of one account never add up`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let first = Customer(tag: harness.tag + "a")
     let second = Customer(tag: harness.tag + "b")
     try harness.post(first.session())
@@ -71,10 +81,11 @@ struct LedgerTests {
     #expect(try harness.explanation(first.account, at: day(45)).current.planID == "free")
   }
 
-  @Test func `sandbox money grants nothing unless the deployment says so`() throws {
+  @Test(arguments: TestEngine.available)
+  func `sandbox money grants nothing unless the deployment says so`(engine: TestEngine) throws {
     for partition in ObjectKey.Partition.allCases {
       let harness = try Harness(
-        rules: LedgerRules(catalogue: catalogue, grantingPartition: partition))
+        engine, rules: LedgerRules(catalogue: catalogue, grantingPartition: partition))
       let customer = Customer(tag: harness.tag)
       for var event in [customer.session(), customer.invoice(1, "paid", 0)] {
         event.isLive = false
@@ -85,8 +96,9 @@ struct LedgerTests {
     }
   }
 
-  @Test func `a connected account's event is kept and grants nothing`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `a connected account's event is kept and grants nothing`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     var event = customer.invoice(1, "paid", 0)
     event.connectedAccount = "acct_1"
@@ -95,10 +107,13 @@ struct LedgerTests {
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
   }
 
-  @Test func `an event dated after its arrival is kept, not merged, and merges when it is due`()
+  @Test(arguments: TestEngine.available)
+  func `an event dated after its arrival is kept, not merged, and merges when it is due`(
+    engine: TestEngine
+  )
     throws
   {
-    let harness = try Harness()
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     let event = customer.invoice(1, "paid", 0)
     #expect(try harness.post(event, at: day0 - .minutes(6)).status == 200)
@@ -109,13 +124,16 @@ struct LedgerTests {
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 1)
   }
 
-  @Test func `an ignored product grants nothing and an unknown one the fallback`() throws {
+  @Test(arguments: TestEngine.available)
+  func `an ignored product grants nothing and an unknown one the fallback`(engine: TestEngine)
+    throws
+  {
     let kind = LedgerRules(catalogue: makeCatalogue(version: "kind", fallback: "premium"))
     for (price, rules, plan) in [
       ("price_shirt", kind, "free"), ("price_new", LedgerRules(catalogue: catalogue), "free"),
       ("price_new", kind, "premium"),
     ] {
-      let harness = try Harness(rules: rules)
+      let harness = try Harness(engine, rules: rules)
       let customer = Customer(tag: harness.tag)
       try harness.post(customer.session())
       try harness.post(customer.invoice(1, "paid", 0) { $0.price = price })
@@ -123,8 +141,9 @@ struct LedgerTests {
     }
   }
 
-  @Test func `a new catalogue version derives what the old one made`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `a new catalogue version derives what the old one made`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.session())
     try harness.post(customer.invoice(1, "paid", 0) { $0.price = "price_new" })
@@ -137,8 +156,11 @@ struct LedgerTests {
     #expect(try harness.service(rules: rules).applyRules() == 0)
   }
 
-  @Test func `the body is kept sealed with its signature, bound to its delivery`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `the body is kept sealed with its signature, bound to its delivery`(engine: TestEngine)
+    throws
+  {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     let event = customer.session()
     try harness.post(event)
@@ -156,8 +178,9 @@ struct LedgerTests {
     }
   }
 
-  @Test func `what was derived holds no personal data`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `what was derived holds no personal data`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     try harness.post(Customer(tag: harness.tag).session())
     let contents = try harness.database.read { reader in
       try reader.rows("SELECT content FROM billing.mirrors LIMIT 10") { try $0.text(0) }
@@ -166,8 +189,9 @@ struct LedgerTests {
     #expect(!contents.joined().contains("example.com"))
   }
 
-  @Test func `an invoice for something else is kept and mirrored nowhere`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `an invoice for something else is kept and mirrored nowhere`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.invoice(1, "paid", 0) { $0.subscription = nil })
     #expect(
@@ -176,8 +200,9 @@ struct LedgerTests {
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
   }
 
-  @Test func `an outdated value leaves its mirror, its source stays`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `an outdated value leaves its mirror, its source stays`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.subscription("updated", 1))
     try harness.post(customer.subscription("updated", 2))

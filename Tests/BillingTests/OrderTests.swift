@@ -5,6 +5,7 @@ import JSON
 import Storage
 import Stripe
 import StripeSamples
+import TestEngines
 import Testing
 
 /// The promise of the ledger, through real transactions: order and repetition change nothing.
@@ -72,14 +73,19 @@ struct OrderTests {
     ),
   ]
 
-  @Test(arguments: 0..<4)
-  func `every order of a story, with duplicates, leaves the same rows`(index: Int) throws {
-    let harness = try Harness()
+  @Test(arguments: 0..<4, TestEngine.available)
+  func `every order of a story, with duplicates, leaves the same rows`(
+    index: Int, engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
     let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
     let story = Self.stories[index].events
     let count = story(Customer(tag: "x")).count
     var expected: [String]?
-    for (number, order) in permutations(Array(0..<count)).enumerated() {
+    // Statements cross a socket on PostgreSQL: every fifth order will do there.
+    let stride = engine == .postgres ? 5 : 1
+    for (number, order) in permutations(Array(0..<count)).enumerated()
+    where number % stride == 0 {
       let customer = Customer(
         tag: "\(harness.tag)n\(number)z", shape: number % 2 == 0 ? .basil : .acacia)
       let events = try story(customer).map { try prepared($0) }
@@ -88,11 +94,45 @@ struct OrderTests {
           _ = try ledger.record(events[step], in: transaction)
         }
       }
-      let digest = try harness.digest(customer).map {
-        $0.replacing(customer.tag, with: "T").replacing(customer.account.description, with: "A")
-      }
+      let digest = try anonymous(harness.digest(customer), customer)
       #expect(!digest.isEmpty)
       if let expected { #expect(digest == expected, "order \(order)") } else { expected = digest }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `deliveries at the same time, each three times, leave the same rows`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededGenerator(seed: seed)
+    let customers = (0..<20).map { Customer(tag: "\(harness.tag)n\($0)z") }
+    let sources = try customers.flatMap { customer in
+      try Self.stories[0].events(customer).map { try prepared($0) }
+    }
+    let open = Locked(sources.count * 3)
+    for source in (sources + sources + sources).shuffled(using: &random) {
+      harness.database.submitWrite(
+        for: nil, { transaction in try ledger.record(source, in: transaction) }
+      ) { result in
+        if case .failure(let error) = result { Issue.record("seed \(seed): \(error)") }
+        open.signal { $0 -= 1 }
+      }
+    }
+    let done: Bool? = open.wait(until: .now() + .seconds(60)) { $0 == 0 ? true : nil }
+    #expect(done == true)
+    let digests = try customers.map { try anonymous(harness.digest($0), $0) }
+    #expect(Set(digests).count == 1, "seed \(seed)")
+    #expect(
+      try harness.count("SELECT count(*) FROM billing.sources WHERE redelivery_count = 2")
+        == Int64(sources.count))
+  }
+
+  private func anonymous(_ digest: [String], _ customer: Customer) -> [String] {
+    digest.map {
+      $0.replacing(customer.tag, with: "T").replacing(customer.account.description, with: "A")
     }
   }
 
@@ -111,5 +151,20 @@ struct OrderTests {
     return items.flatMap { item in
       permutations(items.filter { $0 != item }).map { [item] + $0 }
     }
+  }
+}
+
+/// SplitMix64, so that a failure can be run again from its seed.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
   }
 }

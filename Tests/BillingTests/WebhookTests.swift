@@ -4,6 +4,7 @@ import JSON
 import Storage
 import Stripe
 import StripeSamples
+import TestEngines
 import Testing
 
 struct WebhookTests {
@@ -11,8 +12,9 @@ struct WebhookTests {
     signatureHeader(body: body, secret: Harness.secret, at: moment)
   }
 
-  @Test func `a signed event is recorded once and a retry is a duplicate`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `a signed event is recorded once and a retry is a duplicate`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let event = Customer(tag: harness.tag).invoice(1, "paid", 0)
     #expect(try harness.post(event) == (200, "recorded"))
     #expect(try harness.post(event, at: day0 + .hours(1)) == (200, "duplicate"))
@@ -20,8 +22,11 @@ struct WebhookTests {
     #expect(try harness.count("SELECT redelivery_count FROM billing.sources") == 1)
   }
 
-  @Test func `another rendering and another delivery counter are the same event`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `another rendering and another delivery counter are the same event`(engine: TestEngine)
+    throws
+  {
+    let harness = try Harness(engine)
     var customer = Customer(tag: harness.tag)
     var event = customer.invoice(1, "paid", 0)
     try harness.post(event)
@@ -31,8 +36,9 @@ struct WebhookTests {
     #expect(try harness.post(customer.invoice(1, "paid", 0)).word == "duplicate")
   }
 
-  @Test func `one id with two meanings keeps both and raises an alarm`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `one id with two meanings keeps both and raises an alarm`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.invoice(1, "paid", 0))
     let other = customer.invoice(1, "paid", 0) { $0.amountMinorUnits = 1 }
@@ -42,11 +48,12 @@ struct WebhookTests {
       try harness.count("SELECT count(*) FROM billing.sources WHERE conflicting = 1") == 1)
   }
 
-  @Test(arguments: [
-    "charge.refunded", "payment_intent.succeeded", "invoice.upcoming", "never.heard.of",
-  ])
-  func `every other kind is recorded and answered 200`(type: String) throws {
-    let harness = try Harness()
+  @Test(
+    arguments: [
+      "charge.refunded", "payment_intent.succeeded", "invoice.upcoming", "never.heard.of",
+    ], TestEngine.available)
+  func `every other kind is recorded and answered 200`(type: String, engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let event = Customer(tag: harness.tag).event("x", type, 0, ["object": "other", "id": "x_1"])
     #expect(try harness.post(event) == (200, "recorded"))
     #expect(
@@ -54,8 +61,11 @@ struct WebhookTests {
         "SELECT count(*) FROM billing.sources WHERE disposition = 'recorded'") == 1)
   }
 
-  @Test func `what does not prove its sender is one and the same 400, and leaves nothing`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `what does not prove its sender is one and the same 400, and leaves nothing`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
     let body = Customer(tag: harness.tag).invoice(1, "paid", 0).body
     let refused = (400, "urn:coffer:problem:signature_refused")
     #expect(try harness.post(body, signatures: []) == refused)
@@ -66,13 +76,16 @@ struct WebhookTests {
     #expect(try harness.count("SELECT count(*) FROM billing.sources") == 0)
   }
 
-  @Test(arguments: [
-    #"{"id":"evt_1","id":"evt_2","object":"event"}"#, "not json", "",
-    #"{"id":"evt_1","object":"event","created":18446744073709551616}"#,
-    String(repeating: "[", count: 10_000), #"{"id":"evt_1","object":"event"}"#, "{}", "[]",
-  ])
-  func `a signed body that cannot be read is kept once and answered 200`(text: String) throws {
-    let harness = try Harness()
+  @Test(
+    arguments: [
+      #"{"id":"evt_1","id":"evt_2","object":"event"}"#, "not json", "",
+      #"{"id":"evt_1","object":"event","created":18446744073709551616}"#,
+      String(repeating: "[", count: 10_000), #"{"id":"evt_1","object":"event"}"#, "{}", "[]",
+    ], TestEngine.available)
+  func `a signed body that cannot be read is kept once and answered 200`(
+    text: String, engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
     let body = Array(text.utf8)
     #expect(try harness.post(body, signatures: [signed(body)]) == (200, "recorded"))
     harness.set(day0 + .minutes(1))
@@ -83,8 +96,9 @@ struct WebhookTests {
         "SELECT count(*) FROM billing.sources WHERE disposition = 'undecodable'") == 1)
   }
 
-  @Test func `a thin event is refused with its own problem`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `a thin event is refused with its own problem`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let body = Array(#"{"id":"evt_1","object":"v2.core.event","type":"v1.x"}"#.utf8)
     #expect(
       try harness.post(body, signatures: [signed(body)])
@@ -92,8 +106,9 @@ struct WebhookTests {
     #expect(try harness.count("SELECT count(*) FROM billing.sources") == 0)
   }
 
-  @Test func `an older secret still verifies during a rotation`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `an older secret still verifies during a rotation`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let event = Customer(tag: harness.tag).session()
     let service = harness.service(stripe: [Secret("whsec_next"), Harness.secret])
     #expect(
@@ -101,15 +116,17 @@ struct WebhookTests {
         == 200)
   }
 
-  @Test func `a provider that is off answers with its own problem`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `a provider that is off answers with its own problem`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     #expect(
       try harness.post([], signatures: [], through: harness.service(stripe: []))
         == (404, "urn:coffer:problem:provider_not_configured"))
   }
 
-  @Test func `without storage Stripe is told to come back`() throws {
-    let harness = try Harness()
+  @Test(arguments: TestEngine.available)
+  func `without storage Stripe is told to come back`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
     let event = Customer(tag: harness.tag).session()
     harness.database.close()
     #expect(try harness.post(event).status == 503)

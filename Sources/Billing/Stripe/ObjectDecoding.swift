@@ -33,7 +33,7 @@ extension StripeSubscription {
     if items["has_more"].bool == true { notes.insert(.listCutShort) }
     self.init(
       customer: json["customer"].reference,
-      status: Status(try json["status"].requireString()),
+      status: Status(try json["status"].requireID()),
       items: try items["data"].requireArray().map { item in
         let (price, product) = readPrice(item)
         return Item(price: price, product: product)

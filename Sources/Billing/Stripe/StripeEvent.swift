@@ -85,13 +85,13 @@ extension StripeEvent {
       throw JSONError(code: .wrongType, path: json["object"].path, message: "must be an event")
     }
     id = try json["id"].requireID()
-    type = try json["type"].requireString()
+    type = try json["type"].requireID()
     created = try json["created"].requireInstant()
     partition = try json["livemode"].requireBool() ? .live : .sandbox
-    connectedAccount = json["account"].string
-    apiVersion = json["api_version"].string
+    connectedAccount = json["account"].reference
+    apiVersion = json["api_version"].reference
     let object = try json["data"]["object"].requireObject()
-    objectID = object["id"].string
+    objectID = object["id"].reference
     var notes: Set<Note> = []
     let content = try StripeObject(object, eventType: type, created: created, notes: &notes)
     if let content {
