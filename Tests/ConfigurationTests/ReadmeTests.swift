@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test func `the README's exit codes are the program's own`() throws {
-    try expectBlock("exit codes", SettingsHelp.exitCodeRows())
+    try expectBlock("exit codes", "| code | meaning |\n|---|---|\n" + SettingsHelp.exitCodeRows())
   }
 
   /// Compares what stands between `<!-- name -->` and `<!-- end -->`; RECORD=1 writes it.
