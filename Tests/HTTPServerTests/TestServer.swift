@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import HTTPMessages
 import HTTPServer
 
@@ -66,3 +67,5 @@ struct SeededRandom: RandomNumberGenerator {
     return z ^ (z >> 31)
   }
 }
+
+func pause(milliseconds: UInt32) { usleep(milliseconds * 1000) }

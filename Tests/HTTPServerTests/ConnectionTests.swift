@@ -1,0 +1,96 @@
+import Base
+import HTTPMessages
+import HTTPServer
+import Testing
+
+@Suite struct ConnectionTests {
+  @Test func `a connection serves request after request`() throws {
+    let server = try startServer([.hello, .echo])
+    let client = RawClient(server)
+    for n in 0..<100 {
+      #expect(client.exchange(getHello)?.text == "hello")
+      let text = "\(n)"
+      let response = client.exchange(
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(text.utf8.count)\r\n\r\n" + text)
+      #expect(response?.text == text)
+    }
+  }
+
+  @Test func `pipelined requests are answered in order`() throws {
+    let server = try startServer([
+      .plain("GET", "/n/{n}") { head, _ in .text(String(head.path.dropFirst(3))) }
+    ])
+    let client = RawClient(server)
+    let count = 20
+    client.send(
+      (1...count).map { n in
+        "GET /n/\(n) HTTP/1.1\r\nHost: a\r\n" + (n == count ? "Connection: close\r\n" : "") + "\r\n"
+      }.joined())
+    let text = String(decoding: try #require(client.receiveAll()), as: UTF8.self)
+    let bodies = text.split(separator: "HTTP/1.1 200").map { $0.split(separator: "\r\n\r\n").last }
+    #expect(bodies == (1...count).map { "\($0)"[...] })
+  }
+
+  @Test func `HTTP 1.0 gets its answer and a closed connection`() throws {
+    let server = try startServer([.hello])
+    let client = RawClient(server)
+    client.send("GET /hello HTTP/1.0\r\nHost: a\r\n\r\n")
+    let response = RawResponse(try #require(client.receiveAll()), toHead: false)
+    #expect(response?.text == "hello")
+  }
+
+  @Test func `a connection beyond the limit is refused at once, and one that goes makes room`()
+    throws
+  {
+    var limits = quickLimits
+    limits.connectionCountMax = 3
+    limits.idleSpan = .seconds(10)
+    let server = try startServer([.hello], limits: limits)
+    var clients = (0..<3).map { _ in RawClient(server) }
+    for client in clients { #expect(client.exchange(getHello)?.status == 200) }
+    let refused = RawClient(server)
+    refused.send(getHello)
+    let response = RawResponse(refused.receiveAll() ?? [], toHead: false)
+    #expect(response?.problem == "too_many_connections")
+    clients.removeLast()
+    #expect(poll { RawClient(server).exchange(getHello)?.status == 200 })
+  }
+
+  @Test func `one address has its own limit, from which trusted proxies are exempt`() throws {
+    var limits = quickLimits
+    limits.connectionsPerAddressMax = 1
+    for (proxies, status) in [([], 503), ([AddressRange("127.0.0.0/8")!], 200)] {
+      let server = try startServer([.hello], limits: limits, proxies: proxies)
+      let first = RawClient(server)
+      #expect(first.exchange(getHello)?.status == 200)
+      #expect(RawClient(server).exchange(getHello)?.status == status)
+      #expect(first.exchange(getHello)?.status == 200)
+    }
+  }
+
+  @Test func `many connections at once are all served`() throws {
+    let server = try startServer([.hello])
+    let clients = (0..<300).map { _ in RawClient(server) }
+    for _ in 0..<3 {
+      for client in clients { client.send(getHello) }
+      for client in clients { #expect(client.receiveResponse()?.text == "hello") }
+    }
+  }
+
+  @Test func `a taken address says so`() throws {
+    let server = try startServer([.hello])
+    let address = SocketAddress("127.0.0.1:\(server.port)")!
+    let second = HTTPServer(listen: address, routes: [], name: "test") { _, _ in nil }
+    let error = #expect(throws: HTTPServerError.self) { try second.start() }
+    #expect(error == .addressInUse(address))
+    #expect(error?.description == "address 127.0.0.1:\(server.port) is already in use")
+  }
+
+  @Test func `an address of no interface says so`() throws {
+    let server = HTTPServer(listen: SocketAddress("192.0.2.1:0")!, routes: [], name: "test") {
+      _, _ in nil
+    }
+    let error = #expect(throws: HTTPServerError.self) { try server.start() }
+    #expect(error?.description.hasPrefix("cannot listen on 192.0.2.1:0: ") == true)
+  }
+}
