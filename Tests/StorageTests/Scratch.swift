@@ -42,3 +42,9 @@ func names(in path: String) -> [String] {
 func migration(_ number: Int, _ sql: String) -> Migration {
   Migration(number: number, name: "test\(number)", sql: Array(sql.utf8))
 }
+
+/// The bytes of a file, 0 when there is none.
+func fileSize(_ path: String) -> Int {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
+}

@@ -113,7 +113,7 @@ final class ScratchDatabase: Sendable {
 extension Database {
   /// Inserts one item in a transaction of its own.
   func insertItem(_ id: Int, body: [UInt8]? = nil, for account: Identifier? = nil) throws {
-    _ = try write(for: account) { transaction in
+    try write(for: account) { transaction in
       try transaction.execute(
         "INSERT INTO sync.items (id, body) VALUES ($1, $2)", .integer(id), .blob(body))
     }

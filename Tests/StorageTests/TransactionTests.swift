@@ -73,7 +73,7 @@ import Testing
     let scratch = try ScratchDatabase(engine)
     let database = try scratch.open()
     defer { database.close() }
-    _ = try database.write(for: nil) {
+    try database.write(for: nil) {
       try $0.execute("INSERT INTO sync.items (id, name) VALUES (1, 'taken')")
     }
     let error = #expect(throws: DatabaseError.self) {

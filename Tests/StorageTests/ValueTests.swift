@@ -16,7 +16,7 @@ import Testing
     ]
     let amounts: [Int64?] = [0, 1, .max, nil, 1 << 53 + 1, 255]
     for index in texts.indices {
-      _ = try database.write(for: nil) { transaction in
+      try database.write(for: nil) { transaction in
         try transaction.execute(
           "INSERT INTO sync.items (id, name, body, amount) VALUES ($1, $2, $3, $4)",
           .integer(Int64.min + Int64(index)), .text(texts[index]), .blob(bodies[index]),
@@ -204,7 +204,7 @@ import Testing
   /// Names get the ids 1, 2, ….
   private func insert(_ names: [String], into database: Database) throws {
     for (index, name) in names.enumerated() {
-      _ = try database.write(for: nil) { transaction in
+      try database.write(for: nil) { transaction in
         try transaction.execute(
           "INSERT INTO sync.items (id, name) VALUES ($1, $2)", .integer(index + 1), .text(name))
       }

@@ -77,6 +77,7 @@ package final class Database: Sendable {
   }
 
   /// The blocking form, for programs without a server and for tests.
+  @discardableResult
   package func write<Value: Sendable>(
     for account: Identifier?, _ body: @escaping @Sendable (Transaction) throws -> Value
   ) throws -> Value {
@@ -94,7 +95,7 @@ package final class Database: Sendable {
       case .sync: "UPDATE sync.migrations SET applied_at = applied_at WHERE number = 1"
       case .billing: "UPDATE billing.migrations SET applied_at = applied_at WHERE number = 1"
       }
-    _ = try write(for: nil) { try $0.execute(sql) }
+    try write(for: nil) { try $0.execute(sql) }
   }
 
   /// Finishes queued work, then closes. Later calls find the database unavailable.
