@@ -7,9 +7,9 @@ import Storage
 final class ScratchDirectory: Sendable {
   let path: String
 
-  init() {
+  init(in parent: String = "/tmp") {
     var random = SystemRandomNumberGenerator()
-    path = "/tmp/coffer-storage-\(getpid())-\(String(random.next(), radix: 36))"
+    path = "\(parent)/coffer-storage-\(getpid())-\(String(random.next(), radix: 36))"
     precondition(unsafe mkdir(path, 0o700) == 0, "cannot create \(path)")
   }
 
@@ -47,4 +47,26 @@ func migration(_ number: Int, _ sql: String) -> Migration {
 func fileSize(_ path: String) -> Int {
   var status = stat()
   return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
+}
+
+/// The permission bits of a file.
+func permissions(_ path: String) -> UInt32 {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+}
+
+/// A file locked as another program would.
+final class LockedFile: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
+      throw Refusal(reason: "cannot lock \(path)")
+    }
+  }
+
+  func release() { flock(descriptor, LOCK_UN) }
+
+  deinit { close(descriptor) }
 }

@@ -28,18 +28,19 @@ final class ScratchDatabase: Sendable {
 
   private let name: String
 
-  init(_ engine: TestEngine) throws {
+  /// `parent` is where SQLite's directory goes, `encoding` how PostgreSQL keeps text.
+  init(_ engine: TestEngine, in parent: String = "/tmp", encoding: String = "UTF8") throws {
     var random = SystemRandomNumberGenerator()
     name = "coffer_\(getpid())_\(String(random.next(), radix: 36))"
     switch engine {
     case .sqlite:
-      let directory = ScratchDirectory()
+      let directory = ScratchDirectory(in: parent)
       self.directory = directory
       location = .sqlite(directory: directory.path)
     case .postgres:
       directory = nil
       location = .postgres(url: Secret(Self.url(of: name)))
-      try Self.administer("CREATE DATABASE \(name)")
+      try Self.administer("CREATE DATABASE \(name) ENCODING '\(encoding)' TEMPLATE template0")
     }
   }
 

@@ -241,17 +241,6 @@ package final class PostgresConnection {
       ("translate host name", "the PostgreSQL host is unknown"),
       ("SSL", "no secure connection to PostgreSQL"),
     ]
-    return kinds.first { message.contains(words: $0.0) }?.1 ?? "PostgreSQL cannot be reached"
-  }
-}
-
-extension String {
-  fileprivate func contains(words: String) -> Bool {
-    let text = Array(utf8)
-    let wanted = Array(words.utf8)
-    guard text.count >= wanted.count else { return false }
-    return (0...(text.count - wanted.count)).contains { start in
-      text[start..<(start + wanted.count)].elementsEqual(wanted)
-    }
+    return kinds.first { message.contains($0.0) }?.1 ?? "PostgreSQL cannot be reached"
   }
 }

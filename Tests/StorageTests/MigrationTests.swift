@@ -1,0 +1,162 @@
+import Base
+import Migrations
+import Storage
+import Testing
+
+@Suite struct MigrationTests {
+  private let first = migration(1, "CREATE TABLE a (id INTEGER PRIMARY KEY, t TEXT) STRICT;")
+  private let second = migration(2, "CREATE TABLE b (id INTEGER PRIMARY KEY) STRICT;")
+
+  @Test(arguments: TestEngine.available)
+  func `a later start applies only what is new`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    try scratch.open { $0.syncMigrations = [first] }.close()
+    let database = try scratch.open { $0.syncMigrations = [first, second] }
+    defer { database.close() }
+    try database.write(for: nil) { transaction in
+      try transaction.execute("INSERT INTO sync.a (id, t) VALUES (1, 'x')")
+      try transaction.execute("INSERT INTO sync.b (id) VALUES (1)")
+    }
+    let rows = try database.read { reader in
+      try reader.rows("SELECT number, name, digest FROM sync.migrations ORDER BY number") { row in
+        MigrationPlan.Applied(
+          number: Int(try row.integer(0)), name: try row.text(1), digest: try row.blob(2))
+      }
+    }
+    #expect(
+      rows
+        == [first, second].map {
+          MigrationPlan.Applied(
+            number: $0.number, name: $0.name, digest: MigrationPlan.digest(of: $0))
+        })
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an edited migration stops the start`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    try scratch.open { $0.syncMigrations = [first] }.close()
+    let edited = migration(1, "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT;")
+    #expect(
+      throws: DatabaseError.migration("sync: migration 1 (test1) was edited after it was applied")
+    ) {
+      try scratch.open { $0.syncMigrations = [edited] }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a database newer than the program stops the start`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    try scratch.open { $0.billingMigrations = [first, second] }.close()
+    #expect(
+      throws: DatabaseError.migration(
+        "billing: the database is at migration 2, this program knows 1: run a newer program")
+    ) {
+      try scratch.open { $0.billingMigrations = [first] }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a gap among the applied migrations stops the start`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    let database = try scratch.open { $0.syncMigrations = [first, second] }
+    try database.write(for: nil) { try $0.execute("DELETE FROM sync.migrations WHERE number = 1") }
+    database.close()
+    #expect(
+      throws: DatabaseError.migration("sync: migration 1 was never applied to the database")
+    ) {
+      try scratch.open { $0.syncMigrations = [first, second] }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a gap in the program's own list stops the start`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    #expect(throws: DatabaseError.migration("sync: this program has no migration 1")) {
+      try scratch.open { $0.syncMigrations = [second] }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a migration that fails half-way leaves nothing behind`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    let broken = migration(
+      2, "CREATE TABLE b (id INTEGER PRIMARY KEY) STRICT; INSERT INTO nowhere (id) VALUES (1);")
+    let error = #expect(throws: DatabaseError.self) {
+      try scratch.open { $0.syncMigrations = [first, broken] }
+    }
+    guard case .migration = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    // The first stays, the second can be applied once it is right.
+    let database = try scratch.open { $0.syncMigrations = [first, second] }
+    defer { database.close() }
+    let count = try database.read {
+      try $0.first("SELECT count(*) FROM sync.migrations") { try $0.integer(0) }
+    }
+    #expect(count == 2)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the programs' own schema is created on an empty database`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    let database = try Database.open(scratch.location, owning: .sync)
+    defer { database.close() }
+    try database.checkWritable()
+  }
+
+  @Test func `SQLite's files are readable by their user only`() throws {
+    let scratch = try ScratchDatabase(.sqlite)
+    let database = try scratch.open()
+    defer { database.close() }
+    try database.insertItem(1)
+    for name in ["sync.db", "billing.db", "sync.db-wal", "coffer.lock"] {
+      #expect(permissions("\(scratch.directory!.path)/\(name)") == 0o600, "\(name)")
+    }
+  }
+
+  @Test func `a directory with odd characters in its name is used as it is written`() throws {
+    let scratch = ScratchDirectory()
+    let path = "\(scratch.path)/a b?mode=ro#c%20d"
+    let location = try #require(DatabaseLocation("sqlite://\(path)"))
+    let database = try Database.open(location, owning: .sync)
+    defer { database.close() }
+    try database.checkWritable()
+    #expect(names(in: path).contains("sync.db"))
+  }
+
+  @Test func `a held lock file delays the start until its deadline`() throws {
+    let scratch = try ScratchDatabase(.sqlite)
+    let lock = try LockedFile("\(scratch.directory!.path)/coffer.lock")
+    #expect(throws: DatabaseError.self) {
+      try scratch.open { $0.startWait = .milliseconds(100) }
+    }
+    lock.release()
+    try scratch.open().close()
+  }
+
+  @Test(arguments: [
+    "sqlite://relative", "sqlite://", "sqlite:///", "mysql://host/db", "", "/var/lib/coffer",
+    "sqlite:///a\u{0}b",
+  ])
+  func `a location that is neither engine's is refused`(url: String) {
+    #expect(DatabaseLocation(url) == nil)
+  }
+
+  @Test func `two processes starting at once both start`() async throws {
+    let scratch = ScratchDirectory()
+    async let one: Void = Self.startInAnotherProcess(scratch.path)
+    async let two: Void = Self.startInAnotherProcess(scratch.path)
+    _ = await (one, two)
+  }
+
+  private static func startInAnotherProcess(_ path: String) async {
+    await #expect(processExitsWith: .success) { [path] in
+      for schema in [Schema.sync, .billing] {
+        let database = try Database.open(.sqlite(directory: path), owning: schema)
+        try database.checkWritable()
+        database.close()
+      }
+    }
+  }
+}

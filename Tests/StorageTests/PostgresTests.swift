@@ -1,0 +1,157 @@
+import Base
+import Postgres
+import Storage
+import Testing
+
+/// What only PostgreSQL can do to us.
+@Suite(.enabled(if: TestEngine.postgresURL != nil, "COFFER_TEST_POSTGRES is not set"))
+struct PostgresTests {
+  @Test func `connections that the server ended are replaced unnoticed`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    try database.insertItem(1)
+    #expect(try database.itemIDs() == [1])
+    try endConnections(of: scratch)
+    try database.insertItem(2)
+    #expect(try database.itemIDs() == [1, 2])
+  }
+
+  @Test func `a connection lost before the commit repeats the write once`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    let runs = Locked(0)
+    try database.write(for: nil) { transaction in
+      try transaction.execute("INSERT INTO sync.items (id) VALUES (1)")
+      if runs.withLock({ runs in
+        runs += 1; return runs
+      }) == 1 {
+        try endConnections(of: scratch)
+      }
+      try transaction.execute("INSERT INTO sync.items (id) VALUES (2)")
+    }
+    #expect(runs.withLock { $0 } == 2)
+    #expect(try database.itemIDs() == [1, 2])
+  }
+
+  @Test func `a conflict that lasts is repeated up to the bound and then busy`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open { $0.conflictAttemptCountMax = 4 }
+    defer { database.close() }
+    let runs = Locked(0)
+    #expect(throws: DatabaseError.busy(retryAfterSeconds: 1)) {
+      try database.write(for: nil) { transaction in
+        runs.withLock { $0 += 1 }
+        try transaction.execute(
+          "DO 'BEGIN RAISE EXCEPTION USING ERRCODE = ''serialization_failure''; END'")
+      }
+    }
+    #expect(runs.withLock { $0 } == 4)
+  }
+
+  @Test func `a deadlock is repeated and both writes succeed`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    try database.insertItem(1)
+    try database.insertItem(2)
+    let outcomes = Collector<Outcome>()
+    let arrivals = Locked(0)
+    for pair in [[1, 2], [2, 1]] {
+      database.submitWrite(for: nil) { transaction in
+        let sql = "UPDATE sync.items SET amount = coalesce(amount, 0) + 1 WHERE id = $1"
+        try transaction.execute(sql, .integer(pair[0]))
+        // Both hold their first row before either asks for its second.
+        arrivals.signal { $0 += 1 }
+        _ = arrivals.wait(until: .now() + .seconds(10)) { $0 >= 2 ? true : nil }
+        try transaction.execute(sql, .integer(pair[1]))
+      } completion: {
+        outcomes.add(Outcome($0))
+      }
+    }
+    #expect(outcomes.wait(2) == [.success, .success])
+    let amounts = try database.read {
+      try $0.rows("SELECT amount FROM sync.items") { try $0.integer(0) }
+    }
+    #expect(amounts == [2, 2])
+  }
+
+  @Test func `a row locked for too long is typed, and free later`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open { $0.lockWait = .milliseconds(200) }
+    defer { database.close() }
+    try database.insertItem(1)
+    let intruder = try scratch.connectPostgres()
+    try intruder.execute("BEGIN; UPDATE sync.items SET amount = 1 WHERE id = 1")
+    #expect(
+      throws: DatabaseError.unavailable(reason: "a row is locked for longer than allowed")
+    ) {
+      try database.write(for: nil) { try $0.execute("UPDATE sync.items SET amount = 2") }
+    }
+    try intruder.execute("COMMIT")
+    try database.write(for: nil) { try $0.execute("UPDATE sync.items SET amount = 2") }
+  }
+
+  @Test func `an unqualified name is an error, not a lucky guess`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    let error = #expect(throws: DatabaseError.self) {
+      try database.read { try $0.rows("SELECT id FROM items") { try $0.integer(0) } }
+    }
+    guard case .statement = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func `a bare boolean is an error`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    #expect(throws: DatabaseError.statement("column 0 holds other, not integer")) {
+      try database.read { try $0.first("SELECT 1 = 1") { try $0.integer(0) } }
+    }
+  }
+
+  @Test func `a database of another encoding is refused`() throws {
+    let scratch = try ScratchDatabase(.postgres, encoding: "LATIN1")
+    #expect(throws: DatabaseError.migration("the PostgreSQL database's encoding must be UTF8")) {
+      try scratch.open()
+    }
+  }
+
+  /// Ends every connection to the scratch database but its own.
+  private func endConnections(of scratch: ScratchDatabase) throws {
+    try scratch.connectPostgres().execute(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()
+      """)
+  }
+}
+
+/// What an unreachable server or a wrong URL gives away: nothing.
+@Suite struct PostgresAddressTests {
+  @Test(arguments: [
+    "postgres://hugo:hunter2@127.0.0.1:1/vault", "postgresql://hugo:hunter2@[::1]:1/vault?bad=1",
+    "postgres://hugo:hunter2@no.such.host.invalid/vault",
+    "postgres://hugo:hunter2@/vault?host=/nowhere/vault", "postgres://hugo:hunter2@:x/vault",
+    "postgres://hugo:hunter2%@/vault",
+  ])
+  func `an address that does not work is unavailable and stays secret`(url: String) throws {
+    let location = try #require(DatabaseLocation(url))
+    let error = #expect(throws: DatabaseError.self) {
+      try Database.open(location, owning: .sync)
+    }
+    guard case .unavailable(let reason) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    for part in ["hugo", "hunter2", "vault", "invalid/", "127.0.0.1"] {
+      #expect(!reason.contains(part))
+    }
+    #expect(!String(reflecting: location).contains("hunter2"))
+  }
+}
