@@ -1,0 +1,47 @@
+import Base
+import Testing
+
+@Suite struct WorkPoolTests {
+  @Test func `everything accepted is run once before the pool has stopped`() {
+    let pool = WorkPool(threads: 4, capacity: 1000)
+    let count = Locked(0)
+    for _ in 0..<1000 {
+      #expect(pool.submit { count.withLock { $0 += 1 } })
+    }
+    pool.stop()
+    #expect(count.withLock { $0 } == 1000)
+  }
+
+  @Test func `one thread runs work in order of arrival`() {
+    let pool = WorkPool(threads: 1, capacity: 100)
+    let order = Locked<[Int]>([])
+    for number in 0..<100 {
+      #expect(pool.submit { order.withLock { $0.append(number) } })
+    }
+    pool.stop()
+    #expect(order.withLock { $0 } == Array(0..<100))
+  }
+
+  @Test func `work beyond the capacity is refused and never run`() {
+    let pool = WorkPool(threads: 1, capacity: 2)
+    let state = Locked((hasBegun: false, mayEnd: false))
+    let ran = Locked(0)
+    #expect(
+      pool.submit {
+        state.signal { $0.hasBegun = true }
+        _ = state.wait(until: .now() + .seconds(30)) { $0.mayEnd ? true : nil }
+      })
+    _ = state.wait(until: .now() + .seconds(30)) { $0.hasBegun ? true : nil }
+    let accepted = (0..<5).map { _ in pool.submit { ran.withLock { $0 += 1 } } }
+    state.signal { $0.mayEnd = true }
+    pool.stop()
+    #expect(accepted == [true, true, false, false, false])
+    #expect(ran.withLock { $0 } == 2)
+  }
+
+  @Test func `a stopped pool refuses work`() {
+    let pool = WorkPool(threads: 1, capacity: 2)
+    pool.stop()
+    #expect(!pool.submit {})
+  }
+}

@@ -1,0 +1,171 @@
+import Base
+import Glibc
+import Storage
+import Testing
+
+@Suite struct ObjectStoreTests {
+  private let key = Identifier(high: 0xABCD_0000_0000_0000, low: 1)
+
+  @Test func `a finished object reads back byte for byte`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: "\(scratch.path)/objects")
+    let seed = SeededGenerator.freshSeed()
+    var random = SeededGenerator(seed: seed)
+    let bytes = (0..<300_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+    let writer = try store.create(key)
+    for start in stride(from: 0, to: bytes.count, by: 70_001) {
+      let part = Array(bytes[start..<min(start + 70_001, bytes.count)])
+      try writer.write(part)
+    }
+    #expect(writer.byteCount == 300_000)
+    try writer.finish()
+    let file = try #require(try store.open(key))
+    #expect(file.byteCount == 300_000)
+    #expect(contents(file) == bytes, "seed \(seed)")
+  }
+
+  @Test func `an object is invisible until it is finished`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let writer = try store.create(key)
+    try writer.write([1, 2, 3])
+    #expect(try store.open(key) == nil)
+    try writer.finish()
+    #expect(try store.open(key) != nil)
+  }
+
+  @Test func `an empty object exists`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    try store.create(key).finish()
+    #expect(try store.open(key)?.byteCount == 0)
+  }
+
+  @Test func `an object is never replaced`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let first = try store.create(key)
+    try first.write([1])
+    try first.finish()
+    let second = try store.create(key)
+    try second.write([2])
+    #expect(throws: ObjectStoreError.alreadyExists) { try second.finish() }
+    #expect(contents(try #require(try store.open(key))) == [1])
+  }
+
+  @Test func `one key has one upload at a time`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let first = try store.create(key)
+    #expect(throws: ObjectStoreError.alreadyExists) { try store.create(key) }
+    first.abandon()
+    try store.create(key).finish()
+  }
+
+  @Test func `an abandoned or dropped upload leaves nothing`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let writer = try store.create(key)
+    try writer.write([1])
+    writer.abandon()
+    do {
+      let dropped = try store.create(key)
+      try dropped.write([1])
+    }
+    #expect(names(in: "\(scratch.path)/tmp") == [])
+    #expect(try store.open(key) == nil)
+  }
+
+  @Test func `an upload that has ended takes no more bytes`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let writer = try store.create(key)
+    try writer.finish()
+    #expect(throws: ObjectStoreError.unavailable(reason: "the upload has ended already")) {
+      try writer.write([1])
+    }
+    #expect(throws: ObjectStoreError.unavailable(reason: "the upload has ended already")) {
+      try writer.finish()
+    }
+  }
+
+  @Test func `deleting is idempotent`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    try store.create(key).finish()
+    try store.delete(key)
+    try store.delete(key)
+    #expect(try store.open(key) == nil)
+  }
+
+  @Test func `a deleted object can still be read by who has it open`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let writer = try store.create(key)
+    try writer.write([4, 5])
+    try writer.finish()
+    let file = try #require(try store.open(key))
+    try store.delete(key)
+    #expect(contents(file) == [4, 5])
+  }
+
+  @Test func `uploads that a crash left behind are found by their age and removed`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let path = "\(scratch.path)/tmp/\(key)"
+    close(unsafe open(path, O_WRONLY | O_CREAT, 0o600))
+    let now = Clock.system.now()
+    #expect(try store.leftovers(before: now - .hours(1)) == [])
+    #expect(try store.leftovers(before: now + .hours(1)) == [key])
+    try store.deleteLeftover(key)
+    try store.deleteLeftover(key)
+    #expect(try store.leftovers(before: now + .hours(1)) == [])
+  }
+
+  @Test func `files are spread by their key and readable by their user only`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    try store.create(key).finish()
+    #expect(permissions("\(scratch.path)/ab/cd/\(key)") == 0o600)
+    #expect(permissions("\(scratch.path)/ab/cd") == 0o700)
+  }
+
+  @Test func `many threads finish uploads into the same directories`() throws {
+    let scratch = ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let failures = Collector<String>()
+    let threads = (0..<8).map { number in
+      Thread {
+        for index in 0..<20 {
+          let key = Identifier(high: UInt64(index % 3) << 48, low: UInt64(number * 100 + index))
+          let result = Result {
+            let writer = try store.create(key)
+            try writer.write([UInt8(number), UInt8(index)])
+            try writer.finish()
+          }
+          if case .failure(let error) = result { failures.add("\(error)") }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(failures.current == [])
+    for number in 0..<8 {
+      for index in 0..<20 {
+        let key = Identifier(high: UInt64(index % 3) << 48, low: UInt64(number * 100 + index))
+        #expect(contents(try #require(try store.open(key))) == [UInt8(number), UInt8(index)])
+      }
+    }
+  }
+
+  private func contents(_ file: OpenFile) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Int(file.byteCount))
+    let count = unsafe pread(file.descriptor, &bytes, bytes.count, 0)
+    return Array(bytes.prefix(max(0, count)))
+  }
+}
+
+extension ObjectWriter {
+  func write(_ bytes: [UInt8]) throws(ObjectStoreError) {
+    try unsafe write(bytes.span.bytes)
+  }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+/// A file system of a fixed size in memory, unmounted when the test lets go of it.
+final class SmallDisk: Sendable {
+  let path: String
+  private let directory = ScratchDirectory()
+
+  init(byteCount: Int) throws {
+    path = directory.path
+    guard run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(byteCount),mode=700", "tmpfs", path])
+    else { throw Refusal(reason: "cannot mount a tmpfs") }
+  }
+
+  deinit { _ = run("/bin/umount", ["-l", path]) }
+
+  func resize(byteCount: Int) throws {
+    guard run("/bin/mount", ["-o", "remount,size=\(byteCount)", path]) else {
+      throw Refusal(reason: "cannot resize a tmpfs")
+    }
+  }
+
+  /// Whether this machine lets us mount one; containers often do not.
+  static let isAvailable: Bool = {
+    guard geteuid() == 0 else { return false }
+    do {
+      _ = try SmallDisk(byteCount: 65_536)
+      return true
+    } catch {
+      return false
+    }
+  }()
+}
+
+/// Runs a program to its end; true when it succeeded.
+private func run(_ program: String, _ arguments: [String]) -> Bool {
+  var process = pid_t()
+  let strings = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+  defer { for index in 0...arguments.count { unsafe free(strings[index]) } }
+  guard unsafe posix_spawn(&process, program, nil, nil, strings, environ) == 0 else { return false }
+  var status: Int32 = 0
+  while unsafe waitpid(process, &status, 0) < 0 {
+    guard errno == EINTR else { return false }
+  }
+  return status == 0
+}
