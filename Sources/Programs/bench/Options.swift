@@ -14,6 +14,8 @@ struct Options: Sendable {
   var accountCount = 64
   var documentCount = 32
   var seed: UInt64 = 1
+  /// Leaves the peers out, for trying a change; there are no ratios then.
+  var measuresOursOnly = false
   var wantsJSON = false
   /// Where the databases go: a real disk, or durability costs nothing.
   var directory = ".build/bench-data"
@@ -35,6 +37,7 @@ struct Options: Sendable {
       --documents N    sync: documents of each account (32)
       --seed N         what ids and contents derive from (1)
       --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
+      --ours           leave the peers out, for trying a change
       --json           one JSON object instead of tables
       --help           this text
 
@@ -48,8 +51,8 @@ struct Options: Sendable {
     }
     self.subject = subject
     while let flag = rest.popFirst() {
-      if flag == "--json" {
-        wantsJSON = true
+      if flag == "--json" || flag == "--ours" {
+        if flag == "--json" { wantsJSON = true } else { measuresOursOnly = true }
         continue
       }
       guard let value = rest.popFirst() else { throw .usage("\(flag) needs a value") }

@@ -25,40 +25,51 @@ struct WebhookBench {
 
   func report() throws(BenchError) -> Report {
     var report = Report(subject: .webhooks, facts: try Machine(workspace, options).facts)
-    let versions = try workspace.output(
-      Self.python, "-c",
-      """
-      import platform, importlib.metadata as m
-      print("Python", platform.python_version(), *(f"{n} {m.version(n)}" for n in
-            ("uvicorn", "uvloop", "httptools", "fastapi", "stripe")), sep=", ", end="")
-      """)
-    report.facts.append(("peer", versions))
-    let bare = try measureBare()
     report.facts.append(("event", "\(try events(at: .now).bodyByteCount) bytes, all different"))
-    report.rows.append(bare)
+    let bare = options.measuresOursOnly ? nil : try measureBare()
     let (ours, batches) = try measureOurs()
-    report.rows.append(ours)
-    let peer = try measurePeer()
-    report.rows.append(peer)
+    let peer = options.measuresOursOnly ? nil : try measurePeer()
+    if peer != nil { report.facts.append(("peer", try peerVersions())) }
     report.facts.append(("our batches", batches))
-    report.figures = Self.figures(bare.outcome, ours.outcome, peer.outcome)
-    report.notes = (bare.notes + ours.notes + peer.notes)
+    report.rows = [bare, ours, peer].compactMap { $0 }
+    report.figures = Self.figures(bare?.outcome, ours.outcome, peer?.outcome)
+    report.notes = report.rows.flatMap(\.notes)
     return report
   }
 
+  private func peerVersions() throws(BenchError) -> String {
+    try workspace.output(
+      Self.python, "-c",
+      """
+      import platform, importlib.metadata as m
+      print(f"Python {platform.python_version()}", *(f"{n} {m.version(n)}" for n in
+            ("uvicorn", "uvloop", "httptools", "fastapi", "stripe")), sep=", ", end="")
+      """)
+  }
+
   private static func figures(
-    _ bare: Load.Outcome, _ ours: Load.Outcome, _ peer: Load.Outcome
+    _ bare: Load.Outcome?, _ ours: Load.Outcome, _ peer: Load.Outcome?
   ) -> [Figure] {
-    [
-      .rate("bare_requests", bare.perSecond, "requests answered by bare libmicrohttpd"),
-      .rate("webhooks", ours.perSecond, "webhooks verified and durable in coffer-billing"),
-      .rate("python_webhooks", peer.perSecond, "webhooks verified and durable in FastAPI"),
-      .ratio(
-        "ratio_to_bare", ours.perSecond / max(1, bare.perSecond), "of the bare server", aim: 0.1),
-      .ratio(
-        "ratio_to_python", ours.perSecond / max(1, peer.perSecond), "times the Python service",
-        aim: 20),
+    var figures: [Figure] = [
+      .rate("webhooks", ours.perSecond, "webhooks verified and durable in coffer-billing")
     ]
+    if let bare {
+      figures += [
+        .rate("bare_requests", bare.perSecond, "requests answered by bare libmicrohttpd"),
+        .ratio(
+          "ratio_to_bare", ours.perSecond / max(1, bare.perSecond), "of the bare server",
+          aim: 0.1),
+      ]
+    }
+    if let peer {
+      figures += [
+        .rate("python_webhooks", peer.perSecond, "webhooks verified and durable in FastAPI"),
+        .ratio(
+          "ratio_to_python", ours.perSecond / max(1, peer.perSecond),
+          "times the Python service", aim: 20),
+      ]
+    }
+    return figures
   }
 
   private func events(at now: Instant) throws(BenchError) -> StripeEvents {
