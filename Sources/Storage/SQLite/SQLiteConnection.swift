@@ -24,6 +24,7 @@ package final class SQLiteConnection {
   /// Double-quoted strings are refused and the schema is not trusted to call functions with side
   /// effects (https://sqlite.org/security.html).
   package init(file: String, busyTimeoutMilliseconds: Int32) throws(SQLiteError) {
+    _ = Self.withoutMemoryStatistics
     var opened: OpaquePointer?
     let flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
@@ -49,6 +50,10 @@ package final class SQLiteConnection {
     cache.removeAll()
     unsafe sqlite3_close_v2(handle)
   }
+
+  /// Counting what SQLite allocates would take one lock of the whole process at each allocation
+  /// (https://sqlite.org/malloc.html, section 3.2). Only before the first connection.
+  private static let withoutMemoryStatistics = coffer_config_memory_statistics(0)
 
   /// Lets `readDeadline` act, at a small cost per statement.
   package func enforceReadDeadline() {

@@ -9,6 +9,11 @@ static inline int coffer_bind_blob(sqlite3_stmt *s, int i, const void *p, sqlite
   return sqlite3_bind_blob64(s, i, p, n, SQLITE_TRANSIENT);
 }
 
+// sqlite3_config is variadic, which Swift cannot call.
+static inline int coffer_config_memory_statistics(int enabled) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, enabled);
+}
+
 // sqlite3_db_config is variadic, which Swift cannot call.
 static inline int coffer_db_config(sqlite3 *db, int option, int value) {
   return sqlite3_db_config(db, option, value, (int *)0);
