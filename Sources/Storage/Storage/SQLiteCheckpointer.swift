@@ -14,6 +14,8 @@ final class SQLiteCheckpointer: Sendable {
 
   private struct State {
     var isWanted = false
+    /// The log's length when it was last copied.
+    var copiedFrameCount = 0
     var isStopped = false
   }
 
@@ -32,7 +34,15 @@ final class SQLiteCheckpointer: Sendable {
   func committed(logFrameCount: Int) {
     StorageMetrics.logFrames.set(Int64(logFrameCount))
     guard logFrameCount >= options.logFrameCountWanted else { return }
-    state.signal { $0.isWanted = true }
+    state.signal { state in
+      // A shorter log is one that was started over.
+      if logFrameCount < state.copiedFrameCount { state.copiedFrameCount = 0 }
+      // Under load the log is never copied to its end; without this distance the thread would
+      // copy without a pause, and the same pages over and over.
+      guard logFrameCount >= state.copiedFrameCount + options.logFrameCountWanted else { return }
+      state.copiedFrameCount = logFrameCount
+      state.isWanted = true
+    }
   }
 
   /// Ends the thread and empties the log, as far as other processes let it.
