@@ -48,7 +48,7 @@ CREATE TABLE links (
   target TEXT NOT NULL,
   source_id INTEGER NOT NULL,
   PRIMARY KEY (target, origin)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX links_origin ON links (origin, target);
 
@@ -70,7 +70,7 @@ CREATE TABLE hints (
   source_id INTEGER NOT NULL,
   reason TEXT NOT NULL,
   PRIMARY KEY (object, source_id, reason)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Derived. The coverage is what the policy and the catalogue of these versions make of the facts.
 CREATE TABLE subscriptions (
@@ -100,7 +100,7 @@ CREATE TABLE transitions (
   state_after TEXT NOT NULL,
   source_id INTEGER,
   PRIMARY KEY (object, number)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- The schedule of every account that ever owned a subscription; sync reads it at each write.
 CREATE TABLE entitlements (
@@ -108,7 +108,7 @@ CREATE TABLE entitlements (
   policy_version TEXT NOT NULL,
   catalogue_version TEXT NOT NULL,
   updated_ms INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE entitlement_breaks (
   account_id BLOB NOT NULL,
@@ -117,4 +117,4 @@ CREATE TABLE entitlement_breaks (
   plan TEXT NOT NULL,
   reason TEXT NOT NULL,
   PRIMARY KEY (account_id, from_ms)
-) STRICT;
+) STRICT, WITHOUT ROWID;
