@@ -131,4 +131,34 @@ struct WebhookTests {
     harness.database.close()
     #expect(try harness.post(event).status == 503)
   }
+
+  @Test(arguments: TestEngine.available)
+  func `what an operator must see is counted`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    let counted = [
+      #"coffer_billing_alarms_total{alarm="unknown_product"}"#,
+      #"coffer_billing_decoder_notes_total{note="malformed_account"}"#,
+      #"coffer_billing_rank_falls_total"#,
+      #"coffer_billing_signature_refusals_total{reason="missingHeader"}"#,
+    ]
+    let before = counted.map(metric)
+    try harness.post(customer.invoice(1, "paid", 0) { $0.price = "price_new" })
+    try harness.post(customer.subscription("updated", 0) { $0.account = "alice" })
+    try harness.post(
+      customer.subscription("deleted", 1) {
+        $0.status = "canceled"
+        $0.endedAt = day(1)
+      })
+    try harness.post(customer.subscription("updated", 2))
+    try harness.post([], signatures: [])
+    for (name, earlier) in zip(counted, before) { #expect(metric(name) > earlier, "\(name)") }
+  }
+
+  /// The value of a line in the process's metrics; suites run side by side, so it only grows.
+  private func metric(_ name: String) -> Int {
+    let lines = Metrics.shared.render().split(separator: "\n")
+    let line = lines.first { $0.hasPrefix(name + " ") }
+    return line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
+  }
 }
