@@ -43,7 +43,8 @@ enum ExplanationText {
     var text = "\(subscription.key): \(subscription.label.rawValue)"
     text += subscription.willRenew ? ", renews" : ", does not renew"
     if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
-    text += "\n  owned by the account because of \(subscription.ownerEvidence)\n"
+    text +=
+      "\n  the account's own: its id stands in the metadata of the \(subscription.ownerEvidence)\n"
     if !subscription.intervals.isEmpty {
       var table = Table(
         ("FROM", .left), ("TO", .left), ("PLAN", .left), ("WHY", .left), ("EVIDENCE", .left),
@@ -51,7 +52,7 @@ enum ExplanationText {
       for interval in subscription.intervals {
         table.add(
           interval.from.description, interval.to.description, interval.planID,
-          interval.why.rawValue, interval.evidence.description,
+          interval.why.rawValue, "\(interval.evidence.kind.rawValue) \(interval.evidence.id)",
           interval.sources.map(\.deliveryID).joined(separator: ", "))
       }
       text += "\n  owed\n" + indented(table.text)
