@@ -1,8 +1,6 @@
 import Base
 import Configuration
-import Crypto
 import Glibc
-import Storage
 import StripeSamples
 import TestEngines
 import Testing
@@ -37,35 +35,8 @@ import Testing
     #expect(again.acknowledged.count == lost.count)
     #expect(billing.stop() == .exited(0))
 
-    let kept = try Self.deliveries(keptBy: installation)
+    let kept = try Deliveries(installation)
     #expect(kept.count == acknowledged.count + lost.count)
-    let wrong = (acknowledged + lost).filter {
-      kept[$0.id] != Kept(sources: 1, subscriptions: 1)
-    }
-    #expect(wrong.map(\.id) == [])
-  }
-
-  private struct Kept: Equatable {
-    var sources: Int64
-    /// What its own transaction derived from it.
-    var subscriptions: Int64
-  }
-
-  private static func deliveries(keptBy installation: Installation) throws -> [String: Kept] {
-    let database = try Database.open(installation.location, owning: .billing)
-    defer { database.close() }
-    let rows = try database.read { reader in
-      try reader.rows(
-        """
-        SELECT delivery_id, count(*),
-          (SELECT count(*) FROM billing.subscriptions
-            WHERE object = 'stripe:live:subscription:' || min(sources.object))
-        FROM billing.sources GROUP BY delivery_id
-        """
-      ) { row in
-        (try row.text(0), Kept(sources: try row.integer(1), subscriptions: try row.integer(2)))
-      }
-    }
-    return Dictionary(uniqueKeysWithValues: rows)
+    kept.expectEach(of: acknowledged + lost)
   }
 }

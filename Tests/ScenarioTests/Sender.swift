@@ -29,6 +29,10 @@ final class Sender: Sendable {
     while lost == nil, trouble.isEmpty { send(Self.freshEvent()) }
   }
 
+  func send(times count: Int) {
+    for _ in 0..<count { send(Self.freshEvent()) }
+  }
+
   func send(_ event: SampleEvent) {
     do {
       let reply = try deliver(event)

@@ -1,5 +1,7 @@
 import Base
 import Configuration
+import Crypto
+import StripeSamples
 import TestDevices
 import TestEngines
 import Testing
@@ -13,5 +15,88 @@ import Testing
     for server in servers { try server.waitUntilReady() }
     _ = try installation.device(of: servers[0])
     for server in servers { #expect(server.stop() == .exited(0), "\(server.lastWords)") }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `each program runs twice on one database`(engine: TestEngine) throws {
+    let seed = SeededGenerator.seed(of: "twice, \(engine)")
+    let installation = try Installation(engine)
+    let syncs = try [installation.start(.sync), installation.start(.sync)]
+    let billings = try [installation.start(.billing), installation.start(.billing)]
+    let writers = try (0..<4).map { number in
+      try Writer(installation.device(of: syncs[number % 2]), seed: seed &+ UInt64(number))
+    }
+    let senders = (0..<4).map { Sender(port: billings[$0 % 2].port) }
+    let threads =
+      writers.map { writer in Thread { writer.write(times: 25) } }
+      + senders.map { sender in Thread { sender.send(times: 25) } }
+    for thread in threads { thread.join() }
+
+    for (number, writer) in writers.enumerated() {
+      try writer.check()
+      let other = syncs[1 - number % 2]
+      try writer.check(through: installation.device(of: other, key: writer.device.key))
+    }
+    #expect(senders.flatMap(\.trouble) == [])
+    #expect(senders.flatMap(\.acknowledged).count == 100)
+    for server in syncs + billings { #expect(server.stop() == .exited(0), "\(server.lastWords)") }
+    try Books(installation).expectWhole(accountCount: 4)
+    try Deliveries(installation).expectEach(of: senders.flatMap(\.acknowledged))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a stop under load breaks no promise`(engine: TestEngine) throws {
+    let seed = SeededGenerator.seed(of: "stop, \(engine)")
+    let installation = try Installation(engine)
+    let sync = try installation.start(.sync)
+    let billing = try installation.start(.billing)
+    let writers = try (0..<3).map { number in
+      try Writer(installation.device(of: sync), seed: seed &+ UInt64(number))
+    }
+    let sender = Sender(port: billing.port)
+    let threads =
+      writers.map { writer in Thread { writer.writeUntilLost() } }
+      + [Thread { sender.sendUntilLost() }]
+    _ = Locked(()).wait(until: .now() + .milliseconds(300)) { _ in Void?.none }
+    #expect(sync.stop() == .exited(0), "\(sync.lastWords)")
+    #expect(billing.stop() == .exited(0), "\(billing.lastWords)")
+    for thread in threads { thread.join() }
+
+    let restarted = try installation.start(.sync, port: sync.port)
+    for writer in writers { try writer.checkAfterCrash() }
+    #expect(restarted.stop() == .exited(0))
+    try Books(installation).expectWhole(accountCount: 3)
+    #expect(sender.trouble == [])
+    let kept = try Deliveries(installation)
+    kept.expectEach(of: sender.acknowledged)
+  }
+
+  @Test(arguments: [Program.sync, .billing])
+  func `a port in use ends the start with a sentence`(program: Program) throws {
+    let installation = try Installation()
+    let first = try installation.start(program)
+    let second = try installation.launch(program, port: first.port)
+    #expect(second.process.wait(within: .seconds(30)) == .exited(ExitCode.unavailable.rawValue))
+    let sentence = "\(program.rawValue): address 127.0.0.1:\(first.port) is already in use"
+    #expect(first.words.split(separator: "\n").filter { !$0.contains(" info ") } == [sentence[...]])
+    #expect(first.isReady)
+  }
+
+  @Test(arguments: [Program.sync, .billing])
+  func `an unknown setting ends the start and is named`(program: Program) throws {
+    let installation = try Installation()
+    let server = try installation.launch(program, settings: ["COFFER_SYNC_LISTENS": "secret"])
+    #expect(server.process.wait(within: .seconds(30)) == .exited(ExitCode.configuration.rawValue))
+    #expect(server.words.split(separator: "\n").count == 1)
+    #expect(server.words.contains("COFFER_SYNC_LISTENS"))
+    #expect(!server.words.contains("secret"))
+  }
+
+  @Test(arguments: [Program.sync, .billing])
+  func `virtual time is refused in production`(program: Program) throws {
+    let installation = try Installation(startingAt: Instant(seconds: 1_767_225_600))
+    let server = try installation.launch(program, settings: ["COFFER_MODE": "production"])
+    #expect(server.process.wait(within: .seconds(30)) == .exited(ExitCode.configuration.rawValue))
+    #expect(server.words.contains("COFFER_TEST_CLOCK"))
   }
 }

@@ -1,10 +1,6 @@
 import Base
 import Configuration
-import Crypto
 import Glibc
-import JSON
-import Storage
-import TestDevices
 import TestEngines
 import Testing
 
@@ -33,27 +29,7 @@ import Testing
     for writer in writers { try writer.check() }
     #expect(writers.reduce(0) { $0 + $1.acknowledgedCount } > 0)
     #expect(sync.stop() == .exited(0))
-    try Self.expectWholeBooks(of: installation, accountCount: writers.count)
-  }
-
-  /// Every total is the sum of its entries, and of what the files weigh.
-  private static func expectWholeBooks(of installation: Installation, accountCount: Int) throws {
-    let database = try Database.open(installation.location, owning: .sync)
-    defer { database.close() }
-    let books = try database.read { reader in
-      try reader.rows(
-        """
-        SELECT accounts.usage_bytes,
-          (SELECT CAST(sum(delta_bytes) AS BIGINT) FROM sync.usage_entries
-            WHERE owner_id = accounts.id),
-          (SELECT CAST(sum(content_bytes) + 1000 * count(*) AS BIGINT) FROM sync.files
-            WHERE owner_id = accounts.id)
-        FROM sync.accounts
-        """
-      ) { row in [try row.integer(0), try row.integer(1), try row.integer(2)] }
-    }
-    #expect(books.count == accountCount)
-    for sums in books { #expect(Set(sums).count == 1, "\(sums)") }
+    try Books(installation).expectWhole(accountCount: writers.count)
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// A device that writes as fast as it can and remembers exactly what it was promised.
 final class Writer: Sendable {
-  private let device: TestDevice
+  let device: TestDevice
   private let state: Locked<State>
 
   private struct State {
@@ -57,6 +57,12 @@ final class Writer: Sendable {
     }
   }
 
+  func write(times count: Int) {
+    state.withLock { state in
+      for _ in 0..<count { writeOnce(&state) }
+    }
+  }
+
   private func writeOnce(_ state: inout State) {
     let index = Int.random(in: state.documents.indices, using: &state.random)
     let document = state.documents[index]
@@ -92,8 +98,13 @@ final class Writer: Sendable {
 
   /// Everything acknowledged reads back byte for byte, and usage is its sum.
   func check() throws {
-    let (documents, trouble) = state.withLock { ($0.documents, $0.trouble) }
-    #expect(trouble == [])
+    #expect(state.withLock { $0.trouble } == [])
+    try check(through: device)
+  }
+
+  /// The same as another device of the account sees it.
+  func check(through device: TestDevice) throws {
+    let documents = state.withLock { $0.documents }
     for document in documents {
       let answer = try device.get("/v1/files/\(document.id)/content")
       #expect(answer.status == 200)

@@ -1,0 +1,69 @@
+import Base
+import Storage
+import StripeSamples
+import Testing
+
+/// What each account is charged, read after the programs have ended.
+struct Books {
+  private let sums: [[Int64]]
+
+  init(_ installation: Installation) throws {
+    let database = try Database.open(installation.location, owning: .sync)
+    defer { database.close() }
+    sums = try database.read { reader in
+      try reader.rows(
+        """
+        SELECT accounts.usage_bytes,
+          (SELECT CAST(sum(delta_bytes) AS BIGINT) FROM sync.usage_entries
+            WHERE owner_id = accounts.id),
+          (SELECT CAST(sum(content_bytes) + 1000 * count(*) AS BIGINT) FROM sync.files
+            WHERE owner_id = accounts.id)
+        FROM sync.accounts
+        """
+      ) { row in [try row.integer(0), try row.integer(1), try row.integer(2)] }
+    }
+  }
+
+  /// Every total is the sum of its entries, and of what the files weigh.
+  func expectWhole(accountCount: Int) {
+    #expect(sums.count == accountCount)
+    #expect(sums.filter { Set($0).count != 1 } == [])
+  }
+}
+
+/// What `coffer-billing` has kept, read after it has ended.
+struct Deliveries {
+  private let kept: [String: Kept]
+
+  private struct Kept: Equatable {
+    var sources: Int64
+    /// What its own transaction derived from it.
+    var subscriptions: Int64
+  }
+
+  init(_ installation: Installation) throws {
+    let database = try Database.open(installation.location, owning: .billing)
+    defer { database.close() }
+    let rows = try database.read { reader in
+      try reader.rows(
+        """
+        SELECT delivery_id, count(*),
+          (SELECT count(*) FROM billing.subscriptions
+            WHERE object = 'stripe:live:subscription:' || min(sources.object))
+        FROM billing.sources GROUP BY delivery_id
+        """
+      ) { row in
+        (try row.text(0), Kept(sources: try row.integer(1), subscriptions: try row.integer(2)))
+      }
+    }
+    kept = Dictionary(uniqueKeysWithValues: rows)
+  }
+
+  var count: Int { kept.count }
+
+  /// Each of these is there once, with what follows from it.
+  func expectEach(of events: [SampleEvent]) {
+    let wrong = events.filter { kept[$0.id] != Kept(sources: 1, subscriptions: 1) }
+    #expect(wrong.map(\.id) == [])
+  }
+}
