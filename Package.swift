@@ -112,6 +112,9 @@ let package = Package(
       swiftSettings: settings),
     tests("StripeTests", ["Base", "Crypto", "JSON", "Subscriptions", "Stripe", "StripeSamples"]),
     .target(
+      name: "RecordedStories", dependencies: ["Base", "JSON"], path: "Tests/RecordedStories",
+      swiftSettings: settings),
+    .target(
       name: "TestEngines", dependencies: ["Base", "Storage"], path: "Tests/TestEngines",
       swiftSettings: settings),
     .target(
@@ -129,7 +132,8 @@ let package = Package(
       "BillingTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Subscriptions", "Stripe", "Billing", "StripeSamples", "TestEngines",
+        "Configuration", "Subscriptions", "Stripe", "Billing", "RecordedStories", "StripeSamples",
+        "TestEngines",
       ]),
     tests(
       "ScenarioTests",

@@ -14,8 +14,9 @@ extension StripeObject {
   ) throws(JSONError) {
     switch json["object"].string {
     case "subscription": self = .subscription(try StripeSubscription(json, &notes))
-    // A preview of a coming invoice has no id and is no object yet.
-    case "invoice" where json["id"].exists: self = .invoice(try StripeInvoice(json, &notes))
+    // A preview of a coming invoice is no object yet, whether its id is null, absent or made up.
+    case "invoice" where eventType != "invoice.upcoming":
+      self = .invoice(try StripeInvoice(json, &notes))
     case "checkout.session":
       self = .checkoutSession(try StripeCheckoutSession(json, &notes))
     case "customer" where eventType == "customer.deleted":

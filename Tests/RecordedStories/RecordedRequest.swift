@@ -1,0 +1,30 @@
+/// A recorded delivery: a whole raw HTTP request.
+package struct RecordedRequest: Sendable {
+  /// `03-invoice.paid.http`.
+  package let name: String
+  package let bytes: [UInt8]
+  package let requestLine: String
+  package let headers: [(name: String, value: String)]
+  package let body: [UInt8]
+
+  init(file path: String) {
+    name = path.split(separator: "/").last.map(String.init) ?? path
+    let bytes = Repository.bytes(of: path)
+    self.bytes = bytes
+    let gap = Array("\r\n\r\n".utf8)
+    guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: gap) }) else {
+      preconditionFailure("\(path) has no end of headers")
+    }
+    body = Array(bytes[(end + gap.count)...])
+    let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
+    requestLine = String(lines[0])
+    headers = lines.dropFirst().map { line in
+      let parts = line.split(separator: ":", maxSplits: 1)
+      return (String(parts[0]), String(parts[1].drop { $0 == " " }))
+    }
+  }
+
+  package func header(_ name: String) -> String? {
+    headers.first { $0.name.lowercased() == name.lowercased() }?.value
+  }
+}
