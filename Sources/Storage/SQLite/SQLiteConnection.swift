@@ -1,5 +1,6 @@
 package import Base
 internal import CSQLite
+internal import Glibc
 
 /// One connection to SQLite with its statement cache; one thread at a time may use it.
 ///
@@ -36,7 +37,7 @@ package final class SQLiteConnection {
       throw SQLiteError(code: code, message: "cannot open \(file): \(message)")
     }
     unsafe self.handle = unsafe handle
-    unsafe sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
+    waitForLocks(milliseconds: busyTimeoutMilliseconds)
     unsafe sqlite3_wal_autocheckpoint(handle, 0)
     for (option, value) in [
       (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
@@ -49,6 +50,21 @@ package final class SQLiteConnection {
   deinit {
     cache.removeAll()
     unsafe sqlite3_close_v2(handle)
+  }
+
+  /// Tries a lock once a millisecond for so long.
+  ///
+  /// SQLite's own waiting tries a dozen times in 100 ms: too rarely for a lock that quick readers
+  /// hold most of the time.
+  private func waitForLocks(milliseconds: Int32) {
+    let tryCountMax = unsafe UnsafeMutableRawPointer(bitPattern: UInt(milliseconds))
+    unsafe sqlite3_busy_handler(
+      handle,
+      { tryCountMax, tryCount in
+        guard tryCount < Int32(UInt(bitPattern: tryCountMax)) else { return 0 }
+        usleep(1000)
+        return 1
+      }, tryCountMax)
   }
 
   /// Counting what SQLite allocates would take one lock of the whole process at each allocation

@@ -3,8 +3,8 @@ internal import SQLite
 
 /// The thread that copies the write-ahead log into the file, so that commits need not.
 ///
-/// Passive copies never wait for anybody but also never shorten a log that somebody always reads or
-/// writes; past `logFrameCountMax` it insists, and a writer waits for at most `insistence`.
+/// Its copies never wait for anybody, but also never start the log over while somebody always reads
+/// or writes: that is for the writer, past `logFrameCountMax`.
 final class SQLiteCheckpointer: Sendable {
   private let connection: Locked<SQLiteConnection>
   private let schema: Schema
@@ -20,13 +20,13 @@ final class SQLiteCheckpointer: Sendable {
   }
 
   private static let interval = Instant.Span.seconds(1)
-  private static let insistence = Instant.Span.milliseconds(200)
+  private static let lockWait = Instant.Span.milliseconds(200)
 
   init(_ files: SQLiteFiles, of schema: Schema, options: DatabaseOptions) throws(SQLiteError) {
     self.schema = schema
     self.options = options
     connection = Locked(
-      try files.connect(.checkpointer(schema), lockWait: Self.insistence))
+      try files.connect(.checkpointer(schema), lockWait: Self.lockWait))
     thread.withLock { $0 = Thread { [self] in run() } }
   }
 
@@ -49,7 +49,7 @@ final class SQLiteCheckpointer: Sendable {
   func close() {
     state.signal { $0.isStopped = true }
     thread.withLock { $0.take() }?.join()
-    _ = connection.withLock { checkpoint($0, .truncate) }
+    connection.withLock { checkpoint($0, .truncate) }
   }
 
   private func run() {
@@ -61,23 +61,18 @@ final class SQLiteCheckpointer: Sendable {
         return false
       }
       if isStopped == true { return }
-      connection.withLock { connection in
-        let frameCount = checkpoint(connection, .passive)
-        if frameCount >= options.logFrameCountMax { checkpoint(connection, .restart) }
-      }
+      connection.withLock { checkpoint($0, .passive) }
     }
   }
 
-  /// The frames in the log; a failure is logged, since the next one may succeed.
-  @discardableResult
+  /// A failure is logged, since the next one may succeed.
   private func checkpoint(
     _ connection: SQLiteConnection, _ mode: SQLiteConnection.CheckpointMode
-  ) -> Int {
+  ) {
     do {
-      return try connection.checkpoint(schema.rawValue, mode) ?? 0
+      _ = try connection.checkpoint(schema.rawValue, mode)
     } catch {
       Log.warning("storage.checkpoint_failed", ["reason": error.message])
-      return 0
     }
   }
 }

@@ -5,6 +5,7 @@ internal import SQLite
 final class SQLiteWriter: Sendable {
   private let connection: Locked<SQLiteConnection>
   private let queue: WriteQueue
+  private let schema: Schema
   private let options: DatabaseOptions
   private let committed: @Sendable (_ logFrameCount: Int) -> Void
   private let thread = Locked<Thread?>(nil)
@@ -24,6 +25,7 @@ final class SQLiteWriter: Sendable {
       capacity: options.queuedWriteCountMax,
       capacityPerAccount: options.queuedWriteCountPerAccountMax, servesAccountsSerially: false,
       gauge: StorageMetrics.queuedWrites)
+    self.schema = schema
     self.options = options
     self.committed = committed
     thread.withLock { $0 = Thread { [self] in connection.withLock { run(on: $0) } } }
@@ -38,11 +40,32 @@ final class SQLiteWriter: Sendable {
   }
 
   private func run(on connection: SQLiteConnection) {
+    var restartsAt = options.logFrameCountMax
     while let first = queue.next() {
       guard begin(for: first, on: connection) else { continue }
       var batch = SQLiteBatch(on: connection)
       fill(&batch, startingWith: first)
-      committed(connection.logFrameCount)
+      let length = connection.logFrameCount
+      if length < options.logFrameCountMax {
+        committed(length)
+        restartsAt = options.logFrameCountMax
+      } else if length >= restartsAt {
+        restartLog(on: connection)
+        // A reader that stays too long costs one wait per so many frames, not one per batch.
+        restartsAt = length + options.logFrameCountWanted
+      }
+    }
+  }
+
+  /// Lets the next commit start the log over, once every reader has left it.
+  ///
+  /// Done here because any other thread would have to wrest the file's lock from this one. The
+  /// checkpointer has copied almost all of it by now.
+  private func restartLog(on connection: SQLiteConnection) {
+    do {
+      _ = try connection.checkpoint(schema.rawValue, .restart)
+    } catch {
+      Log.warning("storage.checkpoint_failed", ["reason": error.message])
     }
   }
 
