@@ -7,6 +7,7 @@ import Storage
 import Stripe
 import StripeSamples
 import Subscriptions
+import TestEngines
 import Testing
 import Tiers
 
@@ -56,11 +57,11 @@ struct RecordedStoryTests {
     }
   }
 
-  @Test(arguments: RecordedStory.stripe)
+  @Test(arguments: RecordedStory.stripe, TestEngine.available)
   func `through the database, every delivery is answered and leaves what it must`(
-    story: RecordedStory
+    story: RecordedStory, engine: TestEngine
   ) throws {
-    let ledger = try RecordedLedger(story)
+    let ledger = try RecordedLedger(story, engine)
     for (index, step) in story.steps.enumerated() {
       let place = "step \(index + 1), \(step.delivery?.name ?? "clock")"
       if let request = step.delivery {
@@ -79,7 +80,7 @@ struct RecordedStoryTests {
     var random = SeededGenerator(seed: seed)
     var expected: String?
     for number in 0..<3 {
-      let ledger = try RecordedLedger(story)
+      let ledger = try RecordedLedger(story, .sqlite)
       let requests = number == 0 ? story.taken : story.taken.shuffled(using: &random)
       for request in requests {
         #expect(try ledger.post(request, at: end, signedAnew: true).status == 200)
@@ -144,10 +145,10 @@ private struct RecordedLedger {
   private let service: BillingService
   private let catalogue: Catalogue
 
-  init(_ story: RecordedStory) throws {
+  init(_ story: RecordedStory, _ engine: TestEngine) throws {
     self.story = story
     catalogue = try Self.catalogue
-    harness = try Harness(rules: LedgerRules(catalogue: catalogue))
+    harness = try Harness(engine, rules: LedgerRules(catalogue: catalogue))
     service = harness.service(stripe: [story.secret])
   }
 
