@@ -77,6 +77,28 @@ import Testing
     }
   }
 
+  /// libmicrohttpd's own loop takes 128 events at a time and then waits for more before it serves
+  /// them (MHD_epoll in daemon.c of 0.9.75).
+  @Test func `a worker serves as many requests at once as its poll can report`() throws {
+    var limits = ServerLimits()
+    limits.workerCount = 1
+    let isHeld = Locked(false)
+    let held = Route.plain("GET", "/held") { _, _ in
+      isHeld.signal { $0 = true }
+      pause(milliseconds: 200)
+      return .text("held")
+    }
+    let server = try startServer([.hello, held], limits: limits)
+    let holder = RawClient(server)
+    let clients = (0..<128).map { _ in RawClient(server) }
+    for client in clients { #expect(client.exchange(getHello)?.status == 200) }
+    holder.send("GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(isHeld.wait(until: .now() + .seconds(3)) { $0 ? true : nil } == true)
+    for client in clients { client.send(getHello) }
+    #expect(clients.filter { $0.receiveResponse()?.text != "hello" }.count == 0)
+    #expect(holder.receiveResponse()?.text == "held")
+  }
+
   @Test func `a taken address says so`() throws {
     let server = try startServer([.hello])
     let address = SocketAddress("127.0.0.1:\(server.port)")!

@@ -73,10 +73,9 @@ final class Acceptor: Sendable {
         continue
       }
       core.metrics.connections.add(1)
-      if !workers[turn].add(accepted, from: &storage, byteCount) {
-        core.metrics.connections.add(-1)
-        core.peers.release(address)
-      }
+      workers[turn].add(
+        Intake.Arrival(
+          descriptor: accepted, address: address, name: storage, nameByteCount: byteCount))
       turn = (turn + 1) % workers.count
     }
   }

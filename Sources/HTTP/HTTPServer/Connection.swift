@@ -9,14 +9,21 @@ internal import HTTPMessages
 @safe
 struct Connection: @unchecked Sendable {
   private let handle: OpaquePointer
+  private let intake: Intake
 
-  init(_ handle: OpaquePointer) { unsafe self.handle = handle }
+  init(_ handle: OpaquePointer, of intake: Intake) {
+    unsafe self.handle = handle
+    self.intake = intake
+  }
 
   /// Afterwards libmicrohttpd leaves the connection alone until `resume`.
   func suspend() { unsafe MHD_suspend_connection(handle) }
 
   /// From any thread, exactly once for each `suspend`.
-  func resume() { unsafe MHD_resume_connection(handle) }
+  func resume() {
+    unsafe MHD_resume_connection(handle)
+    intake.ring()
+  }
 
   /// The socket, which stays open until NOTIFY_CLOSED has returned.
   var descriptor: Int32 {

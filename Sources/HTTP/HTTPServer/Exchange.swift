@@ -18,6 +18,7 @@ final class Exchange {
     case answered
   }
 
+  let intake: Intake
   private let core: ServerCore
   private let peer: Peer
   private let target: RawTarget
@@ -31,8 +32,9 @@ final class Exchange {
   /// Whether the answer leaves bytes of the request unread.
   private var lingers = false
 
-  init(core: ServerCore, peer: Peer, target: RawTarget) {
-    self.core = core
+  init(intake: Intake, peer: Peer, target: RawTarget) {
+    self.intake = intake
+    core = intake.core
     self.peer = peer
     self.target = target
     requestID = core.requestIDs.next()

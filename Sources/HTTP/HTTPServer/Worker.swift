@@ -3,19 +3,24 @@ internal import CMicrohttpd
 internal import Glibc
 internal import HTTPMessages
 
-/// A libmicrohttpd daemon: one thread with its own epoll set, fed with accepted sockets.
+/// A libmicrohttpd daemon and the thread that runs it, fed with accepted sockets.
 ///
 /// One daemon for each core rather than one with a thread pool: a pool must own the listening
 /// socket, and then a full server makes clients hang, and `MHD_quiesce_daemon` on a busy pool can
 /// abort the process (it takes the socket out of a worker's epoll set as the worker may do, too,
 /// and calls the ENOENT that follows fatal; daemon.c of 0.9.75).
+///
+/// The thread is ours because the library's, having got 128 events from one `epoll_wait`, waits for
+/// further ones before it serves those; where every client waits for an answer none comes.
 @safe
 final class Worker: @unchecked Sendable {
   private let daemon: OpaquePointer
+  private let intake: Intake
+  private let thread = Locked<Thread?>(nil)
 
-  /// Nil where the thread cannot be started. `core` must outlive `stop`.
+  /// Nil where the system refuses what it needs.
   init?(core: ServerCore) {
-    let limits = core.limits
+    guard let intake = Intake(core) else { return nil }
     let daemon = unsafe coffer_mhd_start(
       { _, handle, _, method, version, part, partByteCount, exchange in
         unsafe proceed(handle, method, version, part, partByteCount, exchange)
@@ -23,25 +28,48 @@ final class Worker: @unchecked Sendable {
       { context, target, handle in unsafe begin(context, target, handle) },
       { _, handle, exchange, _ in unsafe end(handle, exchange) },
       { context, handle, peer, event in unsafe notify(context, handle, peer, event) },
-      Unmanaged.passUnretained(core).toOpaque(), UInt32(clamping: limits.connectionCountMax),
-      limits.poolByteCount)
+      Unmanaged.passUnretained(intake).toOpaque(), UInt32(clamping: core.limits.connectionCountMax),
+      core.limits.poolByteCount)
     guard let daemon = unsafe daemon else { return nil }
     unsafe self.daemon = daemon
+    self.intake = intake
+    thread.withLock { $0 = Thread { [self] in run() } }
   }
 
-  /// Hands over an accepted socket; libmicrohttpd closes it, even where it refuses it (false).
-  func add(_ descriptor: Int32, from address: inout sockaddr_storage, _ byteCount: socklen_t)
-    -> Bool
-  {
-    unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe MHD_add_connection(daemon, descriptor, pointer, byteCount) == .YES
-      }
+  /// Hands over an accepted socket, which is the worker's from now on.
+  func add(_ arrival: Intake.Arrival) { intake.add(arrival) }
+
+  /// Ends the thread. No connection may be suspended: libmicrohttpd would abort the process.
+  func stop() {
+    intake.stop()
+    thread.withLock { $0.take() }?.join()
+    unsafe MHD_stop_daemon(daemon)
+  }
+
+  private func run() {
+    var isStopped = false
+    while !isStopped {
+      let arrivals: [Intake.Arrival]
+      unsafe intake.wait(or: coffer_mhd_descriptor(daemon), for: coffer_mhd_timeout(daemon))
+      (arrivals, isStopped) = intake.take()
+      for arrival in arrivals { admit(arrival) }
+      unsafe MHD_run(daemon)
     }
   }
 
-  /// Ends the thread. No connection may be suspended: libmicrohttpd would abort the process.
-  func stop() { unsafe MHD_stop_daemon(daemon) }
+  /// libmicrohttpd closes the socket, even where it refuses it.
+  private func admit(_ arrival: Intake.Arrival) {
+    var name = arrival.name
+    let isAdmitted = unsafe withUnsafePointer(to: &name) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe MHD_add_connection(daemon, arrival.descriptor, pointer, arrival.nameByteCount)
+      }
+    }
+    if isAdmitted == .NO {
+      intake.core.metrics.connections.add(-1)
+      intake.core.peers.release(arrival.address)
+    }
+  }
 }
 
 // The callbacks run on the worker's thread. They live in functions without isolation: a closure
@@ -55,10 +83,11 @@ private func notify(
   guard let context = unsafe context, let handle = unsafe handle, let slot = unsafe slot else {
     return
   }
-  let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+  let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
+  let core = intake.core
   switch event {
   case .CONNECTION_NOTIFY_STARTED:
-    let connection = unsafe Connection(handle)
+    let connection = unsafe Connection(handle, of: intake)
     let peer = Peer(
       descriptor: connection.descriptor, address: connection.clientAddress,
       deadline: .now() + core.limits.headSpan)
@@ -81,9 +110,9 @@ private func begin(
     let peer = unsafe coffer_mhd_info(handle, .CONNECTION_INFO_SOCKET_CONTEXT)?
       .pointee.socket_context
   else { return nil }
-  let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+  let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
   let exchange = unsafe Exchange(
-    core: core, peer: Unmanaged<Peer>.fromOpaque(peer).takeUnretainedValue(),
+    intake: intake, peer: Unmanaged<Peer>.fromOpaque(peer).takeUnretainedValue(),
     target: RawTarget(
       Array(UnsafeRawBufferPointer(start: target, count: strlen(target))),
       at: UInt(bitPattern: target)))
@@ -104,7 +133,8 @@ private func proceed(
   let bytes = unsafe UnsafeRawBufferPointer(start: part, count: byteCount)
   unsafe partByteCount?.pointee = 0
   let lives = unsafe exchange.proceed(
-    Connection(handle), part: bytes.bytes, RawHead(method: method, version: version))
+    Connection(handle, of: exchange.intake), part: bytes.bytes,
+    RawHead(method: method, version: version))
   return lives ? .YES : .NO
 }
 
