@@ -7,19 +7,35 @@ internal import CJansson
 @safe
 final class JSONDocument: @unchecked Sendable {
   let root: UnsafeMutablePointer<json_t>
+  private var arena: coffer_json_arena
 
   init(_ bytes: [UInt8]) throws(JSONError) {
     var error = json_error_t()
     let flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY
+    // Most trees fit into one chunk; larger ones would have the heap tidy itself at each release.
+    let chunkByteCount = min(60_000, 2000 + bytes.count * 8)
+    _ = Self.usesArenas
+    var arena = unsafe coffer_json_arena(
+      last: nil, next: nil, end: nil, chunk_byte_count: chunkByteCount)
     let root = unsafe bytes.withUnsafeBytes { buffer in
-      unsafe json_loadb(
-        buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, Int(flags), &error)
+      unsafe coffer_json_load(
+        buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, Int(flags), &error,
+        &arena)
     }
-    guard let root = unsafe root else { throw Self.refusal(&error) }
+    guard let root = unsafe root else {
+      unsafe coffer_json_release(&arena)
+      throw Self.refusal(&error)
+    }
     unsafe self.root = root
+    unsafe self.arena = unsafe arena
   }
 
-  deinit { unsafe json_decref(root) }
+  deinit { unsafe coffer_json_release(&arena) }
+
+  private static let usesArenas: Bool = {
+    coffer_json_use_arenas()
+    return true
+  }()
 
   /// jansson's own text is not passed on, because it quotes the input.
   private static func refusal(_ error: inout json_error_t) -> JSONError {
