@@ -29,7 +29,7 @@ struct StripeEvents {
     var requests = Requests()
     requests.reserve(count, byteCountEach: 5700)
     for index in 0..<count {
-      let body = templates[index % templates.count].body(serial: serial(index))
+      let body = templates[index % templates.count].body(order: digits(UInt64(index)), serial: serial(index))
       let stamp = "\(now.seconds)"
       let code = HMACSHA256.code(key: secret, Array("\(stamp).".utf8), body)
       requests.append(
@@ -45,11 +45,14 @@ struct StripeEvents {
 
   var bodyByteCount: Int { templates.map(\.byteCount).reduce(0, +) / templates.count }
 
-  /// Twelve digits, different for every index and in no order, as ids at an inbox are.
+  /// Different for every index and in no order, as the subscriptions that events are about.
   private func serial(_ index: Int) -> [UInt8] {
     // The step has no factor in common with 10^12, so no number comes twice.
-    let number = (UInt64(index) &* 387_420_489 &+ seed % 1_000_000_007) % 1_000_000_000_000
-    var digits = [UInt8](repeating: UInt8(ascii: "0"), count: Template.serialByteCount)
+    digits((UInt64(index) &* 387_420_489 &+ seed % 1_000_000_007) % 1_000_000_000_000)
+  }
+
+  private func digits(_ number: UInt64) -> [UInt8] {
+    var digits = [UInt8](repeating: UInt8(ascii: "0"), count: Template.digitCount)
     var rest = number
     for place in digits.indices.reversed() {
       digits[place] += UInt8(rest % 10)
@@ -59,22 +62,30 @@ struct StripeEvents {
   }
 }
 
-/// An event with `{{serial}}` where ids differ, `{{now}}` and `{{end}}` where times stand.
+/// An event with `{{order}}` and `{{serial}}` where ids differ, `{{now}}` and `{{end}}` where times
+/// stand.
+///
+/// `{{order}}` grows from event to event: an id of Stripe's begins with the time it was made
+/// (evt_1CiPtv… is of 2018, evt_1NG8Du… of 2023).
 private struct Template {
-  static let serialByteCount = 12
+  static let digitCount = 12
   private static let monthSeconds: Int64 = 30 * 86_400
 
+  /// What stands before the order.
+  private let head: [UInt8]
   /// What stands between one serial and the next.
   private let parts: [[UInt8]]
 
   init(_ text: String, now: Instant) {
-    parts = text.pieces(between: "{{now}}").joined(separator: "\(now.seconds)")
+    let pieces = text.pieces(between: "{{now}}").joined(separator: "\(now.seconds)")
       .pieces(between: "{{end}}").joined(separator: "\(now.seconds + Self.monthSeconds)")
-      .pieces(between: "{{serial}}").map { Array($0.utf8) }
+      .pieces(between: "{{order}}")
+    head = Array(pieces[0].utf8)
+    parts = pieces.dropFirst().joined().pieces(between: "{{serial}}").map { Array($0.utf8) }
   }
 
-  func body(serial: [UInt8]) -> [UInt8] {
-    var body: [UInt8] = []
+  func body(order: [UInt8], serial: [UInt8]) -> [UInt8] {
+    var body = head + order
     body.reserveCapacity(byteCount)
     for (index, part) in parts.enumerated() {
       if index > 0 { body += serial }
@@ -84,7 +95,7 @@ private struct Template {
   }
 
   var byteCount: Int {
-    parts.map(\.count).reduce(0, +) + (parts.count - 1) * Self.serialByteCount
+    head.count + parts.map(\.count).reduce(0, +) + parts.count * Self.digitCount
   }
 }
 
