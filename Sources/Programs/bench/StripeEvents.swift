@@ -29,7 +29,8 @@ struct StripeEvents {
     var requests = Requests()
     requests.reserve(count, byteCountEach: 5700)
     for index in 0..<count {
-      let body = templates[index % templates.count].body(order: digits(UInt64(index)), serial: serial(index))
+      let body = templates[index % templates.count].body(
+        order: digits(UInt64(index)), serial: serial(index))
       let stamp = "\(now.seconds)"
       let code = HMACSHA256.code(key: secret, Array("\(stamp).".utf8), body)
       requests.append(
