@@ -93,20 +93,27 @@ let package = Package(
         "Storage", "Tiers", "Configuration", "Subscriptions", "Stripe", "Billing", "Sync",
       ]),
 
-    program("bench", ["Base", "Crypto", "JSON", "HTTPSignatures"]),
+    .target(
+      name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
+    program("bench", ["Base", "Crypto", "JSON", "HTTPSignatures", "SeededRandom"]),
 
-    tests("BaseTests", ["Base"]),
-    tests("CryptoTests", ["Base", "Crypto"]),
-    tests("JSONTests", ["Base", "JSON"]),
+    tests("BaseTests", ["Base", "SeededRandom"]),
+    tests("CryptoTests", ["Base", "Crypto", "SeededRandom"]),
+    tests("JSONTests", ["Base", "JSON", "SeededRandom"]),
     tests("HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
     tests(
-      "HTTPSignaturesTests", ["Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures"]),
-    tests("HTTPServerTests", ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient"]),
-    tests("StorageTests", ["Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage"]),
-    tests("TiersTests", ["Base", "Tiers"]),
+      "HTTPSignaturesTests",
+      ["Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "SeededRandom"]),
+    tests(
+      "HTTPServerTests",
+      ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "SeededRandom"]),
+    tests(
+      "StorageTests",
+      ["Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "SeededRandom"]),
+    tests("TiersTests", ["Base", "Tiers", "SeededRandom"]),
     tests("ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
     tests("CommandTests", ["Base"], exclude: ["Goldens"]),
-    tests("SubscriptionsTests", ["Base", "Tiers", "Subscriptions"]),
+    tests("SubscriptionsTests", ["Base", "Tiers", "Subscriptions", "SeededRandom"]),
     .target(
       name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
       swiftSettings: settings),
@@ -125,7 +132,7 @@ let package = Package(
       "SyncTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines",
+        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
       ]),
     tests("TidyTests", []),
     tests(
@@ -133,13 +140,13 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
         "Configuration", "Subscriptions", "Stripe", "Billing", "RecordedStories", "StripeSamples",
-        "TestEngines",
+        "TestEngines", "SeededRandom",
       ]),
     tests(
       "ScenarioTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
-        "Configuration", "StripeSamples", "TestDevices", "TestEngines",
+        "Configuration", "StripeSamples", "TestDevices", "TestEngines", "SeededRandom",
       ]),
   ]
 )

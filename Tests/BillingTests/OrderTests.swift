@@ -2,6 +2,7 @@ import Base
 import Billing
 import Crypto
 import JSON
+import SeededRandom
 import Storage
 import Stripe
 import StripeSamples

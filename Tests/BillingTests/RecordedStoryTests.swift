@@ -3,6 +3,7 @@ import Billing
 import Configuration
 import JSON
 import RecordedStories
+import SeededRandom
 import Storage
 import Stripe
 import StripeSamples

@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import SeededRandom
 import Testing
 
 @Suite struct DigestTests {

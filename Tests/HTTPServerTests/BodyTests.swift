@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import SeededRandom
 import Testing
 
 /// Counts what one admission's functions were called with.
@@ -56,7 +57,7 @@ private func put(_ byteCount: Int) -> String {
 @Suite struct BodyTests {
   @Test func `a body of any size comes back as it went`() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let server = try startServer([
       .plain("POST", "/echo", body: .memory(byteCountMax: 1 << 20)) { _, bytes in
         Response(status: 200, body: .bytes(bytes))

@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import SeededRandom
 import Testing
 
 /// Each case is a request that libmicrohttpd lets through, or nearly, and that we must not.
@@ -159,7 +160,7 @@ struct Malformed: Sendable, CustomTestStringConvertible {
 
   @Test func `random damage to a request never reaches a route as something else`() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let server = try startServer([
       .plain("GET", "/hello") { head, _ in
         let names = head.headers.fields.map(\.name)

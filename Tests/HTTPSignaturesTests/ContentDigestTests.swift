@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import HTTPSignatures
+import SeededRandom
 import Testing
 
 @Suite struct ContentDigestTests {

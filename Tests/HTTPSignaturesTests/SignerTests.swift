@@ -2,6 +2,7 @@ import Base
 import Crypto
 import HTTPMessages
 import HTTPSignatures
+import SeededRandom
 import Testing
 
 @Suite struct SignerTests {

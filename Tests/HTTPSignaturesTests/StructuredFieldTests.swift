@@ -1,4 +1,5 @@
 import HTTPSignatures
+import SeededRandom
 import Testing
 
 @Suite struct StructuredFieldTests {

@@ -1,5 +1,6 @@
 import Base
 import JSON
+import SeededRandom
 import Testing
 
 @Suite struct WriteTests {

@@ -1,6 +1,7 @@
 import Base
 import Configuration
 import Glibc
+import SeededRandom
 import StripeSamples
 import TestEngines
 import Testing

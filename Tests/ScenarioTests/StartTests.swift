@@ -1,6 +1,7 @@
 import Base
 import Configuration
 import Crypto
+import SeededRandom
 import StripeSamples
 import TestDevices
 import TestEngines

@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import SeededRandom
 import TestDevices
 import Testing
 

@@ -1,4 +1,5 @@
 import Base
+import SeededRandom
 import Storage
 import Testing
 
@@ -51,7 +52,7 @@ import Testing
 
   @Test(arguments: TestEngine.available)
   func `writers that lock two owners in order never deadlock`(engine: TestEngine) throws {
-    let seed = SeededGenerator.freshSeed()
+    let seed = UInt64.random(in: .min ... .max)
     let scratch = try ScratchDatabase(engine)
     let database = try scratch.open { $0.writeConnectionCount = 16 }
     defer { database.close() }

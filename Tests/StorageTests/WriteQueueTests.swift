@@ -1,4 +1,5 @@
 import Base
+import SeededRandom
 import Storage
 import Testing
 

@@ -1,4 +1,5 @@
 import Base
+import SeededRandom
 import Subscriptions
 import Testing
 import Tiers
@@ -141,20 +142,5 @@ extension Story {
   private static func price(_ random: inout SeededGenerator) -> String {
     ["price_small", "price_premium", "price_premium", "price_shirt", "price_x"]
       .randomElement(using: &random)!
-  }
-}
-
-/// SplitMix64, so that a failure can be run again from its seed.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import SeededRandom
 import Storage
 import Sync
 import TestDevices
@@ -29,7 +30,7 @@ import Testing
   func `the total equals the ledger and a recount after any writes`(engine: TestEngine) throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("usage seed \(seed)")
-    var random = Seeded(seed)
+    var random = SeededGenerator(seed: seed)
     let server = try TestServer(engine, freeByteCount: 100_000)
     let device = try server.register()
     let ids = try (0..<3).map { _ in try device.create().id }
@@ -61,19 +62,5 @@ import Testing
     let result = try audit(server.database, device.account)
     #expect(result.total == 17_000 + 40_000)
     #expect(refused.withLock { $0 } == 12)
-  }
-}
-
-/// SplitMix64: a small generator whose whole state is a seed one can print.
-struct Seeded: RandomNumberGenerator {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,6 +1,7 @@
 internal import Base
 internal import Crypto
 internal import HTTPSignatures
+internal import SeededRandom
 
 /// Accounts with a key and documents each, and the signed requests they make.
 struct SyncClients {
@@ -16,11 +17,11 @@ struct SyncClients {
   }
 
   init(_ options: Options) {
-    var random = Seeded(options.seed)
+    var random = SeededGenerator(seed: options.seed)
     clients = (0..<options.accountCount).map { _ in
       Client(
         signer: RequestSigner(
-          key: Ed25519PrivateKey(seed: Secret(random.bytes(32)))!, authority: Self.authority),
+          key: Ed25519PrivateKey(seed: Secret(random.bytes(count: 32)))!, authority: Self.authority),
         root: random.identifier(),
         documents: (0..<options.documentCount).map { _ in random.identifier() })
     }
@@ -55,12 +56,12 @@ struct SyncClients {
   func writeRequests(_ count: Int, byteCount: Int, now: Instant) -> Requests {
     var requests = Requests()
     requests.reserve(count, byteCountEach: byteCount + 800)
-    var random = Seeded(UInt64(count))
-    var content = random.bytes(byteCount)
+    var random = SeededGenerator(seed: UInt64(count))
+    var content = random.bytes(count: byteCount)
     for index in 0..<count {
       let client = clients[index % clients.count]
       let document = client.documents[index / clients.count % client.documents.count]
-      content.replaceSubrange(0..<16, with: random.bytes(16))
+      content.replaceSubrange(0..<16, with: random.bytes(count: 16))
       Self.append(
         &requests, client, "PUT", "/v1/files/\(document)/content", content, now,
         fields: [("Content-Type", "application/octet-stream"), ("If-Match", "*")])
@@ -79,6 +80,6 @@ struct SyncClients {
   }
 }
 
-extension Seeded {
+extension SeededGenerator {
   fileprivate mutating func identifier() -> Identifier { Identifier(high: next(), low: next()) }
 }

@@ -1,20 +1,20 @@
-import Glibc
+internal import Glibc
 
 /// Random numbers that a seed repeats (SplitMix64, https://prng.di.unimi.it/splitmix64.c).
-struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
-  init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
   /// The seed of this run: `COFFER_TEST_SEED` where set, else a fresh one; printed for a repetition.
-  static func seed(of test: String) -> UInt64 {
+  package static func seed(of test: String) -> UInt64 {
     let given = unsafe getenv("COFFER_TEST_SEED").flatMap { UInt64(unsafe String(cString: $0)) }
     let seed = given ?? UInt64.random(in: .min ... .max)
     print("\(test): COFFER_TEST_SEED=\(seed)")
     return seed
   }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var z = state
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -22,7 +22,7 @@ struct SeededGenerator: RandomNumberGenerator {
     return z ^ (z >> 31)
   }
 
-  mutating func bytes(count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &self) }
+  package mutating func bytes(count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
   }
 }
