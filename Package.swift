@@ -107,9 +107,15 @@ let package = Package(
     tests(
       "HTTPServerTests",
       ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "SeededRandom"]),
+    .target(
+      name: "TestEngines", dependencies: ["Base", "Postgres", "Storage"], path: "Tests/TestEngines",
+      swiftSettings: settings),
     tests(
       "StorageTests",
-      ["Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "SeededRandom"]),
+      [
+        "Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "TestEngines",
+        "SeededRandom",
+      ]),
     tests("TiersTests", ["Base", "Tiers", "SeededRandom"]),
     tests("ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
     tests("CommandTests", ["Base"], exclude: ["Goldens"]),
@@ -120,9 +126,6 @@ let package = Package(
     tests("StripeTests", ["Base", "Crypto", "JSON", "Subscriptions", "Stripe", "StripeSamples"]),
     .target(
       name: "RecordedStories", dependencies: ["Base", "JSON"], path: "Tests/RecordedStories",
-      swiftSettings: settings),
-    .target(
-      name: "TestEngines", dependencies: ["Base", "Storage"], path: "Tests/TestEngines",
       swiftSettings: settings),
     .target(
       name: "TestDevices",

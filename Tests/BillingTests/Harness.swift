@@ -19,7 +19,7 @@ final class Harness: Sendable {
   /// Makes every id of this harness its own, so that a shared server can serve many tests.
   let tag: String
   private let clock = Locked(day0)
-  private let scratch: Scratch
+  private let scratch: ScratchDatabase
   private let rules: LedgerRules
 
   static let secret = Secret("whsec_test_0123456789")
@@ -28,7 +28,7 @@ final class Harness: Sendable {
   init(
     _ engine: TestEngine, rules: LedgerRules = LedgerRules(catalogue: catalogue)
   ) throws {
-    scratch = try Scratch(engine)
+    scratch = try ScratchDatabase(engine)
     tag = String(Random.identifier().description.prefix(8))
     self.rules = rules
     database = try Database.open(scratch.location, owning: .billing)

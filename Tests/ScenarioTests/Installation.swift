@@ -15,7 +15,7 @@ final class Installation: Sendable {
   let engine: TestEngine
   let location: DatabaseLocation
   let clock: TestClock
-  private let scratch: Scratch
+  private let scratch: ScratchDatabase
   private let settings: [String: String]
   private let processes = Locked<[ChildProcess]>([])
 
@@ -30,14 +30,14 @@ final class Installation: Sendable {
     settings: [String: String] = [:]
   ) throws {
     self.engine = engine
-    scratch = try Scratch(engine)
-    let home = directory ?? scratch.directory
+    scratch = try ScratchDatabase(engine)
+    let home = directory ?? scratch.directory.path
     location =
       switch scratch.location {
       case .sqlite: .sqlite(directory: home + "/database")
       case .postgres(let url): .postgres(url: url)
       }
-    clock = try TestClock(startingAt: start, file: scratch.directory + "/clock")
+    clock = try TestClock(startingAt: start, file: scratch.directory.path + "/clock")
     var all = Launch.environment().filter { !$0.key.hasPrefix(Key.prefix) }
     all["COFFER_DATABASE"] =
       switch location {
@@ -50,7 +50,7 @@ final class Installation: Sendable {
     all["COFFER_STRIPE_WEBHOOK_SECRETS"] = Self.webhookSecretText
     if start != nil {
       all["COFFER_MODE"] = "test"
-      all["COFFER_TEST_CLOCK"] = scratch.directory + "/clock"
+      all["COFFER_TEST_CLOCK"] = scratch.directory.path + "/clock"
     }
     self.settings = all.merging(settings) { $1 }
   }
@@ -60,7 +60,7 @@ final class Installation: Sendable {
     for process in processes.withLock({ $0 }) { process.wait(within: .seconds(30)) }
   }
 
-  var directory: String { scratch.directory }
+  var directory: String { scratch.directory.path }
 
   /// Starts a server program and waits until its database takes writes.
   func start(_ program: Program, port: UInt16? = nil) throws -> Server {

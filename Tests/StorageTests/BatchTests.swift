@@ -1,6 +1,7 @@
 import Base
 import SQLite
 import Storage
+import TestEngines
 import Testing
 
 /// What one failing write does to the others of its batch: nothing.
@@ -14,7 +15,7 @@ import Testing
     init() throws {
       scratch = try ScratchDatabase(.sqlite)
       try scratch.open().close()
-      connection = try SQLiteFiles(directory: scratch.directory!.path).connect(
+      connection = try SQLiteFiles(directory: scratch.directory.path).connect(
         .writer(.sync), lockWait: .milliseconds(50))
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import TestEngines
 
 /// What in a statement or migration the two engines would read differently, by short names.
 func dialectViolations(_ sql: String) -> [String] {

@@ -1,5 +1,6 @@
 import Base
 import Storage
+import TestEngines
 import Testing
 
 /// What waits, for how long, and what happens when it is too much.
@@ -182,6 +183,6 @@ import Testing
   }
 
   private func logFrameCount(_ scratch: ScratchDatabase) -> Int {
-    fileSize("\(scratch.directory!.path)/sync.db-wal") / (4096 + 24)
+    fileSize("\(scratch.directory.path)/sync.db-wal") / (4096 + 24)
   }
 }

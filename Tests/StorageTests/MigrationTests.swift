@@ -1,6 +1,7 @@
 import Base
 import Migrations
 import Storage
+import TestEngines
 import Testing
 
 @Suite struct MigrationTests {
@@ -111,12 +112,12 @@ import Testing
     defer { database.close() }
     try database.insertItem(1)
     for name in ["sync.db", "billing.db", "sync.db-wal", "coffer.lock"] {
-      #expect(permissions("\(scratch.directory!.path)/\(name)") == 0o600, "\(name)")
+      #expect(permissions("\(scratch.directory.path)/\(name)") == 0o600, "\(name)")
     }
   }
 
   @Test func `a directory with odd characters in its name is used as it is written`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let path = "\(scratch.path)/a b?mode=ro#c%20d"
     let location = try #require(DatabaseLocation("sqlite://\(path)"))
     let database = try Database.open(location, owning: .sync)
@@ -127,7 +128,7 @@ import Testing
 
   @Test func `a held lock file delays the start until its deadline`() throws {
     let scratch = try ScratchDatabase(.sqlite)
-    let lock = try LockedFile("\(scratch.directory!.path)/coffer.lock")
+    let lock = try LockedFile("\(scratch.directory.path)/coffer.lock")
     #expect(throws: DatabaseError.self) {
       try scratch.open { $0.startWait = .milliseconds(100) }
     }
@@ -144,7 +145,7 @@ import Testing
   }
 
   @Test func `two processes starting at once both start`() async throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     async let one: Void = Self.startInAnotherProcess(scratch.path)
     async let two: Void = Self.startInAnotherProcess(scratch.path)
     _ = await (one, two)

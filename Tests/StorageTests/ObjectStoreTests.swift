@@ -2,13 +2,14 @@ import Base
 import Glibc
 import SeededRandom
 import Storage
+import TestEngines
 import Testing
 
 @Suite struct ObjectStoreTests {
   private let key = Identifier(high: 0xABCD_0000_0000_0000, low: 1)
 
   @Test func `a finished object reads back byte for byte`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: "\(scratch.path)/objects")
     let seed = UInt64.random(in: .min ... .max)
     var random = SeededGenerator(seed: seed)
@@ -26,7 +27,7 @@ import Testing
   }
 
   @Test func `an object is invisible until it is finished`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.write([1, 2, 3])
@@ -36,14 +37,14 @@ import Testing
   }
 
   @Test func `an empty object exists`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     try store.create(key).finish()
     #expect(try store.open(key)?.byteCount == 0)
   }
 
   @Test func `an object is never replaced`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let first = try store.create(key)
     try first.write([1])
@@ -55,7 +56,7 @@ import Testing
   }
 
   @Test func `one key has one upload at a time`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let first = try store.create(key)
     #expect(throws: ObjectStoreError.alreadyExists) { try store.create(key) }
@@ -64,7 +65,7 @@ import Testing
   }
 
   @Test func `an abandoned or dropped upload leaves nothing`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.write([1])
@@ -78,7 +79,7 @@ import Testing
   }
 
   @Test func `an upload that has ended takes no more bytes`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.finish()
@@ -91,7 +92,7 @@ import Testing
   }
 
   @Test func `deleting is idempotent`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     try store.create(key).finish()
     try store.delete(key)
@@ -100,7 +101,7 @@ import Testing
   }
 
   @Test func `a deleted object can still be read by who has it open`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.write([4, 5])
@@ -111,7 +112,7 @@ import Testing
   }
 
   @Test func `uploads that a crash left behind are found by their age and removed`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let path = "\(scratch.path)/tmp/\(key)"
     close(unsafe open(path, O_WRONLY | O_CREAT, 0o600))
@@ -124,7 +125,7 @@ import Testing
   }
 
   @Test func `files are spread by their key and readable by their user only`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     try store.create(key).finish()
     #expect(permissions("\(scratch.path)/ab/cd/\(key)") == 0o600)
@@ -132,7 +133,7 @@ import Testing
   }
 
   @Test func `many threads finish uploads into the same directories`() throws {
-    let scratch = ScratchDirectory()
+    let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     let failures = Collector<String>()
     let threads = (0..<8).map { number in

@@ -1,6 +1,7 @@
 import Base
 import SeededRandom
 import Storage
+import TestEngines
 import Testing
 
 /// Concurrent writers that meet at owner rows, by the rule: lock each owner in ascending id with an

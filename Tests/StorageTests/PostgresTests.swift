@@ -1,6 +1,7 @@
 import Base
 import Postgres
 import Storage
+import TestEngines
 import Testing
 
 /// What only PostgreSQL can do to us.

@@ -3,41 +3,6 @@ import Glibc
 import Migrations
 import Storage
 
-/// A directory of one test, removed when the test lets go of it.
-final class ScratchDirectory: Sendable {
-  let path: String
-
-  init(in parent: String = "/tmp") {
-    var random = SystemRandomNumberGenerator()
-    path = "\(parent)/coffer-storage-\(getpid())-\(String(random.next(), radix: 36))"
-    precondition(unsafe mkdir(path, 0o700) == 0, "cannot create \(path)")
-  }
-
-  deinit { remove(path) }
-
-  private func remove(_ path: String) {
-    for name in names(in: path) {
-      let child = "\(path)/\(name)"
-      if unsafe unlink(child) != 0 { remove(child) }
-    }
-    unsafe rmdir(path)
-  }
-}
-
-/// The names in a directory, except `.` and `..`; empty when it cannot be read.
-func names(in path: String) -> [String] {
-  guard let directory = unsafe opendir(path) else { return [] }
-  defer { unsafe closedir(directory) }
-  var names: [String] = []
-  while let entry = unsafe readdir(directory) {
-    let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-    }
-    if name != ".", name != ".." { names.append(name) }
-  }
-  return names
-}
-
 /// A migration given as text.
 func migration(_ number: Int, _ sql: String) -> Migration {
   Migration(number: number, name: "test\(number)", sql: Array(sql.utf8))

@@ -1,6 +1,7 @@
 import Base
 import SQLite
 import Storage
+import TestEngines
 import Testing
 
 /// Several programs, or several instances of one, on one database.
@@ -121,7 +122,7 @@ import Testing
     defer { database.close() }
     try database.insertItem(1)
     let intruder = try SQLiteConnection(
-      file: "\(scratch.directory!.path)/sync.db", busyTimeoutMilliseconds: 1000)
+      file: "\(scratch.directory.path)/sync.db", busyTimeoutMilliseconds: 1000)
     try intruder.execute("BEGIN IMMEDIATE")
     let began = MonotonicTime.now()
     let outcomes = Collector<Outcome>()
@@ -153,7 +154,7 @@ import Testing
     }
     defer { database.close() }
     let intruder = try SQLiteConnection(
-      file: "\(scratch.directory!.path)/sync.db", busyTimeoutMilliseconds: 1000)
+      file: "\(scratch.directory.path)/sync.db", busyTimeoutMilliseconds: 1000)
     try intruder.execute("BEGIN IMMEDIATE")
     let outcomes = Collector<Outcome>()
     for _ in 0..<50 {

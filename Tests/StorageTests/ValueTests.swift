@@ -1,5 +1,6 @@
 import Base
 import Storage
+import TestEngines
 import Testing
 
 @Suite struct ValueTests {

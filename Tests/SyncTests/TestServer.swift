@@ -20,16 +20,16 @@ final class TestServer: Sendable {
   let catalogue: Catalogue
   private let server: HTTPServer
   private let pool: WorkPool
-  private let scratch: Scratch
+  private let scratch: ScratchDatabase
 
   static let authority = "sync.test"
 
   init(_ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000) throws {
-    scratch = try Scratch(engine)
+    scratch = try ScratchDatabase(engine)
     clock = TestClock(Instant(seconds: 1_780_000_000))
     database = try Database.open(scratch.location, owning: .sync)
     try History.establish(database)
-    objects = try ObjectStore(directory: scratch.directory + "/objects")
+    objects = try ObjectStore(directory: scratch.directory.path + "/objects")
     pool = WorkPool(threads: 2, capacity: 64)
     catalogue = try Catalogue(
       version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount),

@@ -1,26 +1,27 @@
-import Glibc
+internal import Glibc
 
 /// A file system of a fixed size in memory, unmounted when the test lets go of it.
-final class SmallDisk: Sendable {
-  let path: String
-  private let directory = ScratchDirectory()
+package final class SmallDisk: Sendable {
+  package let path: String
+  private let directory: ScratchDirectory
 
-  init(byteCount: Int) throws {
+  package init(byteCount: Int) throws {
+    directory = try ScratchDirectory()
     path = directory.path
     guard run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(byteCount),mode=700", "tmpfs", path])
-    else { throw Refusal(reason: "cannot mount a tmpfs") }
+    else { throw ScratchError(reason: "cannot mount a tmpfs") }
   }
 
   deinit { _ = run("/bin/umount", ["-l", path]) }
 
-  func resize(byteCount: Int) throws {
+  package func resize(byteCount: Int) throws {
     guard run("/bin/mount", ["-o", "remount,size=\(byteCount)", path]) else {
-      throw Refusal(reason: "cannot resize a tmpfs")
+      throw ScratchError(reason: "cannot resize a tmpfs")
     }
   }
 
   /// Whether this machine lets us mount one; containers often do not.
-  static let isAvailable: Bool = {
+  package static let isAvailable: Bool = {
     guard geteuid() == 0 else { return false }
     do {
       _ = try SmallDisk(byteCount: 65_536)
