@@ -274,7 +274,9 @@ final class Exchange {
   }
 
   private func log(_ status: Int, _ seconds: Double) {
-    guard status >= 500 || core.limits.logsEveryRequest else { return }
+    // 507 tells an account that it is over its cap; nothing failed here.
+    let isFailure = status >= 500 && status != 507
+    guard isFailure || core.limits.logsEveryRequest else { return }
     // The query may hold what must not be logged.
     Log.info(
       "http.request",
