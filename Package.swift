@@ -149,7 +149,8 @@ let package = Package(
       "ScenarioTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
-        "Configuration", "StripeSamples", "TestDevices", "TestEngines", "SeededRandom",
+        "Configuration", "RecordedStories", "StripeSamples", "TestDevices", "TestEngines",
+        "SeededRandom",
       ]),
   ]
 )
