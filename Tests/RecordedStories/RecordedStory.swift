@@ -55,12 +55,12 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
   }
 
   /// Every story there is, by name; a folder with a `story.json` is found by itself.
-  package static let stripe: [RecordedStory] = {
-    let root = Repository.root + "/webhooks/stripe"
-    return Repository.names(in: root).flatMap { version in
-      Repository.names(in: "\(root)/\(version)").map { "\(version)/\($0)" }
-    }.map { RecordedStory($0, folder: "\(root)/\($0)") }
-  }()
+  package static let stripe: [RecordedStory] = Repository.names(in: folder).flatMap { version in
+    Repository.names(in: "\(folder)/\(version)").map { "\(version)/\($0)" }
+  }.map { RecordedStory($0, folder: "\(folder)/\($0)") }
+
+  /// Where they are kept, each under its name.
+  package static let folder = Repository.root + "/webhooks/stripe"
 
   /// The catalogue that the stories are about, as `COFFER_PLANS` has it.
   package static let cataloguePath = Repository.root + "/webhooks/catalogue.json"
