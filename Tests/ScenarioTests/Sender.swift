@@ -48,6 +48,17 @@ final class Sender: Sendable {
     }
   }
 
+  /// Delivers a fresh event; nil where it is acknowledged, else the answer.
+  func refusal() throws -> Answer? {
+    let event = Self.freshEvent()
+    let reply = try deliver(event)
+    guard reply.status == 200 else {
+      return Answer(status: reply.status, headers: reply.headers, body: reply.body)
+    }
+    state.withLock { $0.acknowledged.append(event) }
+    return nil
+  }
+
   func deliver(_ event: SampleEvent) throws -> HTTPClient.Reply {
     let body = event.body
     let signature = StripeSignature.header(body: body, at: Clock.system.now())

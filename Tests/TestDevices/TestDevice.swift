@@ -104,6 +104,12 @@ package struct Answer {
   package let headers: Headers
   package let body: [UInt8]
 
+  package init(status: Int, headers: Headers, body: [UInt8]) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
   package var json: JSON { get throws { try JSON.parse(body) } }
 
   package func header(_ name: String) -> String? {

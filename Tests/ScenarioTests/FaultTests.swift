@@ -1,0 +1,132 @@
+import Base
+import Configuration
+import Crypto
+import Glibc
+import SQLite
+import StripeSamples
+import TestDevices
+import TestEngines
+import Testing
+
+/// The real programs on a disk that is full, behind a lock that is held, over a file that is gone.
+@Suite struct FaultTests {
+  @Test(
+    .enabled(if: SmallDisk.isAvailable, "mounting a tmpfs needs root and is refused here"))
+  func `a full disk is a typed 503, breaks no promise, and heals without a restart`() throws {
+    let disk = try SmallDisk(byteCount: 3 << 20)
+    let installation = try Installation(directory: disk.path)
+    let sync = try installation.start(.sync)
+    let billing = try installation.start(.billing)
+    let device = try installation.device(of: sync)
+    let documents = try [4_000, 40_000].map { byteCount in
+      try Document(device, byteCount: byteCount)
+    }
+    let sender = Sender(port: billing.port)
+
+    var isFull = (sync: false, billing: false)
+    for _ in 0..<2000 where !(isFull.sync && isFull.billing) {
+      for document in documents where try !document.write() { isFull.sync = true }
+      if let refusal = try sender.refusal() {
+        expectUnavailable(refusal)
+        isFull.billing = true
+      }
+    }
+    #expect(isFull == (true, true), "the disk never filled")
+    for document in documents { try document.check() }
+    #expect(try device.get("/v1/account").status == 200)
+
+    try disk.resize(byteCount: 64 << 20)
+    for document in documents {
+      #expect(try document.write())
+      try document.check()
+    }
+    sender.send(times: 3)
+    #expect(sender.trouble == [])
+    for server in [sync, billing] { #expect(server.stop() == .exited(0), "\(server.lastWords)") }
+    try Books(installation).expectWhole(accountCount: 1)
+    try Deliveries(installation).expectEach(of: sender.acknowledged)
+  }
+
+  @Test func `a database locked by another program is a typed 503, and reads go on`() throws {
+    let installation = try Installation()
+    let sync = try installation.start(.sync)
+    let billing = try installation.start(.billing)
+    let document = try Document(installation.device(of: sync), byteCount: 4000)
+    #expect(try document.write())
+    let sender = Sender(port: billing.port)
+    let locks = try ["sync", "billing"].map { schema in
+      let lock = try SQLiteConnection(
+        file: "\(installation.directory)/database/\(schema).db", busyTimeoutMilliseconds: 5000)
+      try lock.execute("BEGIN IMMEDIATE")
+      return lock
+    }
+    #expect(try !document.write())
+    expectUnavailable(try #require(try sender.refusal()))
+    try document.check()
+
+    for lock in locks { try lock.execute("COMMIT") }
+    #expect(try document.write())
+    try document.check()
+    sender.send(times: 1)
+    #expect(sender.trouble == [])
+    for server in [sync, billing] { #expect(server.stop() == .exited(0), "\(server.lastWords)") }
+  }
+
+  @Test func `a content whose file is gone is a typed 503, and can be written again`() throws {
+    let installation = try Installation()
+    let sync = try installation.start(.sync)
+    let document = try Document(installation.device(of: sync), byteCount: 40_000)
+    #expect(try document.write())
+    let cleared = unsafe system("find '\(installation.directory)/objects' -type f -delete")
+    #expect(cleared == 0)
+    let answer = try document.read()
+    #expect(answer.status == 503)
+    #expect(try answer.problem == "content_unavailable")
+    #expect(try document.write())
+    try document.check()
+    #expect(sync.stop() == .exited(0), "\(sync.lastWords)")
+  }
+}
+
+/// A document that is rewritten, and what its last acknowledged content was.
+private final class Document {
+  private let device: TestDevice
+  private let id: Identifier
+  private let byteCount: Int
+  private var content: [UInt8] = []
+
+  init(_ device: TestDevice, byteCount: Int) throws {
+    self.device = device
+    self.byteCount = byteCount
+    let file = try device.create()
+    guard file.answer.status == 201 else { throw UnexpectedAnswer(file.answer) }
+    id = file.id
+  }
+
+  /// Writes fresh bytes; false where they are refused as they should be.
+  func write() throws -> Bool {
+    let fresh = Random.bytes(byteCount)
+    let answer = try device.put(id, fresh, ifMatch: "*")
+    if answer.status == 200 {
+      content = fresh
+      return true
+    }
+    expectUnavailable(answer)
+    return false
+  }
+
+  func read() throws -> Answer { try device.get("/v1/files/\(id)/content") }
+
+  func check() throws {
+    let answer = try read()
+    #expect(answer.status == 200)
+    #expect(answer.body == content)
+  }
+}
+
+private func expectUnavailable(_ answer: Answer) {
+  #expect(answer.status == 503)
+  let problems = ["storage_unavailable", "busy"]
+  #expect(throws: Never.self) { try #require(problems.contains(answer.problem ?? "")) }
+  #expect(answer.header("Retry-After") != nil)
+}
