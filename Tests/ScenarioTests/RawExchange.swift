@@ -1,4 +1,6 @@
+import Base
 import Glibc
+import JSON
 
 /// One raw HTTP/1.1 exchange over loopback: bytes out as they stand, one answer back.
 struct RawExchange {
@@ -6,6 +8,15 @@ struct RawExchange {
   let body: [UInt8]
 
   private static let patience = timeval(tv_sec: 30, tv_usec: 0)
+
+  /// The code of the problem that was answered; nil where it is none.
+  var problem: String? {
+    let prefix = "urn:coffer:problem:"
+    guard let type = (try? JSON.parse(body))?["type"].string, type.hasPrefix(prefix) else {
+      return nil
+    }
+    return String(type.dropFirst(prefix.count))
+  }
 
   /// Sends the bytes to `port` and reads one answer; throws where none comes whole.
   init(_ bytes: [UInt8], to port: UInt16) throws {
@@ -31,6 +42,28 @@ struct RawExchange {
         return
       }
     }
+  }
+
+  /// Sends the bytes and goes away without an answer.
+  static func abandon(_ bytes: [UInt8], to port: UInt16) {
+    guard let descriptor = try? connect(to: port) else { return }
+    _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    close(descriptor)
+  }
+
+  /// Sends a head at a byte a second; whether the server ends that within 20 seconds.
+  static func isClosedOnDawdling(to port: UInt16) -> Bool {
+    guard let descriptor = try? connect(to: port) else { return false }
+    defer { close(descriptor) }
+    let deadline = MonotonicTime.now() + .seconds(20)
+    for byte in Array("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".utf8) {
+      var byte = byte
+      guard MonotonicTime.now() < deadline else { return false }
+      if unsafe Glibc.send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL)) < 1 { return true }
+      var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      if unsafe poll(&file, 1, 1000) > 0 { return true }
+    }
+    return false
   }
 
   private static func connect(to port: UInt16) throws -> Int32 {
