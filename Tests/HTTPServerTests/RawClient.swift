@@ -1,7 +1,7 @@
 import Glibc
 import HTTPServer
 
-/// A TCP client that sends exactly what a test writes and reads what comes, for at most 3 seconds.
+/// A TCP client that sends exactly what a test writes and reads what comes, for at most 10 seconds.
 final class RawClient: Sendable {
   private let descriptor: Int32
 
@@ -16,7 +16,7 @@ final class RawClient: Sendable {
     name.sin_family = sa_family_t(AF_INET)
     name.sin_port = port.bigEndian
     name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var limit = timeval(tv_sec: 3, tv_usec: 0)
+    var limit = timeval(tv_sec: 10, tv_usec: 0)
     unsafe setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     let code = unsafe withUnsafePointer(to: &name) { pointer in
@@ -57,7 +57,7 @@ final class RawClient: Sendable {
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
-  /// The next part of what the server sends; empty at the end, nil after 3 seconds of silence.
+  /// The next part of what the server sends; empty at the end, nil after 10 seconds of silence.
   func receive() -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe recv(descriptor, &bytes, bytes.count, 0)

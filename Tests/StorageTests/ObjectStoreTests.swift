@@ -23,7 +23,8 @@ import Testing
     try writer.finish()
     let file = try #require(try store.open(key))
     #expect(file.byteCount == 300_000)
-    #expect(contents(file) == bytes, "seed \(seed)")
+    let isWhole = contents(file) == bytes
+    #expect(isWhole, "seed \(seed)")
   }
 
   @Test func `an object is invisible until it is finished`() throws {
