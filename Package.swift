@@ -104,9 +104,10 @@ let package = Package(
     tests(
       "HTTPSignaturesTests",
       ["Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "SeededRandom"]),
+    .target(name: "RawClient", path: "Tests/RawClient", swiftSettings: settings),
     tests(
       "HTTPServerTests",
-      ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "SeededRandom"]),
+      ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "RawClient", "SeededRandom"]),
     .target(
       name: "TestEngines", dependencies: ["Base", "Postgres", "Storage"], path: "Tests/TestEngines",
       swiftSettings: settings),
@@ -149,7 +150,8 @@ let package = Package(
       "ScenarioTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
-        "Configuration", "RecordedStories", "StripeSamples", "TestDevices", "TestEngines",
+        "Configuration", "RawClient", "RecordedStories", "StripeSamples", "TestDevices",
+        "TestEngines",
         "SeededRandom",
       ]),
   ]

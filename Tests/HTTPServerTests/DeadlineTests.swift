@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import RawClient
 import Testing
 
 /// Slow clients against the short limits of `quickLimits`.

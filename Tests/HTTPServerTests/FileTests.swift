@@ -2,6 +2,7 @@ import Base
 import Glibc
 import HTTPMessages
 import HTTPServer
+import RawClient
 import Testing
 
 @Suite struct FileTests {

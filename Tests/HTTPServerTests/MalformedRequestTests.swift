@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import RawClient
 import SeededRandom
 import Testing
 

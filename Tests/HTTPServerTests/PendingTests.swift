@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import RawClient
 import Testing
 
 /// A pending step that a test completes by hand.

@@ -2,6 +2,7 @@ import Base
 import Glibc
 import HTTPMessages
 import HTTPServer
+import RawClient
 
 /// A server on a free port that stops with its last holder.
 func startServer(
@@ -54,3 +55,9 @@ extension Response {
 let getHello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 func pause(milliseconds: UInt32) { usleep(milliseconds * 1000) }
+
+extension RawClient {
+  convenience init(_ server: HTTPServer) {
+    self.init(connectingTo: server.port)!
+  }
+}

@@ -1,7 +1,9 @@
 import Base
 import Configuration
 import Crypto
+import Glibc
 import JSON
+import RawClient
 import StripeSamples
 import TestDevices
 import Testing
@@ -42,7 +44,7 @@ import Testing
   ) throws {
     let server = try Installation().start(program)
     for (request, status, problem) in Self.malformed {
-      let answer = try RawExchange(Array(request.utf8), to: server.port)
+      let answer = try server.exchange(Array(request.utf8))
       let line = request.prefix { $0 != "\r\n" }.prefix(80)
       #expect(answer.status == status, "\(line)")
       if let problem { #expect(answer.problem == problem, "\(line)") }
@@ -57,10 +59,10 @@ import Testing
   ) throws {
     let server = try Installation().start(program)
     let dawdling = (0..<20).map { _ in
-      Thread { #expect(RawExchange.isClosedOnDawdling(to: server.port)) }
+      Thread { #expect(server.endsDawdling()) }
     }
     for cut in ["", "GET /hea", Self.webhook + "Content-Length: 100\r\n\r\n{"] {
-      for _ in 0..<50 { RawExchange.abandon(Array(cut.utf8), to: server.port) }
+      for _ in 0..<50 { RawClient(connectingTo: server.port)?.send(cut) }
       #expect(server.isReady)
     }
     for thread in dawdling { thread.join() }
@@ -141,8 +143,31 @@ import Testing
 
   private static func deliver(
     _ body: [UInt8], signature: String, to billing: Server
-  ) throws -> RawExchange {
+  ) throws -> RawResponse {
     let head = webhook + "Stripe-Signature: \(signature)\r\nContent-Length: \(body.count)\r\n\r\n"
-    return try RawExchange(Array(head.utf8) + body, to: billing.port)
+    return try billing.exchange(Array(head.utf8) + body)
+  }
+}
+
+extension Server {
+  /// One answer to bytes as they stand.
+  func exchange(_ bytes: [UInt8]) throws -> RawResponse {
+    let client = RawClient(connectingTo: port)
+    // A refusal may come before all is sent.
+    client?.send(bytes)
+    guard let response = client?.receiveResponse() else {
+      throw ScenarioError("\(program.rawValue) gives no whole answer")
+    }
+    return response
+  }
+
+  /// Sends a head at a byte a second; whether the server ends that within 20 seconds.
+  fileprivate func endsDawdling() -> Bool {
+    guard let client = RawClient(connectingTo: port) else { return false }
+    for byte in Array("GET /healthz HTTP/1.1\r\n".utf8).prefix(20) {
+      guard client.send([byte]) else { return true }
+      sleep(1)
+    }
+    return false
   }
 }

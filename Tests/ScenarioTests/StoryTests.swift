@@ -2,6 +2,7 @@ import Base
 import Configuration
 import Crypto
 import JSON
+import RawClient
 import RecordedStories
 import TestDevices
 import TestEngines
@@ -71,7 +72,7 @@ private struct Stage {
   func play(_ step: RecordedStory.Step, place: String) throws {
     try installation.clock.set(step.at)
     if let request = step.delivery {
-      let answer = try RawExchange(request.bytes, to: billing.port)
+      let answer = try billing.exchange(request.bytes)
       let json = try JSON.parse(answer.body)
       let word = json["status"].string ?? json["type"].string ?? ""
       #expect(answer.status == step.answer.status, "\(place)")

@@ -1,16 +1,11 @@
-import Glibc
-import HTTPServer
+internal import Glibc
 
 /// A TCP client that sends exactly what a test writes and reads what comes, for at most 10 seconds.
-final class RawClient: Sendable {
+package final class RawClient: Sendable {
   private let descriptor: Int32
 
-  convenience init(_ server: HTTPServer) {
-    self.init(connectingTo: server.port)!
-  }
-
   /// Nil where nobody listens.
-  init?(connectingTo port: UInt16) {
+  package init?(connectingTo port: UInt16) {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)
@@ -31,10 +26,10 @@ final class RawClient: Sendable {
 
   /// False where the server has closed the connection.
   @discardableResult
-  func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+  package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
   @discardableResult
-  func send(_ bytes: [UInt8]) -> Bool {
+  package func send(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { buffer in
@@ -47,10 +42,10 @@ final class RawClient: Sendable {
   }
 
   /// Says that nothing more will come.
-  func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+  package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Ends the connection with a reset, as a process does that dies.
-  func reset() {
+  package func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     unsafe setsockopt(
       descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -58,7 +53,7 @@ final class RawClient: Sendable {
   }
 
   /// The next part of what the server sends; empty at the end, nil after 10 seconds of silence.
-  func receive() -> [UInt8]? {
+  package func receive() -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
     if count < 0 { return errno == ECONNRESET ? [] : nil }
@@ -66,7 +61,7 @@ final class RawClient: Sendable {
   }
 
   /// Everything up to the end of the connection; nil where it does not end.
-  func receiveAll() -> [UInt8]? {
+  package func receiveAll() -> [UInt8]? {
     var all: [UInt8] = []
     while let part = receive() {
       if part.isEmpty { return all }
@@ -76,7 +71,7 @@ final class RawClient: Sendable {
   }
 
   /// The next response; nil where none comes whole. Keeps nothing of a following one.
-  func receiveResponse(toHead: Bool = false) -> RawResponse? {
+  package func receiveResponse(toHead: Bool = false) -> RawResponse? {
     var bytes: [UInt8] = []
     while true {
       if let response = RawResponse(bytes, toHead: toHead) { return response }
@@ -86,53 +81,8 @@ final class RawClient: Sendable {
   }
 
   /// Sends a request and receives its response.
-  func exchange(_ request: String) -> RawResponse? {
+  package func exchange(_ request: String) -> RawResponse? {
     send(request)
     return receiveResponse()
-  }
-}
-
-/// A response read off the wire.
-struct RawResponse {
-  let status: Int
-  let head: String
-  let body: [UInt8]
-
-  /// Nil while the bytes are not a whole response.
-  init?(_ bytes: [UInt8], toHead: Bool) {
-    let separator = Array("\r\n\r\n".utf8)
-    guard
-      let end = bytes.indices.first(where: { bytes[$0...].starts(with: separator) })
-    else { return nil }
-    head = String(decoding: bytes[..<end], as: UTF8.self)
-    let words = head.split(separator: " ", maxSplits: 2)
-    guard words.count > 1, let status = Int(words[1]) else { return nil }
-    self.status = status
-    let rest = bytes[(end + 4)...]
-    let count =
-      toHead || status < 200 ? 0 : Self.header("content-length", head).flatMap(Int.init) ?? 0
-    guard rest.count >= count else { return nil }
-    body = Array(rest.prefix(count))
-  }
-
-  func header(_ name: String) -> String? { Self.header(name, head) }
-
-  private static func header(_ name: String, _ head: String) -> String? {
-    for line in head.split(separator: "\r\n").dropFirst() {
-      let parts = line.split(separator: ":", maxSplits: 1)
-      if parts.count == 2, parts[0].lowercased() == name {
-        return String(parts[1].drop { $0 == " " })
-      }
-    }
-    return nil
-  }
-
-  var text: String { String(decoding: body, as: UTF8.self) }
-
-  /// The stable code of a problem; nil for any other body.
-  var problem: String? {
-    guard header("content-type") == "application/problem+json" else { return nil }
-    let parts = text.split(separator: "urn:coffer:problem:", maxSplits: 1)
-    return parts.count == 2 ? String(parts[1].prefix { $0 != "\"" }) : nil
   }
 }
