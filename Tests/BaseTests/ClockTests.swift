@@ -1,0 +1,52 @@
+import Base
+import Glibc
+import Testing
+
+@Suite struct ClockTests {
+  @Test func `a clock in a file shows what the file holds, at every call`() throws {
+    let path = "/tmp/coffer-clock-\(getpid())"
+    defer { unsafe unlink(path) }
+    let clock = Clock.file(path)
+    for milliseconds in ["1772445300000\n", "1772445300001", "-1"] {
+      try write(milliseconds, to: path)
+      #expect(String(clock.now().milliseconds) == milliseconds.filter { $0 != "\n" })
+    }
+  }
+
+  @Test func `a clock whose file holds no time stops the program`() async {
+    await #expect(processExitsWith: .failure) { _ = Clock.file("/dev/null").now() }
+  }
+
+  @Test func `monotonic time never goes back, and deadlines lie ahead`() {
+    let start = MonotonicTime.now()
+    #expect(start <= MonotonicTime.now())
+    #expect(start < start + .milliseconds(1))
+    #expect(start + .seconds(-1) == start)
+  }
+
+  @Test func `a file closes with its last holder`() {
+    var ends: [Int32] = [0, 0]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let code = unsafe socketpair(AF_UNIX, kind, 0, &ends)
+    #expect(code == 0)
+    defer { close(ends[0]) }
+    do {
+      let file = OpenFile(owning: ends[1], byteCount: 0)
+      #expect(file.descriptor == ends[1])
+    }
+    // Nobody can write any more, so this is the end and no wait.
+    var byte: UInt8 = 0
+    let count = unsafe read(ends[0], &byte, 1)
+    #expect(count == 0)
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    let file = unsafe fopen(path, "w")
+    guard let file = unsafe file else { throw Unwritable() }
+    unsafe fputs(text, file)
+    unsafe fclose(file)
+  }
+
+  private struct Unwritable: Error {
+  }
+}
