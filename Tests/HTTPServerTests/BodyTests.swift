@@ -77,8 +77,8 @@ private func put(_ byteCount: Int) -> String {
   @Test func `a stream reaches its sink whole and in order, and nothing is held back`() throws {
     let witness = Witness()
     let server = try startServer([witness.route()])
-    let client = RawClient(server)
     let body = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+    let client = RawClient(server)
     client.send(put(body.count))
     client.send(body)
     #expect(client.receiveResponse()?.text == "0 2000000")
