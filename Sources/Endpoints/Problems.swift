@@ -9,6 +9,9 @@ internal import Storage
 /// under the request's id and never shown.
 package func problem(for error: any Error, _ head: RequestHead) -> Problem {
   if let problem = error as? Problem { return problem }
+  if case ObjectStoreError.unavailable(let reason) = error {
+    return storageUnavailable(reason, head)
+  }
   switch error as? DatabaseError {
   case .busy(let seconds):
     return Problem(
@@ -16,15 +19,19 @@ package func problem(for error: any Error, _ head: RequestHead) -> Problem {
       "More writes are waiting than the server takes. Nothing was changed; try again shortly.",
       retryAfterSeconds: seconds)
   case .unavailable(let reason):
-    Log.error("storage.unavailable", ["request": head.requestID, "reason": reason])
-    return Problem(
-      503, "storage_unavailable", "Storage is unavailable",
-      "The server cannot store or read at the moment. Nothing was changed; try again shortly.",
-      retryAfterSeconds: 5)
+    return storageUnavailable(reason, head)
   default:
     Log.error("request.failed", ["request": head.requestID, "error": String(reflecting: error)])
     return Problem(
       500, "internal", "Internal error",
       "The server failed. The request id names the log line that says why.")
   }
+}
+
+private func storageUnavailable(_ reason: String, _ head: RequestHead) -> Problem {
+  Log.error("storage.unavailable", ["request": head.requestID, "reason": reason])
+  return Problem(
+    503, "storage_unavailable", "Storage is unavailable",
+    "The server cannot store or read at the moment. Nothing was changed; try again shortly.",
+    retryAfterSeconds: 5)
 }
