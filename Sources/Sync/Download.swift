@@ -17,6 +17,11 @@ struct Download {
         Log.error("content.missing", ["object": id.description])
         throw Refusal.contentMissing
       }
+      // Part of a content under a success status would pass for all of it.
+      guard file.byteCount == found.byteCount else {
+        Log.error("content.damaged", ["object": id.description])
+        throw Refusal.contentMissing
+      }
       body = .file(file, range: 0..<file.byteCount)
     }
   }
