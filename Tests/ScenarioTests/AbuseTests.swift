@@ -34,6 +34,13 @@ import Testing
       "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "a", count: 40_000)
         + "\r\n\r\n", 431, nil
     ),
+    (
+      webhook + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 411, "length_required"
+    ),
+    (
+      "GET /healthz HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: a\r\n", count: 101) + "\r\n",
+      431, "too_many_headers"
+    ),
     ("BREW /healthz HTTP/1.1\r\nHost: a\r\n\r\n", 405, "method_not_allowed"),
     ("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", 404, "not_found"),
   ]

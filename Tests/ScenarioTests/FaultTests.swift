@@ -2,6 +2,7 @@ import Base
 import Configuration
 import Crypto
 import Glibc
+import JSON
 import SQLite
 import StripeSamples
 import TestDevices
@@ -45,6 +46,12 @@ import Testing
     for server in [sync, billing] { #expect(server.stop() == .exited(0), "\(server.lastWords)") }
     try Books(installation).expectWhole(accountCount: 1)
     try Deliveries(installation).expectEach(of: sender.acknowledged)
+    for schema in ["sync", "billing"] {
+      let file = try SQLiteConnection(
+        file: "\(disk.path)/database/\(schema).db", busyTimeoutMilliseconds: 5000)
+      let damage = "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
+      #expect(try file.integer(damage) == 0)
+    }
   }
 
   @Test func `a database locked by another program is a typed 503, and reads go on`() throws {
@@ -72,20 +79,78 @@ import Testing
     for server in [sync, billing] { #expect(server.stop() == .exited(0), "\(server.lastWords)") }
   }
 
-  @Test func `a content whose file is gone is a typed 503, and can be written again`() throws {
+  @Test(
+    .enabled(if: SmallDisk.isAvailable, "mounting a tmpfs needs root and is refused here"),
+    arguments: TestEngine.available)
+  func `a content that does not fit is a typed 503, and its space is free again`(
+    engine: TestEngine
+  ) throws {
+    let disk = try SmallDisk(byteCount: 8 << 20)
+    let installation = try Installation(engine, directory: disk.path)
+    let sync = try installation.start(.sync)
+    let device = try installation.device(of: sync)
+    let neighbour = try Document(device, byteCount: 40_000)
+    #expect(try neighbour.write())
+    let large = try device.create().id
+    let usage = try device.get("/v1/account").json["usage"].integer
+
+    try disk.fill(leaving: 400_000)
+    let request = device.sign(
+      "PUT", "/v1/files/\(large)/content", body: Random.bytes(500_000),
+      headers: [("If-Match", "*")])
+    expectUnavailable(try device.send(request))
+    #expect(try device.get("/v1/account").json["usage"].integer == usage)
+    try neighbour.check()
+    #expect(try neighbour.write())
+
+    try disk.resize(byteCount: 64 << 20)
+    #expect(try device.send(request).status == 200)
+    #expect(try device.get("/v1/files/\(large)/content").holds(request.body))
+    #expect(sync.stop() == .exited(0), "\(sync.lastWords)")
+    try Books(installation).expectWhole(accountCount: 1)
+  }
+
+  @Test(arguments: Damage.allCases)
+  func `a content whose file is damaged is a typed 503, and can be written again`(
+    damage: Damage
+  ) throws {
     let installation = try Installation()
     let sync = try installation.start(.sync)
-    let document = try Document(installation.device(of: sync), byteCount: 40_000)
+    let device = try installation.device(of: sync)
+    let document = try Document(device, byteCount: 40_000)
     #expect(try document.write())
-    let cleared = unsafe system("find '\(installation.directory)/objects' -type f -delete")
-    #expect(cleared == 0)
-    let answer = try document.read()
-    #expect(answer.status == 503)
-    #expect(try answer.problem == "content_unavailable")
+    #expect(damage.isDone(to: "\(installation.directory)/objects"))
+    let neighbour = try Document(device, byteCount: 40_000)
+    #expect(try neighbour.write())
+
+    for headers in [[], [("Range", "bytes=39990-39999")]] {
+      let answer = try document.read(headers)
+      #expect(answer.status == 503)
+      #expect(try answer.problem == damage.problem)
+      #expect(answer.header("Retry-After") != nil)
+    }
+    try neighbour.check()
     #expect(try document.write())
     try document.check()
     #expect(sync.stop() == .exited(0), "\(sync.lastWords)")
   }
+}
+
+/// What a failing disk or a careless hand does to the files of contents.
+enum Damage: String, CaseIterable {
+  case missing = "rm"
+  case cutShort = "truncate --size 20000"
+  case emptied = "truncate --size 0"
+  case grown = "truncate --size 80000"
+  case directory = "sh -c 'rm $0 && mkdir $0'"
+  case link = "ln --force --symbolic /etc/hostname"
+
+  func isDone(to directory: String) -> Bool {
+    unsafe system("find '\(directory)' -type f -execdir \(rawValue) '{}' ';'") == 0
+  }
+
+  /// A link is not followed, so that the object cannot even be opened.
+  var problem: String { self == .link ? "storage_unavailable" : "content_unavailable" }
 }
 
 /// A document that is rewritten, and what its last acknowledged content was.
@@ -115,7 +180,9 @@ private final class Document {
     return false
   }
 
-  func read() throws -> Answer { try device.get("/v1/files/\(id)/content") }
+  func read(_ headers: [(String, String)] = []) throws -> Answer {
+    try device.get("/v1/files/\(id)/content", headers: headers)
+  }
 
   func check() throws {
     let answer = try read()

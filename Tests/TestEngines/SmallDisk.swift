@@ -20,6 +20,19 @@ package final class SmallDisk: Sendable {
     }
   }
 
+  /// Takes all of its space but `byteCount`.
+  package func fill(leaving byteCount: Int) throws {
+    let file = unsafe open("\(path)/ballast", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw ScratchError(reason: "cannot fill a tmpfs") }
+    defer { close(file) }
+    let block = [UInt8](repeating: 1, count: 4096)
+    while unsafe write(file, block, block.count) > 0 {}
+    let end = lseek(file, 0, Int32(SEEK_END))
+    guard end >= byteCount, ftruncate(file, end - byteCount) == 0 else {
+      throw ScratchError(reason: "a tmpfs is too small to leave \(byteCount) bytes")
+    }
+  }
+
   /// Whether this machine lets us mount one; containers often do not.
   package static let isAvailable: Bool = {
     guard geteuid() == 0 else { return false }
