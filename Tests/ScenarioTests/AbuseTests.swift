@@ -66,7 +66,9 @@ import Testing
   ) throws {
     let server = try Installation().start(program)
     let dawdling = (0..<20).map { _ in
-      Thread { #expect(server.endsDawdling()) }
+      Thread {
+        #expect(server.endsDawdling(over: Array("GET /healthz HTTP/1.1".utf8), within: 20))
+      }
     }
     for cut in ["", "GET /hea", Self.webhook + "Content-Length: 100\r\n\r\n{"] {
       for _ in 0..<50 { RawClient(connectingTo: server.port)?.send(cut) }
@@ -75,6 +77,15 @@ import Testing
     for thread in dawdling { thread.join() }
     #expect(server.isReady)
     #expect(server.stop() == .exited(0), "\(server.lastWords)")
+  }
+
+  @Test func `a body at a byte a second is ended, too`() throws {
+    let billing = try Installation().start(.billing)
+    let start = Self.webhook + "Stripe-Signature: t=1,v1=0\r\nContent-Length: 1000\r\n\r\n"
+    let body = [UInt8](repeating: UInt8(ascii: "{"), count: 1000)
+    #expect(billing.endsDawdling(after: start, over: body, within: 45))
+    #expect(billing.isReady)
+    #expect(billing.stop() == .exited(0), "\(billing.lastWords)")
   }
 
   private static let badTexts: [(name: String, bytes: [UInt8])] = [
@@ -168,10 +179,13 @@ extension Server {
     return response
   }
 
-  /// Sends a head at a byte a second; whether the server ends that within 20 seconds.
-  fileprivate func endsDawdling() -> Bool {
+  /// Sends a byte a second after `start`; whether the server ends that within so many seconds.
+  fileprivate func endsDawdling(
+    after start: String = "", over bytes: [UInt8], within seconds: Int
+  ) -> Bool {
     guard let client = RawClient(connectingTo: port) else { return false }
-    for byte in Array("GET /healthz HTTP/1.1\r\n".utf8).prefix(20) {
+    client.send(start)
+    for byte in bytes.prefix(seconds) {
       guard client.send([byte]) else { return true }
       sleep(1)
     }
