@@ -21,7 +21,7 @@ package struct Cap: Sendable, Equatable {
   ) throws {
     let found = try queryable.first(
       """
-      SELECT cap_bytes, plan, reason FROM billing.entitlement_breaks
+      SELECT cap_bytes, plan, reason FROM billing.entitlements
       WHERE account_id = $1 AND from_ms <= $2 ORDER BY from_ms DESC LIMIT 1
       """,
       .id(account), .instant(now)

@@ -91,7 +91,7 @@ final class Harness: Sendable {
       }
       let breaks = try reader.rows(
         """
-        SELECT from_ms, cap_bytes, plan, reason FROM billing.entitlement_breaks
+        SELECT from_ms, cap_bytes, plan, reason FROM billing.entitlements
         WHERE account_id = $1 ORDER BY from_ms
         """, .id(customer.account)
       ) { row in

@@ -82,10 +82,10 @@ final class TestServer: Sendable {
     defer { billing.close() }
     try billing.write(for: account) { transaction in
       try transaction.execute(
-        "DELETE FROM billing.entitlement_breaks WHERE account_id = $1", .id(account))
+        "DELETE FROM billing.entitlements WHERE account_id = $1", .id(account))
       try transaction.execute(
         """
-        INSERT INTO billing.entitlement_breaks (account_id, from_ms, cap_bytes, plan, reason)
+        INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
         VALUES ($1, 0, $2, $3, $4)
         """, .id(account), .integer(byteCount), .text(plan), .text(reason))
     }

@@ -88,7 +88,7 @@ CREATE TABLE subscriptions (
   updated_ms INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX subscriptions_owner ON subscriptions (owner, realm);
+CREATE INDEX subscriptions_owner ON subscriptions (owner, realm) WHERE owner IS NOT NULL;
 
 -- An audit log, outside everything that is derived.
 CREATE TABLE transitions (
@@ -100,17 +100,10 @@ CREATE TABLE transitions (
   state_after TEXT NOT NULL,
   source_id INTEGER,
   PRIMARY KEY (object, number)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- The schedule of every account that ever owned a subscription; sync reads it at each write.
 CREATE TABLE entitlements (
-  account_id BLOB PRIMARY KEY,
-  policy_version TEXT NOT NULL,
-  catalogue_version TEXT NOT NULL,
-  updated_ms INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE entitlement_breaks (
   account_id BLOB NOT NULL,
   from_ms INTEGER NOT NULL,
   cap_bytes INTEGER NOT NULL,

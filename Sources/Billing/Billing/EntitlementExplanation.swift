@@ -10,7 +10,7 @@ package struct EntitlementExplanation: Sendable {
   package let current: Schedule.Break
   /// As sync reads it.
   package let schedule: [Schedule.Break]
-  /// Under which rules it was derived; nil for an account that billing never heard of.
+  /// Under which rules its newest subscription was derived; nil where it owns none.
   package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
   /// Sorted by their keys.
   package let subscriptions: [Subscription]
@@ -73,8 +73,8 @@ package struct EntitlementExplanation: Sendable {
     current = schedule.last { $0.from <= now } ?? schedule[0]
     derived = try reader.first(
       """
-      SELECT policy_version, catalogue_version, updated_ms FROM billing.entitlements
-      WHERE account_id = $1
+      SELECT policy_version, catalogue_version, updated_ms FROM billing.subscriptions
+      WHERE owner = $1 ORDER BY updated_ms DESC LIMIT 1
       """, .id(account)
     ) { row in (try row.text(0), try row.text(1), try row.instant(2)) }
     let keys = try reader.rows(

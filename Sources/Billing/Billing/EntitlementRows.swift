@@ -9,7 +9,7 @@ enum EntitlementRows {
   ) throws -> [Schedule.Break] {
     try database.rows(
       """
-      SELECT from_ms, cap_bytes, plan, reason FROM billing.entitlement_breaks
+      SELECT from_ms, cap_bytes, plan, reason FROM billing.entitlements
       WHERE account_id = $1 ORDER BY from_ms
       """, .id(account)
     ) { row in
@@ -24,32 +24,23 @@ enum EntitlementRows {
 
   /// Writes what changed, and only that.
   static func write(
-    _ schedule: Schedule, of account: Identifier, rules: LedgerRules, at now: Instant,
-    in transaction: Transaction
+    _ schedule: Schedule, of account: Identifier, in transaction: Transaction
   ) throws {
     let stored = try Self.schedule(of: account, reading: transaction)
     for step in stored where !schedule.breaks.contains(where: { $0.from == step.from }) {
       try transaction.execute(
-        "DELETE FROM billing.entitlement_breaks WHERE account_id = $1 AND from_ms = $2",
+        "DELETE FROM billing.entitlements WHERE account_id = $1 AND from_ms = $2",
         .id(account), .instant(step.from))
     }
     for step in schedule.breaks where !stored.contains(step) {
       try transaction.execute(
         """
-        INSERT INTO billing.entitlement_breaks (account_id, from_ms, cap_bytes, plan, reason)
+        INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (account_id, from_ms) DO UPDATE SET cap_bytes = excluded.cap_bytes,
           plan = excluded.plan, reason = excluded.reason
         """, .id(account), .instant(step.from), .integer(step.capByteCount), .text(step.planID),
         .text(step.reason.rawValue))
     }
-    try transaction.execute(
-      """
-      INSERT INTO billing.entitlements (account_id, policy_version, catalogue_version, updated_ms)
-      VALUES ($1, $2, $3, $4)
-      ON CONFLICT (account_id) DO UPDATE SET policy_version = excluded.policy_version,
-        catalogue_version = excluded.catalogue_version, updated_ms = excluded.updated_ms
-      """, .id(account), .text(rules.policyVersion), .text(rules.catalogue.version),
-      .instant(now))
   }
 }

@@ -45,7 +45,7 @@ package struct Ledger: Sendable {
     for key in keys {
       var derivation = try Derivation(key, rules: rules, at: now, reading: transaction)
       try derivation.finish(cause: .policy, source: nil, in: transaction)
-      try schedule(derivation.accounts, at: now, in: transaction)
+      try schedule(derivation.accounts, in: transaction)
     }
     return keys.count
   }
@@ -71,7 +71,7 @@ package struct Ledger: Sendable {
     }
     try change?.write(fact, content: source.content, source: id, in: transaction)
     recorded.rankFell = change?.rankFell ?? false
-    try schedule(accounts, at: source.received, in: transaction)
+    try schedule(accounts, in: transaction)
   }
 
   private func link(_ fact: StripeFact, source: Int64, in transaction: Transaction) throws {
@@ -101,7 +101,7 @@ package struct Ledger: Sendable {
 
   /// Writes the schedules of accounts whose subscriptions changed.
   private func schedule(
-    _ accounts: Set<Identifier>, at now: Instant, in transaction: Transaction
+    _ accounts: Set<Identifier>, in transaction: Transaction
   ) throws {
     for account in accounts.sorted() {
       let coverages = try transaction.rows(
@@ -109,8 +109,7 @@ package struct Ledger: Sendable {
         .id(account), .text(rules.grantingPartition.rawValue)
       ) { row in try Coverage(text: row.text(0)) }
       try EntitlementRows.write(
-        Schedule(coverages, catalogue: rules.catalogue), of: account, rules: rules, at: now,
-        in: transaction)
+        Schedule(coverages, catalogue: rules.catalogue), of: account, in: transaction)
     }
   }
 }

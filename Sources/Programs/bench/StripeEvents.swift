@@ -48,8 +48,9 @@ struct StripeEvents {
 
   /// Different for every index and in no order, as the subscriptions that events are about.
   private func serial(_ index: Int) -> [UInt8] {
-    // The step has no factor in common with 10^12, so no number comes twice.
-    digits((UInt64(index) &* 387_420_489 &+ seed % 1_000_000_007) % 1_000_000_000_000)
+    // The step has no factor in common with 10^12, so no number comes twice, and it is the golden
+    // section of it, so numbers near in time are far apart.
+    digits((UInt64(index) &* 618_033_988_749 &+ seed % 1_000_000_007) % 1_000_000_000_000)
   }
 
   private func digits(_ number: UInt64) -> [UInt8] {

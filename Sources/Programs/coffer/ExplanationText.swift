@@ -21,7 +21,7 @@ enum ExplanationText {
       text += "derived   \(derived.at), catalogue \(derived.catalogueVersion), "
       text += "policy \(derived.policyVersion)\n"
     } else {
-      text += "derived   never: no payment of this account is known\n"
+      text += "derived   never: no subscription of this account is known\n"
     }
     text += "\nschedule\n" + indented(schedule(explanation).text)
     for subscription in explanation.subscriptions { text += "\n" + self.subscription(subscription) }
