@@ -102,6 +102,23 @@ struct OrderTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `a customer's deletion that comes before his subscription ends it, too`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+    let digests = try [[0, 1, 2], [1, 2, 0]].enumerated().map { number, order in
+      let customer = Customer(tag: "\(harness.tag)n\(number)z")
+      let events = try Self.stories[3].events(customer).map { try prepared($0) }
+      try harness.database.write(for: nil) { transaction in
+        for step in order { _ = try ledger.record(events[step], in: transaction) }
+      }
+      return try anonymous(harness.digest(customer), customer)
+    }
+    #expect(digests[0] == digests[1])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `deliveries at the same time, each three times, leave the same rows`(
     engine: TestEngine
   ) throws {

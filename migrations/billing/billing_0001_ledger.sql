@@ -50,8 +50,6 @@ CREATE TABLE links (
   PRIMARY KEY (target, origin)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX links_origin ON links (origin, target);
-
 -- What we decided ourselves, in the order of the database.
 CREATE TABLE decisions (
   id BLOB PRIMARY KEY,

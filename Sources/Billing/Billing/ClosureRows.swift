@@ -6,7 +6,11 @@ internal import Subscriptions
 
 extension StripeClosure {
   /// The subscription's mirror and those of every object linked to or from it.
-  init(_ key: ObjectKey, reading database: some Queryable) throws {
+  ///
+  /// `fact` is about to join, and may be the first to name the subscription's customer.
+  init(
+    _ key: ObjectKey, joinedBy fact: StripeFact? = nil, reading database: some Queryable
+  ) throws {
     self.init(id: key.id)
     let rows = try database.rows(
       """
@@ -15,17 +19,21 @@ extension StripeClosure {
       UNION ALL
       SELECT m.object, m.source_id, m.as_of_from_ms, m.as_of_to_ms, m.content
         FROM billing.links l JOIN billing.mirrors m ON m.object = l.origin WHERE l.target = $1
-      UNION ALL
-      SELECT m.object, m.source_id, m.as_of_from_ms, m.as_of_to_ms, m.content
-        FROM billing.links l JOIN billing.mirrors m ON m.object = l.target WHERE l.origin = $1
       """, .text(key.description)
     ) { row in try MirrorRow(row) }
     for row in rows { try row.join(&self) }
+    let known = subscription.contents.flatMap { StripeObject.subscription($0).targets(from: key) }
+    let named = fact?.key == key ? fact?.targets ?? [] : []
+    for target in Set(known + named) { try join(target, reading: database) }
   }
 
   /// One object's mirror alone, for an object that nothing is linked to yet.
   init(only key: ObjectKey, reading database: some Queryable) throws {
     self.init(id: key.id)
+    try join(key, reading: database)
+  }
+
+  private mutating func join(_ key: ObjectKey, reading database: some Queryable) throws {
     let rows = try database.rows(
       """
       SELECT object, source_id, as_of_from_ms, as_of_to_ms, content
@@ -33,6 +41,20 @@ extension StripeClosure {
       """, .text(key.description)
     ) { row in try MirrorRow(row) }
     for row in rows { try row.join(&self) }
+  }
+}
+
+extension StripeFact {
+  /// The objects that this one names.
+  var targets: [ObjectKey] { object.targets(from: key) }
+}
+
+extension StripeObject {
+  fileprivate func targets(from key: ObjectKey) -> [ObjectKey] {
+    links.map { link in
+      ObjectKey(
+        provider: key.provider, partition: key.partition, kind: link.kind, id: link.id)
+    }
   }
 }
 

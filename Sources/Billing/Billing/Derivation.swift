@@ -30,15 +30,17 @@ struct Derivation {
     let after: String
   }
 
+  /// Reads what is known; `fact`, where there is one, is about to join.
   init(
-    _ key: ObjectKey, rules: LedgerRules, at now: Instant, reading transaction: Transaction
+    _ key: ObjectKey, joinedBy fact: StripeFact? = nil, rules: LedgerRules, at now: Instant,
+    reading transaction: Transaction
   ) throws {
     self.key = key
     self.rules = rules
     self.now = now
     stored = try SubscriptionRow(key, reading: transaction)
     storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
-    closure = try StripeClosure(key, reading: transaction)
+    closure = try StripeClosure(key, joinedBy: fact, reading: transaction)
     if let stored { noteClock(stored) }
   }
 

@@ -59,7 +59,7 @@ package struct Ledger: Sendable {
     var accounts: Set<Identifier> = []
     for key in try subscriptions(of: fact, reading: transaction) {
       var derivation = try Derivation(
-        key, rules: rules, at: source.received, reading: transaction)
+        key, joinedBy: fact, rules: rules, at: source.received, reading: transaction)
       change = derivation.join(fact, source: id)
       try derivation.finish(cause: .fact, source: id, in: transaction)
       if key.partition == rules.grantingPartition { accounts.formUnion(derivation.accounts) }
@@ -110,15 +110,6 @@ package struct Ledger: Sendable {
       ) { row in try Coverage(text: row.text(0)) }
       try EntitlementRows.write(
         Schedule(coverages, catalogue: rules.catalogue), of: account, in: transaction)
-    }
-  }
-}
-
-extension StripeFact {
-  fileprivate var targets: [ObjectKey] {
-    object.links.map { link in
-      ObjectKey(
-        provider: key.provider, partition: key.partition, kind: link.kind, id: link.id)
     }
   }
 }
