@@ -67,37 +67,30 @@ struct StripeEvents {
 /// An event with `{{order}}` and `{{serial}}` where ids differ, `{{now}}` and `{{end}}` where times
 /// stand.
 ///
-/// `{{order}}` grows from event to event: an id of Stripe's begins with the time it was made
-/// (evt_1CiPtv… is of 2018, evt_1NG8Du… of 2023).
+/// `{{order}}` grows from event to event, for what was made just now: an id of Stripe's begins with
+/// the time it was made (evt_1CiPtv… is of 2018, evt_1NG8Du… of 2023). `{{serial}}` jumps about, for
+/// subscriptions, customers and accounts, which are of any age.
 private struct Template {
   static let digitCount = 12
   private static let monthSeconds: Int64 = 30 * 86_400
 
-  /// What stands before the order.
-  private let head: [UInt8]
-  /// What stands between one serial and the next.
-  private let parts: [[UInt8]]
+  /// What stands between one order and the next, and in it between one serial and the next.
+  private let parts: [[[UInt8]]]
 
   init(_ text: String, now: Instant) {
-    let pieces = text.pieces(between: "{{now}}").joined(separator: "\(now.seconds)")
+    parts = text.pieces(between: "{{now}}").joined(separator: "\(now.seconds)")
       .pieces(between: "{{end}}").joined(separator: "\(now.seconds + Self.monthSeconds)")
       .pieces(between: "{{order}}")
-    head = Array(pieces[0].utf8)
-    parts = pieces.dropFirst().joined().pieces(between: "{{serial}}").map { Array($0.utf8) }
+      .map { $0.pieces(between: "{{serial}}").map { Array($0.utf8) } }
   }
 
   func body(order: [UInt8], serial: [UInt8]) -> [UInt8] {
-    var body = head + order
-    body.reserveCapacity(byteCount)
-    for (index, part) in parts.enumerated() {
-      if index > 0 { body += serial }
-      body += part
-    }
-    return body
+    Array(parts.map { $0.joined(separator: serial) }.joined(separator: order))
   }
 
   var byteCount: Int {
-    head.count + parts.map(\.count).reduce(0, +) + parts.count * Self.digitCount
+    let digits = [UInt8](repeating: UInt8(ascii: "0"), count: Self.digitCount)
+    return body(order: digits, serial: digits).count
   }
 }
 
