@@ -193,6 +193,7 @@ extension OverCap {
       return need + " The cap is low because the last payment failed: update the payment method."
     case .lapsed: return need + " The cap is low because the subscription has ended."
     case .refunded: return need + " The cap is low because the subscription was refunded."
+    case .disputed: return need + " The cap is low because the payment is disputed."
     default: return need
     }
   }

@@ -18,12 +18,14 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   /// Ended by the customer, or by time.
   case lapsed
   case refunded
+  /// Taken away while the customer's bank contests the payment; a won dispute brings it back.
+  case disputed
 
   /// Whether a paid plan is owed.
   package var givesAccess: Bool {
     switch self {
     case .subscribed, .trial, .grace, .leeway, .courtesy, .granted: true
-    case .neverSubscribed, .paymentFailed, .lapsed, .refunded: false
+    case .neverSubscribed, .paymentFailed, .lapsed, .refunded, .disputed: false
     }
   }
 
@@ -38,8 +40,9 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     case .leeway: 5
     case .paymentFailed: 6
     case .refunded: 7
-    case .lapsed: 8
-    case .neverSubscribed: 9
+    case .disputed: 8
+    case .lapsed: 9
+    case .neverSubscribed: 10
     }
   }
 }

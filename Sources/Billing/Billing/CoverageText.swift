@@ -54,6 +54,7 @@ extension Coverage.Alarm {
     case .unknownProduct(let price, let product): [name.rawValue, price ?? "", product ?? ""]
     case .unknownStatus(let status): [name.rawValue, status]
     case .paidAfterEnd(let invoice): [name.rawValue, invoice]
+    case .reversal(let kind, let object): [name.rawValue, kind.rawValue, object]
     }
   }
 
@@ -66,6 +67,11 @@ extension Coverage.Alarm {
         price: value.isEmpty ? nil : value, product: product.isEmpty ? nil : product)
     case .unknownStatus: self = .unknownStatus(value)
     case .paidAfterEnd: self = .paidAfterEnd(invoice: value)
+    case .reversal:
+      guard let kind = ReversalTable.Kind(rawValue: value) else {
+        throw JSONError(code: .wrongType, path: json[1].path, message: "must be a reversal")
+      }
+      self = .reversal(kind, object: try json[2].requireString())
     case .unplannedEdge, .contestedOwner, nil:
       throw JSONError(code: .wrongType, path: json.path, message: "must be an alarm")
     }

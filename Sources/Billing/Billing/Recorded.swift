@@ -25,6 +25,7 @@ package struct Recorded: Sendable {
       case unknownProduct = "unknown_product"
       case unknownStatus = "unknown_status"
       case paidAfterEnd = "paid_after_end"
+      case reversal
       case unplannedEdge = "unplanned_edge"
       case contestedOwner = "contested_owner"
     }
@@ -65,6 +66,7 @@ extension Coverage.Alarm {
     case .unknownProduct: .unknownProduct
     case .unknownStatus: .unknownStatus
     case .paidAfterEnd: .paidAfterEnd
+    case .reversal: .reversal
     }
   }
 }

@@ -21,6 +21,10 @@ extension StripeObject {
     case .checkoutSession: self = .checkoutSession(try StripeCheckoutSession(stored: json))
     case .customer:
       self = .customer(StripeCustomer(deletedAt: try json["deletedAt"].requireStoredInstant()))
+    case .refund, .dispute, .charge, .invoicePayment, .payment, .transaction, .renewal, .status,
+      .purchase, .order:
+      throw JSONError(
+        code: .wrongType, path: json.path, message: "must be a mirrored Stripe object")
     }
   }
 }

@@ -19,6 +19,14 @@ package struct AsOf: Hashable, Sendable {
     AsOf(from: created, to: created + .seconds(1))
   }
 
+  /// An Apple `signedDate`: exact to the millisecond.
+  package static func moment(_ signed: Instant) -> AsOf {
+    AsOf(from: signed, to: signed + .milliseconds(1))
+  }
+
+  /// The number of a read, where the provider tells no time: an axis of its own.
+  package static func generation(_ number: Int64) -> AsOf { moment(Instant(milliseconds: number)) }
+
   /// Certain to be no later than `other`.
   package func isBefore(_ other: AsOf) -> Bool { to <= other.from }
 }

@@ -68,6 +68,8 @@ package struct Coverage: Hashable, Sendable {
     case unknownStatus(String)
     /// Money for a period of a subscription that had already ended.
     case paidAfterEnd(invoice: String)
+    /// Money went or may go back, and the policy only takes note.
+    case reversal(ReversalTable.Kind, object: String)
   }
 
   /// Access now, with the reason told first.

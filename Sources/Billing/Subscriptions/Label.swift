@@ -32,7 +32,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     case .trial: self = .trialing
     case .grace: self = .grace
     case .subscribed, .leeway, .courtesy, .granted, .neverSubscribed, .paymentFailed, .lapsed,
-      .refunded:
+      .refunded, .disputed:
       self = .active
     }
   }

@@ -13,14 +13,21 @@ package struct ObjectKey: Hashable, Sendable {
     self.id = id
   }
 
-  package enum Provider: String, Sendable { case stripe }
+  package enum Provider: String, Sendable, CaseIterable { case stripe, apple, google }
 
   /// Which of a provider's two worlds an object belongs to; they never mix.
   package enum Partition: String, Sendable, CaseIterable { case live, sandbox }
 
   package enum Kind: String, Sendable, CaseIterable {
-    case subscription, invoice, customer
+    /// Stripe's, or an App Store subscription by its original transaction.
+    case subscription
+    case invoice, customer, refund, dispute, charge
+    case invoicePayment = "invoice_payment"
     case checkoutSession = "checkout.session"
+    /// A Stripe payment intent or charge, as what ties refunds and disputes to invoices; no mirror.
+    case payment
+    case transaction, renewal, status
+    case purchase, order
   }
 }
 

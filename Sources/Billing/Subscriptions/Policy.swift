@@ -16,10 +16,12 @@ package struct Policy: Hashable, Sendable {
   package let courtesyForUncollectible: Bool
   /// Whether the invoices of a subscription whose collection is paused give their periods.
   package let courtesyForPausedCollection: Bool
+  package let reversals: ReversalTable
 
   package init(
     version: String, grace: Instant.Span, leeway: Instant.Span, graceAfterUnpaidTrial: Bool,
-    courtesyForVoided: Bool, courtesyForUncollectible: Bool, courtesyForPausedCollection: Bool
+    courtesyForVoided: Bool, courtesyForUncollectible: Bool, courtesyForPausedCollection: Bool,
+    reversals: ReversalTable = .standard
   ) {
     self.version = version
     self.grace = grace
@@ -28,6 +30,7 @@ package struct Policy: Hashable, Sendable {
     self.courtesyForVoided = courtesyForVoided
     self.courtesyForUncollectible = courtesyForUncollectible
     self.courtesyForPausedCollection = courtesyForPausedCollection
+    self.reversals = reversals
   }
 
   package static let standard = Policy(

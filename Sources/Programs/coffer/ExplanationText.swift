@@ -99,6 +99,7 @@ enum ExplanationText {
     case .paymentFailed: "a payment failed; a new card brings the plan back"
     case .lapsed: "ended by the customer or by time"
     case .refunded: "the payment was refunded"
+    case .disputed: "the customer's bank contests the payment"
     }
   }
 }

@@ -1,0 +1,115 @@
+package import Base
+
+/// A payment towards an invoice: since basil (2025-03-31) the only tie of a refund to its invoice.
+package struct StripeInvoicePayment: Mirrored {
+  package let invoice: String
+  /// The payment intent, or the charge where there is none.
+  package let payment: String?
+  package let status: Status
+
+  package init(invoice: String, payment: String?, status: Status) {
+    self.invoice = invoice
+    self.payment = payment
+    self.status = status
+  }
+
+  package enum Status: String, Sendable, CaseIterable { case open, paid, canceled }
+
+  package var rank: Int { status == .open ? 0 : 1 }
+}
+
+/// A charge: before basil what ties a payment to its invoice, and how much of it went back.
+package struct StripeCharge: Mirrored {
+  package let paymentIntent: String?
+  package let invoice: String?
+  /// Of all refunds together, in minor units.
+  package let amountRefunded: Int64
+  /// When the value is from: no refund in it is later.
+  package let seen: Instant
+
+  package init(
+    paymentIntent: String?, invoice: String?, amountRefunded: Int64, seen: Instant
+  ) {
+    self.paymentIntent = paymentIntent
+    self.invoice = invoice
+    self.amountRefunded = amountRefunded
+    self.seen = seen
+  }
+
+  package var rank: Int { 0 }
+}
+
+/// Money on its way back to the customer.
+package struct StripeRefund: Mirrored {
+  package let paymentIntent: String?
+  package let charge: String?
+  package let amountMinorUnits: Int64
+  package let created: Instant
+  package let status: Status
+
+  package init(
+    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, created: Instant,
+    status: Status
+  ) {
+    self.paymentIntent = paymentIntent
+    self.charge = charge
+    self.amountMinorUnits = amountMinorUnits
+    self.created = created
+    self.status = status
+  }
+
+  package enum Status: String, Sendable, CaseIterable {
+    case pending
+    case requiresAction = "requires_action"
+    case succeeded, failed, canceled
+  }
+
+  package var rank: Int {
+    switch status {
+    case .pending, .requiresAction: 0
+    case .succeeded: 1
+    case .failed, .canceled: 2
+    }
+  }
+}
+
+/// A payment that the customer's bank contests.
+package struct StripeDispute: Mirrored {
+  package let paymentIntent: String?
+  package let charge: String?
+  package let amountMinorUnits: Int64
+  package let created: Instant
+  package let status: Status
+
+  package init(
+    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, created: Instant,
+    status: Status
+  ) {
+    self.paymentIntent = paymentIntent
+    self.charge = charge
+    self.amountMinorUnits = amountMinorUnits
+    self.created = created
+    self.status = status
+  }
+
+  package enum Status: Hashable, Sendable {
+    /// An enquiry: no money moved.
+    case warning
+    /// An enquiry that came to nothing.
+    case warningClosed
+    /// Money is withheld until it is decided.
+    case open
+    case won, lost
+    /// Settled before it became a dispute.
+    case prevented
+    /// A value this decoder does not know: as an open one.
+    case other(String)
+  }
+
+  package var rank: Int {
+    switch status {
+    case .warning, .open, .other: 0
+    case .warningClosed, .won, .lost, .prevented: 1
+    }
+  }
+}
