@@ -96,7 +96,7 @@ struct RecordedStoryTests {
 /// The facts of a story's deliveries, and what the pure model makes of some of them.
 private struct Facts {
   let story: RecordedStory
-  let facts: [StripeFact?]
+  let facts: [[Fact]]
   private let subscription: String
 
   init(_ story: RecordedStory) throws {
@@ -107,17 +107,19 @@ private struct Facts {
       let signature = signatureHeader(body: request.body, secret: story.secret, at: moment)
       return try StripeEvent(
         secrets.verify(headers: [Array(signature.utf8)], body: request.body, now: moment)
-      ).fact
+      ).facts
     }
     subscription = try #require(
-      facts.compactMap { $0 }.first { $0.key.kind == .subscription }?.key.id)
+      facts.joined().first { $0.key.kind == .subscription }?.key.id)
   }
 
   func closure(_ order: [Int]) -> StripeClosure {
     var closure = StripeClosure(id: subscription)
     for index in order {
-      guard let fact = facts[index] else { continue }
-      closure.insert(fact.object, id: fact.key.id, asOf: fact.asOf, source: Int64(index))
+      for fact in facts[index] {
+        guard case .stripe(let object) = fact.object else { continue }
+        closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: Int64(index))
+      }
     }
     return closure
   }

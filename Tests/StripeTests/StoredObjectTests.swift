@@ -21,7 +21,7 @@ struct StoredObjectTests {
     .invoice(
       StripeInvoice(
         subscription: "sub_1", status: .uncollectible, isCycle: true, isAttempted: true,
-        created: moment, paidAt: moment,
+        created: moment, paidAt: moment, amountPaid: 5, payments: ["pi_1", "ch_1"],
         lines: [
           StripeInvoice.Line(
             price: "p", product: "q", amountMinorUnits: -5, from: moment, to: moment)
@@ -35,6 +35,23 @@ struct StoredObjectTests {
       StripeCheckoutSession(
         subscription: "sub_1", isOpen: false, account: Identifier(high: 3, low: 4))),
     .customer(StripeCustomer(deletedAt: moment)),
+    .invoicePayment(StripeInvoicePayment(invoice: "in_1", payment: "pi_1", status: .paid)),
+    .invoicePayment(StripeInvoicePayment(invoice: "in_1", payment: nil, status: .canceled)),
+    .charge(
+      StripeCharge(paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 5, seen: moment)),
+    .charge(StripeCharge(paymentIntent: nil, invoice: nil, amountRefunded: 0, seen: moment)),
+    .refund(
+      StripeRefund(
+        paymentIntent: "pi_1", charge: "ch_1", amountMinorUnits: 5, created: moment,
+        status: .requiresAction)),
+    .dispute(
+      StripeDispute(
+        paymentIntent: nil, charge: "ch_1", amountMinorUnits: 5, created: moment,
+        status: .warningUnderReview)),
+    .dispute(
+      StripeDispute(
+        paymentIntent: "pi_1", charge: nil, amountMinorUnits: 5, created: moment,
+        status: .other("novel"))),
   ]
 
   @Test(arguments: objects)

@@ -9,7 +9,7 @@ extension StripeClosure {
   ///
   /// `fact` is about to join, and may be the first to name the subscription's customer.
   init(
-    _ key: ObjectKey, joinedBy fact: StripeFact? = nil, reading database: some Queryable
+    _ key: ObjectKey, joinedBy fact: Fact? = nil, reading database: some Queryable
   ) throws {
     self.init(id: key.id)
     let rows = try database.rows(
@@ -44,17 +44,16 @@ extension StripeClosure {
   }
 }
 
-extension StripeFact {
+extension Fact {
   /// The objects that this one names.
-  var targets: [ObjectKey] { object.targets(from: key) }
+  var targets: [ObjectKey] { stripe?.targets(from: key) ?? [] }
+
+  var stripe: StripeObject? { if case .stripe(let object) = object { object } else { nil } }
 }
 
 extension StripeObject {
   fileprivate func targets(from key: ObjectKey) -> [ObjectKey] {
-    links.map { link in
-      ObjectKey(
-        provider: key.provider, partition: key.partition, kind: link.kind, id: link.id)
-    }
+    links(from: key).filter { $0.origin == key && $0.target.kind != .payment }.map { $0.target }
   }
 }
 
@@ -85,7 +84,7 @@ private struct MirrorRow {
 extension MirrorChange {
   /// Brings the object's rows to what the mirror now holds.
   func write(
-    _ fact: StripeFact, content: String, source: Int64, in transaction: Transaction
+    _ fact: Fact, content: String, source: Int64, in transaction: Transaction
   ) throws {
     for outdatedSource in outdated {
       try transaction.execute(

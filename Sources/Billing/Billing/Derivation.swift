@@ -32,7 +32,7 @@ struct Derivation {
 
   /// Reads what is known; `fact`, where there is one, is about to join.
   init(
-    _ key: ObjectKey, joinedBy fact: StripeFact? = nil, rules: LedgerRules, at now: Instant,
+    _ key: ObjectKey, joinedBy fact: Fact? = nil, rules: LedgerRules, at now: Instant,
     reading transaction: Transaction
   ) throws {
     self.key = key
@@ -44,8 +44,9 @@ struct Derivation {
     if let stored { noteClock(stored) }
   }
 
-  mutating func join(_ fact: StripeFact, source: Int64) -> MirrorChange {
-    closure.insert(fact.object, id: fact.key.id, asOf: fact.asOf, source: source)
+  mutating func join(_ fact: Fact, source: Int64) -> MirrorChange {
+    guard let object = fact.stripe else { return MirrorChange() }
+    return closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
   }
 
   /// Derives from the closure as it now is, and writes what changed.

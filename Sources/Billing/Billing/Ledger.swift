@@ -51,7 +51,7 @@ package struct Ledger: Sendable {
   }
 
   private func merge(
-    _ fact: StripeFact, _ source: PreparedSource, id: Int64, in transaction: Transaction,
+    _ fact: Fact, _ source: PreparedSource, id: Int64, in transaction: Transaction,
     _ recorded: inout Recorded
   ) throws {
     try link(fact, source: id, in: transaction)
@@ -67,14 +67,16 @@ package struct Ledger: Sendable {
     }
     if change == nil {
       var closure = try StripeClosure(only: fact.key, reading: transaction)
-      change = closure.insert(fact.object, id: fact.key.id, asOf: fact.asOf, source: id)
+      change = fact.stripe.map {
+        closure.insert($0, id: fact.key.id, asOf: fact.asOf, source: id)
+      }
     }
     try change?.write(fact, content: source.content, source: id, in: transaction)
     recorded.rankFell = change?.rankFell ?? false
     try schedule(accounts, in: transaction)
   }
 
-  private func link(_ fact: StripeFact, source: Int64, in transaction: Transaction) throws {
+  private func link(_ fact: Fact, source: Int64, in transaction: Transaction) throws {
     for target in fact.targets {
       try transaction.execute(
         """
@@ -86,12 +88,12 @@ package struct Ledger: Sendable {
 
   /// The subscriptions whose coverage the fact can change, in ascending order.
   private func subscriptions(
-    of fact: StripeFact, reading transaction: Transaction
+    of fact: Fact, reading transaction: Transaction
   ) throws -> [ObjectKey] {
-    switch fact.object {
+    switch fact.key.kind {
     case .subscription: return [fact.key]
     case .invoice, .checkoutSession: return fact.targets.sorted()
-    case .customer:
+    default:
       return try transaction.rows(
         "SELECT origin FROM billing.links WHERE target = $1 ORDER BY origin",
         .text(fact.key.description)

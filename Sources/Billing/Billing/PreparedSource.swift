@@ -19,7 +19,7 @@ package struct PreparedSource: Sendable {
   let received: Instant
   let disposition: Disposition
   let sealed: [UInt8]
-  let fact: StripeFact?
+  let fact: Fact?
   /// The fact's content as a mirror's row holds it.
   let content: String
   let notes: Set<StripeEvent.Note>
@@ -53,7 +53,7 @@ package struct PreparedSource: Sendable {
   }
 
   private init(_ event: StripeEvent, _ delivery: VerifiedDelivery, _ sealing: SealingKeys) {
-    let content = event.fact.map { $0.object.stored().encoded() } ?? []
+    let content = event.facts.first?.stripe?.stored().encoded() ?? []
     provider = "stripe"
     realm = event.partition.rawValue
     deliveryID = event.id
@@ -65,7 +65,7 @@ package struct PreparedSource: Sendable {
     received = delivery.receivedAt
     disposition = Self.disposition(of: event, received: delivery.receivedAt)
     sealed = Self.sealed(delivery, id: event.id, sealing)
-    fact = event.fact
+    fact = event.facts.first
     self.content = String(decoding: content, as: UTF8.self)
     notes = event.notes
   }
@@ -95,14 +95,11 @@ package struct PreparedSource: Sendable {
 
   private static func disposition(of event: StripeEvent, received: Instant) -> Disposition {
     if event.connectedAccount != nil { return .foreign }
-    guard let fact = event.fact else { return .recorded }
-    // An invoice or a session without a subscription is about some other purchase.
-    let isConnected =
-      switch fact.object {
-      case .subscription, .customer: true
-      case .invoice, .checkoutSession: !fact.object.links.isEmpty
-      }
-    guard isConnected else { return .recorded }
+    guard let fact = event.facts.first else { return .recorded }
+    switch fact.stripe {
+    case .subscription, .customer, .invoice, .checkoutSession: break
+    case .invoicePayment, .charge, .refund, .dispute, nil: return .recorded
+    }
     return fact.asOf.from > received + clockDifferenceMax ? .premature : .joined
   }
 

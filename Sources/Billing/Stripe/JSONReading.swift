@@ -12,6 +12,13 @@ extension JSON {
     (string ?? self["id"].string).flatMap { isID($0) ? $0 : nil }
   }
 
+  func requireReference() throws(JSONError) -> String {
+    guard let reference else {
+      throw JSONError(code: .wrongType, path: path, message: "must be an id or an object with one")
+    }
+    return reference
+  }
+
   func requireID() throws(JSONError) -> String {
     let text = try requireString()
     guard isID(text) else {
@@ -34,6 +41,14 @@ extension JSON {
 
   func optionalBool() throws(JSONError) -> Bool {
     !exists || isNull ? false : try requireBool()
+  }
+
+  /// One of a fixed set of words.
+  func requireCase<Word: RawRepresentable<String>>() throws(JSONError) -> Word {
+    guard let word = Word(rawValue: try requireString()) else {
+      throw JSONError(code: .wrongType, path: path, message: "must be a known word")
+    }
+    return word
   }
 
   private static let secondsMax: Int64 = 253_402_300_799

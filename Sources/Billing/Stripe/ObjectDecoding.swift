@@ -7,21 +7,68 @@ internal import Subscriptions
 /// What a customer can write, such as a payment link's `client_reference_id`, is never read.
 private let accountMetadataKey = "coffer_account"
 
-extension StripeObject {
-  /// The mirrored content of `data.object`; nil for a kind that billing does not mirror.
-  init?(
-    _ json: JSON, eventType: String, created: Instant, notes: inout Set<StripeEvent.Note>
-  ) throws(JSONError) {
+/// Reads objects of one event or answer into facts: one shape for every API version.
+struct ObjectDecoder {
+  let partition: ObjectKey.Partition
+  let asOf: AsOf
+  /// The event's type; nil for an answer of the API.
+  let eventType: String?
+  private(set) var facts: [Fact] = []
+  private(set) var notes: Set<StripeEvent.Note> = []
+
+  init(partition: ObjectKey.Partition, asOf: AsOf, eventType: String? = nil) {
+    self.partition = partition
+    self.asOf = asOf
+    self.eventType = eventType
+  }
+
+  /// Reads an object and what it carries within; one that can concern no subscription is left out.
+  mutating func read(_ json: JSON) throws(JSONError) {
     switch json["object"].string {
-    case "subscription": self = .subscription(try StripeSubscription(json, &notes))
+    case "subscription": try add(.subscription(StripeSubscription(json, &notes)), json)
     // A preview of a coming invoice is no object yet, whether its id is null, absent or made up.
-    case "invoice" where eventType != "invoice.upcoming":
-      self = .invoice(try StripeInvoice(json, &notes))
-    case "checkout.session":
-      self = .checkoutSession(try StripeCheckoutSession(json, &notes))
-    case "customer" where eventType == "customer.deleted":
-      self = .customer(StripeCustomer(deletedAt: created))
-    default: return nil
+    case "invoice" where eventType != "invoice.upcoming": try readInvoice(json)
+    case "invoice_payment": try add(.invoicePayment(StripeInvoicePayment(json)), json)
+    case "charge": try readCharge(json)
+    case "refund": try add(.refund(StripeRefund(json)), json)
+    case "dispute": try add(.dispute(StripeDispute(json)), json)
+    case "checkout.session": try add(.checkoutSession(StripeCheckoutSession(json, &notes)), json)
+    case "customer" where eventType == "customer.deleted" || json["deleted"].bool == true:
+      try add(.customer(StripeCustomer(deletedAt: asOf.from)), json)
+    default: break
+    }
+  }
+
+  private mutating func readInvoice(_ json: JSON) throws(JSONError) {
+    try add(.invoice(StripeInvoice(json, &notes)), json)
+    // There only where an answer was asked to expand it.
+    try readList(json["payments"])
+  }
+
+  /// Of a charge without an invoice only a refund matters; the list of them ended in 2022.
+  private mutating func readCharge(_ json: JSON) throws(JSONError) {
+    let content = try StripeCharge(json, seen: asOf.from)
+    if content.invoice != nil || content.amountRefunded > 0 { try add(.charge(content), json) }
+    try readList(json["refunds"])
+  }
+
+  /// A list inside another object, which may be absent or cut short.
+  private mutating func readList(_ json: JSON) throws(JSONError) {
+    guard json.isObject else { return }
+    if json["has_more"].bool == true { notes.insert(.listCutShort) }
+    for item in try json["data"].requireArray() { try read(item) }
+  }
+
+  private mutating func add(_ object: StripeObject, _ json: JSON) throws(JSONError) {
+    let fact = Fact(
+      key: ObjectKey(
+        provider: .stripe, partition: partition, kind: object.kind,
+        id: try json["id"].requireID()),
+      object: .stripe(object), asOf: asOf)
+    switch object {
+    case .subscription, .customer: facts.append(fact)
+    case .invoice, .invoicePayment, .charge, .refund, .dispute, .checkoutSession:
+      if !object.links(from: fact.key).isEmpty { facts.append(fact) }
     }
   }
 }
@@ -70,6 +117,8 @@ extension StripeInvoice {
       isAttempted: json["attempted"].bool == true || (json["attempt_count"].integer ?? 0) > 0,
       created: try json["created"].requireInstant(),
       paidAt: try json["status_transitions"]["paid_at"].optionalInstant(),
+      amountPaid: json["amount_paid"].integer ?? 0,
+      payments: [json["payment_intent"].reference, json["charge"].reference].compactMap { $0 },
       lines: try data.filter { readSubscription($0) ?? subscription == subscription }
         .map { line throws(JSONError) in try Line(line) })
   }

@@ -8,6 +8,10 @@ extension StripeObject {
     switch self {
     case .subscription(let content): content.stored()
     case .invoice(let content): content.stored()
+    case .invoicePayment(let content): content.stored()
+    case .charge(let content): content.stored()
+    case .refund(let content): content.stored()
+    case .dispute(let content): content.stored()
     case .checkoutSession(let content): content.stored()
     case .customer(let content): ["deletedAt": .instant(content.deletedAt)]
     }
@@ -18,11 +22,14 @@ extension StripeObject {
     switch kind {
     case .subscription: self = .subscription(try StripeSubscription(stored: json))
     case .invoice: self = .invoice(try StripeInvoice(stored: json))
+    case .invoicePayment: self = .invoicePayment(try StripeInvoicePayment(stored: json))
+    case .charge: self = .charge(try StripeCharge(stored: json))
+    case .refund: self = .refund(try StripeRefund(stored: json))
+    case .dispute: self = .dispute(try StripeDispute(stored: json))
     case .checkoutSession: self = .checkoutSession(try StripeCheckoutSession(stored: json))
     case .customer:
       self = .customer(StripeCustomer(deletedAt: try json["deletedAt"].requireStoredInstant()))
-    case .refund, .dispute, .charge, .invoicePayment, .payment, .transaction, .renewal, .status,
-      .purchase, .order:
+    case .payment, .transaction, .renewal, .status, .purchase, .order:
       throw JSONError(
         code: .wrongType, path: json.path, message: "must be a mirrored Stripe object")
     }
@@ -67,6 +74,8 @@ extension StripeInvoice {
       ("subscription", subscription.map { .string($0) }), ("status", .string(status.rawValue)),
       ("isCycle", isCycle ? true : nil), ("isAttempted", isAttempted ? true : nil),
       ("created", .instant(created)), ("paidAt", .optional(paidAt)),
+      ("amountPaid", amountPaid == 0 ? nil : .integer(amountPaid)),
+      ("payments", payments.isEmpty ? nil : .array(payments.map { .string($0) })),
       (
         "lines",
         .array(
@@ -90,6 +99,11 @@ extension StripeInvoice {
       subscription: json["subscription"].string, status: status,
       isCycle: json["isCycle"].bool ?? false, isAttempted: json["isAttempted"].bool ?? false,
       created: try json["created"].requireStoredInstant(), paidAt: json["paidAt"].storedInstant,
+      amountPaid: json["amountPaid"].integer ?? 0,
+      payments: json["payments"].exists
+        ? try json["payments"].requireArray().map { payment throws(JSONError) in
+          try payment.requireString()
+        } : [],
       lines: try json["lines"].requireArray().map { line throws(JSONError) in
         Line(
           price: line["price"].string, product: line["product"].string,
@@ -117,7 +131,7 @@ extension StripeCheckoutSession {
 
 extension JSONValue {
   /// Absent values are left out.
-  fileprivate static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
+  static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
     .object(members.compactMap { name, value in value.map { Member(name, $0) } })
   }
 
@@ -128,19 +142,19 @@ extension JSONValue {
       [("price", price.map { .string($0) }), ("product", product.map { .string($0) })] + others)
   }
 
-  fileprivate static func instant(_ instant: Instant) -> JSONValue {
+  static func instant(_ instant: Instant) -> JSONValue {
     .integer(instant.milliseconds)
   }
 
-  fileprivate static func optional(_ instant: Instant?) -> JSONValue? {
+  static func optional(_ instant: Instant?) -> JSONValue? {
     instant.map { .instant($0) }
   }
 }
 
 extension JSON {
-  fileprivate func requireStoredInstant() throws(JSONError) -> Instant {
+  func requireStoredInstant() throws(JSONError) -> Instant {
     Instant(milliseconds: try requireInteger())
   }
 
-  fileprivate var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
+  var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
 }

@@ -14,8 +14,8 @@ package struct StripeEvent: Hashable, Sendable {
   package let apiVersion: String?
   /// The id of `data.object`, of whatever kind it is.
   package let objectID: String?
-  /// The object itself, where it is of a kind that billing mirrors.
-  package let fact: StripeFact?
+  /// The object itself and what it carries within, where they can concern a subscription.
+  package let facts: [Fact]
   package let notes: Set<Note>
 
   /// What a decoder noticed and an operator may want to know.
@@ -29,7 +29,7 @@ package struct StripeEvent: Hashable, Sendable {
   package init(
     id: String, type: String, created: Instant, partition: ObjectKey.Partition,
     connectedAccount: String? = nil, apiVersion: String? = nil, objectID: String? = nil,
-    fact: StripeFact? = nil, notes: Set<Note> = []
+    facts: [Fact] = [], notes: Set<Note> = []
   ) {
     self.id = id
     self.type = type
@@ -38,21 +38,8 @@ package struct StripeEvent: Hashable, Sendable {
     self.connectedAccount = connectedAccount
     self.apiVersion = apiVersion
     self.objectID = objectID
-    self.fact = fact
+    self.facts = facts
     self.notes = notes
-  }
-}
-
-/// One object as one source shows it.
-package struct StripeFact: Hashable, Sendable {
-  package let key: ObjectKey
-  package let object: StripeObject
-  package let asOf: AsOf
-
-  package init(key: ObjectKey, object: StripeObject, asOf: AsOf) {
-    self.key = key
-    self.object = object
-    self.asOf = asOf
   }
 }
 
@@ -66,7 +53,7 @@ package enum StripeEventError: Error, Equatable, Sendable {
 
 extension StripeEvent {
   /// Changes whenever the decoder reads something new; sources keep the one that read them.
-  package static let decoderVersion: Int64 = 1
+  package static let decoderVersion: Int64 = 2
 
   /// Reads a signed body. Tolerant of unknown members, kinds and versions, strict about JSON.
   package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
@@ -92,17 +79,22 @@ extension StripeEvent {
     apiVersion = json["api_version"].reference
     let object = try json["data"]["object"].requireObject()
     objectID = object["id"].reference
-    var notes: Set<Note> = []
-    let content = try StripeObject(object, eventType: type, created: created, notes: &notes)
-    if let content {
-      fact = StripeFact(
-        key: ObjectKey(
-          provider: .stripe, partition: partition, kind: content.kind,
-          id: try object["id"].requireID()),
-        object: content, asOf: .second(created))
-    } else {
-      fact = nil
+    var decoder = ObjectDecoder(
+      partition: partition, asOf: .second(created), eventType: type)
+    try decoder.read(object)
+    facts = decoder.facts
+    notes = decoder.notes
+  }
+
+  /// How the objects it tells of hang together.
+  package var links: [Link] {
+    facts.flatMap { fact in
+      if case .stripe(let object) = fact.object { object.links(from: fact.key) } else { [Link]() }
     }
-    self.notes = notes
+  }
+
+  /// Objects that must be read again because this event cannot tell all of them.
+  package var hints: [ObjectKey] {
+    notes.contains(.listCutShort) ? facts.prefix(1).map(\.key) : []
   }
 }

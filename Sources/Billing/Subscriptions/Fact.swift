@@ -17,3 +17,39 @@ package enum ProviderObject: Hashable, Sendable {
   case apple(AppleObject)
   case google(GoogleObject)
 }
+
+/// That two objects belong together: `origin` is found from `target`.
+package struct Link: Hashable, Sendable {
+  package let origin: ObjectKey
+  package let target: ObjectKey
+  package let kind: Kind
+
+  package enum Kind: String, Sendable, CaseIterable {
+    /// The origin belongs to the target's closure.
+    case part
+    /// So does everything that is linked to the origin.
+    case bridge
+    /// The origin is a purchase that continues the target.
+    case successor
+    /// The origin is the purchase that the target continues.
+    case predecessor
+  }
+
+  package init(_ origin: ObjectKey, _ kind: Kind, of target: ObjectKey) {
+    self.origin = origin
+    self.kind = kind
+    self.target = target
+  }
+
+  /// Both ways, as the owner is inherited one way and an end the other.
+  static func succession(of older: ObjectKey, by newer: ObjectKey) -> [Link] {
+    [Link(newer, .successor, of: older), Link(older, .predecessor, of: newer)]
+  }
+}
+
+extension ObjectKey {
+  /// Another object of the same provider and partition.
+  func sibling(_ kind: Kind, _ id: String) -> ObjectKey {
+    ObjectKey(provider: provider, partition: partition, kind: kind, id: id)
+  }
+}

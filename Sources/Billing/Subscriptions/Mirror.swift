@@ -86,6 +86,12 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   package mutating func merge(_ other: Mirror) {
     for entry in other.entries { insert(entry.observation, source: entry.source) }
   }
+
+  func merged(_ other: Mirror) -> Mirror {
+    var result = self
+    result.merge(other)
+    return result
+  }
 }
 
 /// What inserting one observation into a mirror did.
@@ -96,4 +102,6 @@ package struct MirrorChange: Hashable, Sendable {
   package var outdated: [Int64] = []
   /// A later observation of a lower rank: the provider's lifecycle went back, which is an alarm.
   package var rankFell = false
+
+  package init() {}
 }

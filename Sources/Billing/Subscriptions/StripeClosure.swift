@@ -10,6 +10,10 @@ package struct StripeClosure: Hashable, Sendable {
   package private(set) var subscription = Mirror<StripeSubscription>()
   package private(set) var customer = Mirror<StripeCustomer>()
   package private(set) var invoices: [String: Mirror<StripeInvoice>] = [:]
+  package private(set) var invoicePayments: [String: Mirror<StripeInvoicePayment>] = [:]
+  package private(set) var charges: [String: Mirror<StripeCharge>] = [:]
+  package private(set) var refunds: [String: Mirror<StripeRefund>] = [:]
+  package private(set) var disputes: [String: Mirror<StripeDispute>] = [:]
   package private(set) var sessions: [String: Mirror<StripeCheckoutSession>] = [:]
 
   package init(id: String) { self.id = id }
@@ -26,6 +30,14 @@ package struct StripeClosure: Hashable, Sendable {
       customer.insert(.init(content, asOf: asOf), source: source)
     case .invoice(let content):
       invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .invoicePayment(let content):
+      invoicePayments[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .charge(let content):
+      charges[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .refund(let content):
+      refunds[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .dispute(let content):
+      disputes[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
     case .checkoutSession(let content):
       sessions[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
     }
@@ -34,13 +46,19 @@ package struct StripeClosure: Hashable, Sendable {
   package mutating func merge(_ other: StripeClosure) {
     subscription.merge(other.subscription)
     customer.merge(other.customer)
-    for (id, mirror) in other.invoices { invoices[id, default: Mirror()].merge(mirror) }
-    for (id, mirror) in other.sessions { sessions[id, default: Mirror()].merge(mirror) }
+    invoices.merge(other.invoices) { $0.merged($1) }
+    invoicePayments.merge(other.invoicePayments) { $0.merged($1) }
+    charges.merge(other.charges) { $0.merged($1) }
+    refunds.merge(other.refunds) { $0.merged($1) }
+    disputes.merge(other.disputes) { $0.merged($1) }
+    sessions.merge(other.sessions) { $0.merged($1) }
   }
 
   /// Whether some object's maximal values disagree, so that the provider must be read again.
   package var isDirty: Bool {
     subscription.isDirty || customer.isDirty || invoices.values.contains { $0.isDirty }
+      || invoicePayments.values.contains { $0.isDirty } || charges.values.contains { $0.isDirty }
+      || refunds.values.contains { $0.isDirty } || disputes.values.contains { $0.isDirty }
       || sessions.values.contains { $0.isDirty }
   }
 

@@ -4,6 +4,10 @@ package import Base
 package enum StripeObject: Hashable, Sendable {
   case subscription(StripeSubscription)
   case invoice(StripeInvoice)
+  case invoicePayment(StripeInvoicePayment)
+  case charge(StripeCharge)
+  case refund(StripeRefund)
+  case dispute(StripeDispute)
   case checkoutSession(StripeCheckoutSession)
   case customer(StripeCustomer)
 
@@ -11,6 +15,10 @@ package enum StripeObject: Hashable, Sendable {
     switch self {
     case .subscription: .subscription
     case .invoice: .invoice
+    case .invoicePayment: .invoicePayment
+    case .charge: .charge
+    case .refund: .refund
+    case .dispute: .dispute
     case .checkoutSession: .checkoutSession
     case .customer: .customer
     }
@@ -20,18 +28,12 @@ package enum StripeObject: Hashable, Sendable {
     switch self {
     case .subscription(let content): content.rank
     case .invoice(let content): content.rank
+    case .invoicePayment(let content): content.rank
+    case .charge(let content): content.rank
+    case .refund(let content): content.rank
+    case .dispute(let content): content.rank
     case .checkoutSession(let content): content.rank
     case .customer(let content): content.rank
-    }
-  }
-
-  /// The objects it names, each by kind and id: what ties a closure together.
-  package var links: [(kind: ObjectKey.Kind, id: String)] {
-    switch self {
-    case .subscription(let content): content.customer.map { [(.customer, $0)] } ?? []
-    case .invoice(let content): content.subscription.map { [(.subscription, $0)] } ?? []
-    case .checkoutSession(let content): content.subscription.map { [(.subscription, $0)] } ?? []
-    case .customer: []
     }
   }
 }
@@ -154,11 +156,15 @@ package struct StripeInvoice: Mirrored {
   package let isAttempted: Bool
   package let created: Instant
   package let paidAt: Instant?
+  /// In minor units; zero where nothing was due, so that nothing can be refunded.
+  package let amountPaid: Int64
+  /// The payment intent and the charge that it names, as it did before basil (2025-03-31).
+  package let payments: [String]
   package let lines: [Line]
 
   package init(
     subscription: String?, status: Status, isCycle: Bool, isAttempted: Bool, created: Instant,
-    paidAt: Instant? = nil, lines: [Line]
+    paidAt: Instant? = nil, amountPaid: Int64 = 0, payments: [String] = [], lines: [Line]
   ) {
     self.subscription = subscription
     self.status = status
@@ -166,6 +172,8 @@ package struct StripeInvoice: Mirrored {
     self.isAttempted = isAttempted
     self.created = created
     self.paidAt = paidAt
+    self.amountPaid = amountPaid
+    self.payments = payments
     self.lines = lines
   }
 

@@ -92,23 +92,49 @@ package struct StripeDispute: Mirrored {
     self.status = status
   }
 
+  /// https://docs.stripe.com/api/disputes/object#dispute_object-status
   package enum Status: Hashable, Sendable {
-    /// An enquiry: no money moved.
-    case warning
+    /// An enquiry that waits for an answer: no money moved.
+    case warningNeedsResponse
+    case warningUnderReview
     /// An enquiry that came to nothing.
     case warningClosed
     /// Money is withheld until it is decided.
-    case open
+    case needsResponse
+    case underReview
     case won, lost
     /// Settled before it became a dispute.
     case prevented
-    /// A value this decoder does not know: as an open one.
+    /// A status this decoder does not know: as an open one.
     case other(String)
+
+    /// Stripe's word for it.
+    package var text: String {
+      switch self {
+      case .warningNeedsResponse: "warning_needs_response"
+      case .warningUnderReview: "warning_under_review"
+      case .warningClosed: "warning_closed"
+      case .needsResponse: "needs_response"
+      case .underReview: "under_review"
+      case .won: "won"
+      case .lost: "lost"
+      case .prevented: "prevented"
+      case .other(let text): text
+      }
+    }
+
+    package init(_ text: String) { self = Self.known[text] ?? .other(text) }
+
+    private static let known: [String: Status] = Dictionary(
+      uniqueKeysWithValues: [
+        .warningNeedsResponse, .warningUnderReview, .warningClosed, .needsResponse, .underReview,
+        .won, .lost, .prevented,
+      ].map { ($0.text, $0) })
   }
 
   package var rank: Int {
     switch status {
-    case .warning, .open, .other: 0
+    case .warningNeedsResponse, .warningUnderReview, .needsResponse, .underReview, .other: 0
     case .warningClosed, .won, .lost, .prevented: 1
     }
   }

@@ -1,0 +1,44 @@
+internal import Base
+internal import JSON
+internal import Subscriptions
+
+extension StripeInvoicePayment {
+  /// Since basil (2025-03-31); a payment recorded from outside Stripe has no id that is refunded.
+  init(_ json: JSON) throws(JSONError) {
+    let payment = json["payment"]
+    self.init(
+      invoice: try json["invoice"].requireReference(),
+      payment: payment["payment_intent"].reference ?? payment["charge"].reference,
+      status: try json["status"].requireCase())
+  }
+}
+
+extension StripeCharge {
+  init(_ json: JSON, seen: Instant) throws(JSONError) {
+    self.init(
+      paymentIntent: json["payment_intent"].reference, invoice: json["invoice"].reference,
+      amountRefunded: try json["amount_refunded"].requireInteger(), seen: seen)
+  }
+}
+
+extension StripeRefund {
+  /// A status of null is that of a refund nobody reported on yet.
+  init(_ json: JSON) throws(JSONError) {
+    let status = json["status"]
+    self.init(
+      paymentIntent: json["payment_intent"].reference, charge: json["charge"].reference,
+      amountMinorUnits: try json["amount"].requireInteger(),
+      created: try json["created"].requireInstant(),
+      status: status.isNull ? .pending : try status.requireCase())
+  }
+}
+
+extension StripeDispute {
+  init(_ json: JSON) throws(JSONError) {
+    self.init(
+      paymentIntent: json["payment_intent"].reference, charge: json["charge"].reference,
+      amountMinorUnits: try json["amount"].requireInteger(),
+      created: try json["created"].requireInstant(),
+      status: Status(try json["status"].requireID()))
+  }
+}

@@ -1,0 +1,71 @@
+internal import Base
+internal import JSON
+internal import Subscriptions
+
+extension StripeInvoicePayment {
+  func stored() -> JSONValue {
+    .members([
+      ("invoice", .string(invoice)), ("payment", payment.map { .string($0) }),
+      ("status", .string(status.rawValue)),
+    ])
+  }
+
+  init(stored json: JSON) throws(JSONError) {
+    self.init(
+      invoice: try json["invoice"].requireString(), payment: json["payment"].string,
+      status: try json["status"].requireCase())
+  }
+}
+
+extension StripeCharge {
+  func stored() -> JSONValue {
+    .members([
+      ("paymentIntent", paymentIntent.map { .string($0) }),
+      ("invoice", invoice.map { .string($0) }), ("amountRefunded", .integer(amountRefunded)),
+      ("seen", .instant(seen)),
+    ])
+  }
+
+  init(stored json: JSON) throws(JSONError) {
+    self.init(
+      paymentIntent: json["paymentIntent"].string, invoice: json["invoice"].string,
+      amountRefunded: try json["amountRefunded"].requireInteger(),
+      seen: try json["seen"].requireStoredInstant())
+  }
+}
+
+extension StripeRefund {
+  func stored() -> JSONValue {
+    .members([
+      ("paymentIntent", paymentIntent.map { .string($0) }), ("charge", charge.map { .string($0) }),
+      ("amount", .integer(amountMinorUnits)), ("created", .instant(created)),
+      ("status", .string(status.rawValue)),
+    ])
+  }
+
+  init(stored json: JSON) throws(JSONError) {
+    self.init(
+      paymentIntent: json["paymentIntent"].string, charge: json["charge"].string,
+      amountMinorUnits: try json["amount"].requireInteger(),
+      created: try json["created"].requireStoredInstant(),
+      status: try json["status"].requireCase())
+  }
+}
+
+extension StripeDispute {
+  func stored() -> JSONValue {
+    .members([
+      ("paymentIntent", paymentIntent.map { .string($0) }), ("charge", charge.map { .string($0) }),
+      ("amount", .integer(amountMinorUnits)), ("created", .instant(created)),
+      ("status", .string(status.text)),
+    ])
+  }
+
+  init(stored json: JSON) throws(JSONError) {
+    self.init(
+      paymentIntent: json["paymentIntent"].string, charge: json["charge"].string,
+      amountMinorUnits: try json["amount"].requireInteger(),
+      created: try json["created"].requireStoredInstant(),
+      status: Status(try json["status"].requireString()))
+  }
+}
