@@ -68,6 +68,7 @@ let package = Package(
     module("Configuration", ["Base", "Crypto", "JSON", "HTTPServer", "Storage", "Tiers"]),
     module("Endpoints", ["Base", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
 
+    module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
     module("Billing/Stripe", ["Base", "Crypto", "JSON", "Subscriptions"]),
     module(
@@ -138,6 +139,9 @@ let package = Package(
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
         "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
       ]),
+    tests(
+      "ProviderAPITests",
+      ["Base", "HTTPMessages", "HTTPServer", "ProviderAPI", "SeededRandom"]),
     tests("TidyTests", []),
     tests(
       "BillingTests",

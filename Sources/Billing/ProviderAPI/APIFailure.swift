@@ -1,0 +1,30 @@
+package import Base
+
+/// Why a provider's API gave no answer to use. The texts hold no URL, header, token or body.
+package enum APIFailure: Error, Equatable, Sendable {
+  /// Later it may work: 408, 429, 5xx, a timeout, no connection, or the circuit is open.
+  case transient(String, retryAfter: Instant.Span?)
+  /// A 4xx that repeating the request does not change.
+  case refused(status: Int, String)
+  /// 410.
+  case gone
+  /// 404.
+  case notFound
+  /// Our key or our configuration is wrong: 401 or 403, also after a new token.
+  case misconfigured(String)
+  /// The answer is not what the provider's documentation says, or longer than accepted.
+  case malformed(String)
+}
+
+extension APIFailure: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .transient(let reason, _): reason
+    case .refused(let status, let reason): "refused with \(status): \(reason)"
+    case .gone: "the object is gone"
+    case .notFound: "there is no such object"
+    case .misconfigured(let reason): "the configuration is wrong: \(reason)"
+    case .malformed(let reason): "the answer is malformed: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package import Base
+package import HTTPMessages
+
+/// What a provider's API answered.
+package struct APIReply: Sendable {
+  package let status: Int
+  package let headers: Headers
+  package let body: [UInt8]
+  /// The `Date` header: the provider's own clock; nil where it is missing or malformed.
+  package let date: Instant?
+  /// How long the exchange took, rounded up: the object was read at `date - elapsed` or later.
+  package let elapsed: Instant.Span
+
+  package init(status: Int, headers: Headers, body: [UInt8], elapsed: Instant.Span) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.elapsed = elapsed
+    date = headers.text("date").flatMap { Instant(httpDate: $0) }
+  }
+
+  /// The reply, if it says 2xx; else what its status means where the body says nothing better.
+  package func successful() throws(APIFailure) -> APIReply {
+    switch status {
+    case 200..<300: return self
+    case 401, 403: throw .misconfigured("the provider answers \(status)")
+    case 404: throw .notFound
+    case 410: throw .gone
+    default:
+      if let failure = transientFailure { throw failure }
+      throw .refused(status: status, "the provider answers \(status)")
+    }
+  }
+
+  /// The failure that a status means which has nothing to do with the request: 408, 429, 5xx.
+  package var transientFailure: APIFailure? {
+    guard status == 408 || status == 429 || status >= 500 else { return nil }
+    return .transient("the provider answers \(status)", retryAfter: retryAfter)
+  }
+
+  /// How long the provider wants to be left alone; nil where it does not say so understandably.
+  package var retryAfter: Instant.Span? {
+    headers.text("retry-after").flatMap { RetryAfter.span($0, date: date) }
+  }
+}

@@ -1,0 +1,22 @@
+/// One request to a provider's API. It may hold a key or a token, so it never describes itself.
+package struct APIRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  package var method: String
+  package var url: String
+  package var headers: [(String, String)]
+  package var body: [UInt8]?
+
+  package init(
+    _ method: String, _ url: String, headers: [(String, String)] = [], body: [UInt8]? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+  }
+
+  package var description: String { "<request>" }
+  package var debugDescription: String { "<request>" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,41 @@
+package import Base
+internal import HTTPClient
+
+/// The real way to a provider: HTTPS by libcurl over connections that are kept.
+package final class CurlTransport: ProviderTransport {
+  /// No read of one object is longer; lists are paged.
+  package static let bodyByteCountMax = 4 << 20
+
+  private let client = HTTPClient(bodyByteCountMax: CurlTransport.bodyByteCountMax)
+  private let deadline: Instant.Span
+
+  /// `deadline` bounds each exchange as a whole, connecting included.
+  package init(deadline: Instant.Span = .seconds(10)) { self.deadline = deadline }
+
+  package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    let began = MonotonicTime.now()
+    let reply: HTTPClient.Reply
+    do {
+      reply = try client.send(
+        request.method, request.url, headers: request.headers, body: request.body,
+        timeout: deadline)
+    } catch {
+      throw Self.failure(error)
+    }
+    let nanoseconds = MonotonicTime.now().nanoseconds - began.nanoseconds
+    let answer = APIReply(
+      status: reply.status, headers: reply.headers, body: reply.body,
+      elapsed: .milliseconds(Int64((nanoseconds + 999_999) / 1_000_000)))
+    if let failure = answer.transientFailure { throw failure }
+    return answer
+  }
+
+  /// The client's sentences are constants and name neither address nor header.
+  private static func failure(_ error: HTTPClientError) -> APIFailure {
+    switch error {
+    case .connect, .timeout, .tls, .failed: .transient(error.description, retryAfter: nil)
+    case .tooLarge: .malformed(error.description)
+    case .invalidRequest: .misconfigured(error.description)
+    }
+  }
+}
