@@ -20,6 +20,7 @@ package enum Migrations {
   ]
 
   package static let billing: [Migration] = [
-    Migration(number: 1, name: "ledger", sql: PackageResources.billing_0001_ledger_sql)
+    Migration(number: 1, name: "ledger", sql: PackageResources.billing_0001_ledger_sql),
+    Migration(number: 2, name: "stores", sql: PackageResources.billing_0002_stores_sql),
   ]
 }

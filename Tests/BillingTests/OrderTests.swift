@@ -159,9 +159,11 @@ struct OrderTests {
     let now = day(40)
     let signature = signatureHeader(body: event.body, secret: Harness.secret, at: now)
     let secrets = try #require(WebhookSecrets([Harness.secret]))
-    return try PreparedSource(
-      secrets.verify(headers: [Array(signature.utf8)], body: event.body, now: now),
-      sealing: Harness.sealing)
+    let delivery = try secrets.verify(
+      headers: [Array(signature.utf8)], body: event.body, now: now)
+    return PreparedSource(
+      DecodedSource(try StripeEvent(delivery), received: now), received: now, head: [],
+      body: delivery.body, sealing: Harness.sealing)
   }
 
   private func permutations(_ items: [Int]) -> [[Int]] {

@@ -97,7 +97,7 @@ struct RecordedStoryTests {
 private struct Facts {
   let story: RecordedStory
   let facts: [[Fact]]
-  private let subscription: String
+  private let subscription: ObjectKey
 
   init(_ story: RecordedStory) throws {
     self.story = story
@@ -110,16 +110,13 @@ private struct Facts {
       ).facts
     }
     subscription = try #require(
-      facts.joined().first { $0.key.kind == .subscription }?.key.id)
+      facts.joined().first { $0.key.kind == .subscription }?.key)
   }
 
-  func closure(_ order: [Int]) -> StripeClosure {
-    var closure = StripeClosure(id: subscription)
+  func closure(_ order: [Int]) -> Subscription {
+    var closure = Subscription(subscription)
     for index in order {
-      for fact in facts[index] {
-        guard case .stripe(let object) = fact.object else { continue }
-        closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: Int64(index))
-      }
+      for fact in facts[index] { closure.insert(fact, source: Int64(index)) }
     }
     return closure
   }

@@ -92,8 +92,8 @@ struct Answer: Equatable {
   }
 }
 
-extension StripeClosure {
-  func merged(_ other: StripeClosure) -> StripeClosure {
+extension Subscription {
+  func merged(_ other: Subscription) -> Subscription {
     var result = self
     result.merge(other)
     return result

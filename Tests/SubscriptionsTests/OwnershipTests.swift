@@ -12,21 +12,21 @@ struct OwnershipTests {
 
   @Test func `a subscription's own token names its owner`() {
     let story = Story([subscription(0, .active, account: accountA), session("cs_1", accountB)])
-    #expect(
-      story.closure.ownership == .owned(by: accountA, evidence: .subscriptionMetadata))
+    #expect(story.closure.ownership.account == accountA)
+    #expect(story.closure.ownership.evidence == .token("subscription"))
   }
 
   @Test func `without one its checkout session does`() {
     let story = Story([subscription(0, .active, account: nil), session("cs_1", accountB)])
-    #expect(
-      story.closure.ownership == .owned(by: accountB, evidence: .checkoutSession("cs_1")))
+    #expect(story.closure.ownership.account == accountB)
+    #expect(story.closure.ownership.evidence == .token("checkout.session:cs_1"))
   }
 
   @Test func `without any it is nobody's, and its facts merge all the same`() {
     let story = Story([
       subscription(0, .active, account: nil), invoice(0, "in_1", .paid, from: 0, to: 30),
     ])
-    #expect(story.closure.ownership == .unowned)
+    #expect(story.closure.ownership.evidence == .none)
     #expect(story.label(day: 1) == .active)
   }
 
@@ -34,6 +34,6 @@ struct OwnershipTests {
     let story = Story([
       subscription(0, .active, account: accountA), subscription(0, .active, account: accountB),
     ])
-    #expect(story.closure.ownership == .contested)
+    #expect(story.closure.ownership.evidence == .contested)
   }
 }

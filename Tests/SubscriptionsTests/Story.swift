@@ -16,17 +16,21 @@ struct Story {
   init(_ deliveries: [Delivery]) { self.deliveries = deliveries }
 
   /// The closure after the deliveries in that order; a delivery's index is its source.
-  func closure(order: [Int]) -> StripeClosure {
-    var closure = StripeClosure(id: subscriptionID)
+  func closure(order: [Int]) -> Subscription {
+    var subscription = Subscription(subscriptionKey)
     for index in order {
       let delivery = deliveries[index]
-      closure.insert(
-        delivery.object, id: delivery.id, asOf: .second(delivery.created), source: Int64(index))
+      subscription.insert(
+        Fact(
+          key: ObjectKey(
+            provider: .stripe, partition: .live, kind: delivery.object.kind, id: delivery.id),
+          object: .stripe(delivery.object), asOf: .second(delivery.created)),
+        source: Int64(index))
     }
-    return closure
+    return subscription
   }
 
-  var closure: StripeClosure { closure(order: Array(deliveries.indices)) }
+  var closure: Subscription { closure(order: Array(deliveries.indices)) }
 
   var coverage: Coverage { closure.coverage(policy: policy, catalogue: catalogue) }
 
@@ -41,6 +45,8 @@ struct Story {
 }
 
 let subscriptionID = "sub_1"
+let subscriptionKey = ObjectKey(
+  provider: .stripe, partition: .live, kind: .subscription, id: subscriptionID)
 let accountA = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!
 let accountB = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a02")!
 

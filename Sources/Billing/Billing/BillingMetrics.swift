@@ -5,16 +5,16 @@ internal import Stripe
 struct BillingMetrics: Sendable {
   static let shared = BillingMetrics(.shared)
 
-  private let dispositions: [PreparedSource.Disposition: Metrics.Counter]
+  private let dispositions: [DecodedSource.Disposition: Metrics.Counter]
   private let refusals: [SignatureRefusal: Metrics.Counter]
   private let alarms: [Recorded.Alarm.Name: Metrics.Counter]
-  private let notes: [StripeEvent.Note: Metrics.Counter]
+  private let notes: [String: Metrics.Counter]
   private let redeliveries: Metrics.Counter
   private let conflicts: Metrics.Counter
   private let rankFalls: Metrics.Counter
 
   init(_ metrics: Metrics) {
-    dispositions = Self.counters(PreparedSource.Disposition.allCases) { disposition in
+    dispositions = Self.counters(DecodedSource.Disposition.allCases) { disposition in
       metrics.counter(
         "coffer_billing_deliveries_total", "Verified deliveries by what became of them.",
         label: ("disposition", disposition.rawValue))
@@ -29,10 +29,10 @@ struct BillingMetrics: Sendable {
         "coffer_billing_alarms_total", "What an operator must look at, by kind.",
         label: ("alarm", name.rawValue))
     }
-    notes = Self.counters(StripeEvent.Note.allCases) { note in
+    notes = Self.counters(StripeEvent.Note.allCases.map(\.rawValue)) { note in
       metrics.counter(
         "coffer_billing_decoder_notes_total", "What decoders noticed, by kind.",
-        label: ("note", note.rawValue))
+        label: ("note", note))
     }
     redeliveries = metrics.counter(
       "coffer_billing_redeliveries_total", "Deliveries that had been recorded before.")

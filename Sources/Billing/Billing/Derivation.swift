@@ -1,10 +1,12 @@
 internal import Base
 internal import Storage
-internal import Stripe
 internal import Subscriptions
 
 /// One subscription derived anew: what it was, what it is, and what is worth an audit line.
 struct Derivation {
+  let key: ObjectKey
+  let ownership: Ownership
+  let isDirty: Bool
   /// The accounts whose schedules must follow.
   private(set) var accounts: Set<Identifier> = []
   /// Alarms that the stored coverage did not have yet.
@@ -14,12 +16,8 @@ struct Derivation {
   /// Whether its owner became disputed.
   private(set) var becameContested = false
 
-  private let key: ObjectKey
-  private let rules: LedgerRules
   private let now: Instant
   private let stored: SubscriptionRow?
-  private let storedCoverage: Coverage
-  private var closure: StripeClosure
   private var transitions: [Transition] = []
 
   enum Cause: String { case clock, fact, policy, owner }
@@ -30,47 +28,36 @@ struct Derivation {
     let after: String
   }
 
-  /// Reads what is known; `fact`, where there is one, is about to join.
+  /// Derives from everything the transaction sees, and writes what changed.
   init(
-    _ key: ObjectKey, joinedBy fact: Fact? = nil, rules: LedgerRules, at now: Instant,
-    reading transaction: Transaction
+    _ key: ObjectKey, cause: Cause, source: Int64?, rules: LedgerRules, at now: Instant,
+    in transaction: Transaction
   ) throws {
+    let subscription = try Subscription(key, reading: transaction)
     self.key = key
-    self.rules = rules
     self.now = now
+    ownership = subscription.ownership
+    isDirty = subscription.isDirty
     stored = try SubscriptionRow(key, reading: transaction)
-    storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
-    closure = try StripeClosure(key, joinedBy: fact, reading: transaction)
-    if let stored { noteClock(stored) }
-  }
-
-  mutating func join(_ fact: Fact, source: Int64) -> MirrorChange {
-    guard let object = fact.stripe else { return MirrorChange() }
-    return closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
-  }
-
-  /// Derives from the closure as it now is, and writes what changed.
-  mutating func finish(cause: Cause, source: Int64?, in transaction: Transaction) throws {
-    let coverage = closure.coverage(policy: rules.policy, catalogue: rules.catalogue)
+    let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
+    let coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
     var derived = SubscriptionRow(
-      closure, coverage, rules: rules, at: now, transitionCount: stored?.transitionCount ?? 0)
+      subscription, coverage, rules: rules, at: now, transitionCount: stored?.transitionCount ?? 0)
+    if let stored { noteClock(stored, storedCoverage) }
     noteLabel(derived, cause)
     noteOwner(derived)
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
     derived.transitionCount += Int64(transitions.count)
     guard derived != stored else { return }
-    try write(source: source, in: transaction)
+    try writeTransitions(source: source, in: transaction)
     try derived.write(key, at: now, in: transaction)
-    let isSame =
-      derived.owner == stored?.owner && derived.coverage == stored?.coverage
-      && derived.policyVersion == stored?.policyVersion
-      && derived.catalogueVersion == stored?.catalogueVersion
+    let isSame = stored.map { derived.owesTheSame(as: $0) } ?? false
     if !isSame { accounts = Set([derived.owner, stored?.owner].compactMap { $0 }) }
   }
 
   /// What time did since the last fact, told apart from what the next fact does.
-  private mutating func noteClock(_ stored: SubscriptionRow) {
-    let label = closure.label(storedCoverage, at: now)
+  private mutating func noteClock(_ stored: SubscriptionRow, _ coverage: Coverage) {
+    let label = Label(coverage, withoutAccess: stored.labelWithoutAccess, at: now)
     guard label != stored.label else { return }
     hasUnplannedEdge = !stored.label.mayBecomeByClock(label)
     transitions.append(
@@ -85,7 +72,7 @@ struct Derivation {
 
   private mutating func noteOwner(_ derived: SubscriptionRow) {
     becameContested =
-      closure.ownership == .contested && stored?.ownerEvidence != derived.ownerEvidence
+      ownership.evidence == .contested && stored?.ownerEvidence != derived.ownerEvidence
     guard derived.owner != stored?.owner else { return }
     transitions.append(
       Transition(
@@ -93,7 +80,7 @@ struct Derivation {
         after: derived.owner?.description ?? "none"))
   }
 
-  private func write(source: Int64?, in transaction: Transaction) throws {
+  private func writeTransitions(source: Int64?, in transaction: Transaction) throws {
     for (index, transition) in transitions.enumerated() {
       try transaction.execute(
         """

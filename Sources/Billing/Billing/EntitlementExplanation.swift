@@ -21,7 +21,7 @@ package struct EntitlementExplanation: Sendable {
     package let label: Label
     package let willRenew: Bool
     package let isDirty: Bool
-    /// What names the account its owner: `subscription`, or `checkout.session:<id>`.
+    /// What names the account its owner, e.g. `subscription`, `transaction:<id>`, `claim:<n>`.
     package let ownerEvidence: String
     package let intervals: [Interval]
     /// The deliveries that show the subscription itself as it is.
@@ -90,9 +90,8 @@ extension EntitlementExplanation.Subscription {
   fileprivate init?(_ key: ObjectKey, at now: Instant, reading reader: Reader) throws {
     guard let row = try SubscriptionRow(key, reading: reader) else { return nil }
     let coverage = try Coverage(text: row.coverage)
-    let closure = try StripeClosure(key, reading: reader)
     self.key = key
-    label = closure.label(coverage, at: now)
+    label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
     willRenew = row.willRenew
     isDirty = row.isDirty
     ownerEvidence = row.ownerEvidence

@@ -1,3 +1,4 @@
+package import Base
 package import Subscriptions
 package import Tiers
 
@@ -7,16 +8,29 @@ package struct LedgerRules: Sendable {
   package let catalogue: Catalogue
   /// Whose subscriptions count: sandbox money buys nothing unless a deployment says so.
   package let grantingPartition: ObjectKey.Partition
+  /// The accounts of testers and reviewers, for whom sandbox purchases count as well.
+  package let sandboxAccounts: Set<Identifier>
 
   package init(
     policy: Policy = .standard, catalogue: Catalogue,
-    grantingPartition: ObjectKey.Partition = .live
+    grantingPartition: ObjectKey.Partition = .live, sandboxAccounts: Set<Identifier> = []
   ) {
     self.policy = policy
     self.catalogue = catalogue
     self.grantingPartition = grantingPartition
+    self.sandboxAccounts = sandboxAccounts
   }
 
   /// Names everything but the catalogue that a derived row depends on.
-  var policyVersion: String { "\(policy.version)/\(grantingPartition.rawValue)" }
+  var policyVersion: String {
+    let testers = sandboxAccounts.sorted().map(\.description).joined(separator: "+")
+    return "\(policy.version)/\(grantingPartition.rawValue)"
+      + (testers.isEmpty ? "" : "/\(testers)")
+  }
+
+  /// Whether what is owed in `realm` counts for the account.
+  func grants(_ realm: String, to account: Identifier) -> Bool {
+    realm == grantingPartition.rawValue
+      || realm == ObjectKey.Partition.sandbox.rawValue && sandboxAccounts.contains(account)
+  }
 }

@@ -1,5 +1,4 @@
 internal import Base
-package import Stripe
 internal import Subscriptions
 
 /// What recording a delivery did: for metrics and the log, once it is durable.
@@ -7,8 +6,8 @@ package struct Recorded: Sendable {
   package let sourceID: Int64
   package let deliveryID: String
   package let type: String
-  package let disposition: PreparedSource.Disposition
-  package let notes: Set<StripeEvent.Note>
+  package let disposition: DecodedSource.Disposition
+  package let notes: Set<String>
   package let isRedelivery: Bool
   /// The same delivery id came before with another meaning.
   package let isConflicting: Bool
@@ -39,15 +38,16 @@ package struct Recorded: Sendable {
 
   init(source: PreparedSource, row: SourceRow) {
     sourceID = row.id
-    deliveryID = source.deliveryID
-    type = source.type
-    disposition = source.disposition
-    notes = source.notes
+    deliveryID = source.decoded.deliveryID
+    type = source.decoded.type
+    disposition = source.decoded.disposition
+    notes = source.decoded.notes
     isRedelivery = row.isRedelivery
     isConflicting = row.isConflicting && !row.isRedelivery
   }
 
-  mutating func add(_ derivation: Derivation, _ key: ObjectKey) {
+  mutating func add(_ derivation: Derivation) {
+    let key = derivation.key
     for alarm in derivation.newAlarms {
       alarms.append(Alarm(name: alarm.name, object: key.description))
     }

@@ -1,6 +1,6 @@
 internal import Base
 internal import Storage
-internal import Stripe
+internal import Subscriptions
 
 /// A source's place in the ledger.
 struct SourceRow: Sendable {
@@ -12,10 +12,8 @@ struct SourceRow: Sendable {
 
   /// Takes the next number and keeps the delivery under it, or counts it where it is there already.
   init(inserting source: PreparedSource, in transaction: Transaction) throws {
-    let number = try transaction.first(
-      "UPDATE billing.turn SET last_source = last_source + 1 WHERE id = 1 RETURNING last_source"
-    ) { row in try row.integer(0) }
-    guard let number else { throw DatabaseError.statement("billing.turn has lost its row") }
+    let number = try Self.nextNumber(in: transaction)
+    let decoded = source.decoded
     let row = try transaction.first(
       """
       INSERT INTO billing.sources (id, provider, realm, delivery_id, fingerprint, type,
@@ -28,15 +26,27 @@ struct SourceRow: Sendable {
       DO UPDATE SET redelivery_count = sources.redelivery_count + 1,
         disposition = excluded.disposition
       RETURNING id, redelivery_count, conflicting
-      """, .integer(number), .text(source.provider), .text(source.realm),
-      .text(source.deliveryID), .blob(source.fingerprint), .text(source.type),
-      .text(source.apiVersion), .text(source.object), .instant(source.created),
-      .instant(source.received), .integer(StripeEvent.decoderVersion),
-      .text(source.disposition.rawValue), .blob(source.sealed)
+      """, .integer(number), .text(decoded.provider.rawValue),
+      .text(decoded.partition?.rawValue ?? "unknown"), .text(decoded.deliveryID),
+      .blob(source.fingerprint), .text(decoded.type), .text(decoded.apiVersion),
+      .text(decoded.object), .instant(decoded.created), .instant(source.received),
+      .integer(Self.decoderVersion), .text(decoded.disposition.rawValue), .blob(source.sealed)
     ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
     guard let row else { throw DatabaseError.statement("a source's row did not come back") }
     id = row.0
     isRedelivery = row.1 > 0
     isConflicting = row.2 > 0
+  }
+
+  /// Changes whenever a decoder reads something new; sources keep the one that read them.
+  private static let decoderVersion: Int64 = 2
+
+  /// The next number of a source or a decision; taking it is also taking the turn.
+  static func nextNumber(in transaction: Transaction) throws -> Int64 {
+    let number = try transaction.first(
+      "UPDATE billing.turn SET last_source = last_source + 1 WHERE id = 1 RETURNING last_source"
+    ) { row in try row.integer(0) }
+    guard let number else { throw DatabaseError.statement("billing.turn has lost its row") }
+    return number
   }
 }

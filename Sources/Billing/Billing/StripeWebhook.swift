@@ -6,6 +6,7 @@ internal import HTTPServer
 internal import JSON
 internal import Storage
 internal import Stripe
+internal import Subscriptions
 
 /// `POST /webhooks/stripe`: proves who sent it, keeps it, and answers 200 only once it is durable.
 ///
@@ -58,9 +59,16 @@ struct StripeWebhook: Sendable {
     } catch {
       throw refused(error)
     }
+    let head = Array("Stripe-Signature: ".utf8) + delivery.signature
     do {
-      return try PreparedSource(delivery, sealing: sealing)
-    } catch {
+      return PreparedSource(
+        DecodedSource(try StripeEvent(delivery), received: delivery.receivedAt),
+        received: delivery.receivedAt, head: head, body: delivery.body, sealing: sealing)
+    } catch .undecodable(let id, let error) {
+      return PreparedSource(
+        undecodable: id, "\(error)", from: .stripe, received: delivery.receivedAt, head: head,
+        body: delivery.body, sealing: sealing)
+    } catch .thin {
       throw Problem(
         400, "thin_event", "Thin events are not taken",
         "This endpoint takes snapshot events: set the event destination's payload to snapshot.")

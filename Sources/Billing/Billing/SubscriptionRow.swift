@@ -6,9 +6,14 @@ internal import Tiers
 /// What was derived of a subscription the last time something changed.
 struct SubscriptionRow: Equatable {
   var owner: Identifier?
-  /// `subscription`, `checkout.session:<id>`, `contested` or `none`.
+  /// The object that names the owner, or `claim:<n>`, `transfer:<n>`, `predecessor`,
+  /// `contested`, `deleted_account`, `none`.
   var ownerEvidence: String
+  /// Where it counts: `live` or `sandbox`.
+  var realm: ObjectKey.Partition
   var label: Label
+  /// What it is whenever its coverage owes nothing.
+  var labelWithoutAccess: Label
   var willRenew: Bool
   var isDirty: Bool
   /// The coverage in its text form.
@@ -20,8 +25,8 @@ struct SubscriptionRow: Equatable {
   init?(_ key: ObjectKey, reading database: some Queryable) throws {
     let row = try database.first(
       """
-      SELECT owner, owner_evidence, label, will_renew, dirty, coverage, policy_version,
-        catalogue_version, transition_count
+      SELECT owner, owner_evidence, realm, label, label_without_access, will_renew, dirty,
+        coverage, policy_version, catalogue_version, transition_count
       FROM billing.subscriptions WHERE object = $1
       """, .text(key.description)
     ) { row in try SubscriptionRow(row) }
@@ -29,16 +34,19 @@ struct SubscriptionRow: Equatable {
     self = row
   }
 
-  /// What closure, coverage and rules say at `now`.
+  /// What the facts and rules say at `now`.
   init(
-    _ closure: StripeClosure, _ coverage: Coverage, rules: LedgerRules, at now: Instant,
+    _ subscription: Subscription, _ coverage: Coverage, rules: LedgerRules, at now: Instant,
     transitionCount: Int64
   ) {
-    owner = closure.ownership.account
-    ownerEvidence = closure.ownership.text
-    label = closure.label(coverage, at: now)
-    willRenew = closure.willRenew
-    isDirty = closure.isDirty
+    let ownership = subscription.ownership
+    owner = ownership.account
+    ownerEvidence = ownership.evidence.text
+    realm = subscription.partition
+    labelWithoutAccess = subscription.labelWithoutAccess(coverage)
+    label = Label(coverage, withoutAccess: labelWithoutAccess, at: now)
+    willRenew = subscription.willRenew
+    isDirty = subscription.isDirty
     self.coverage = coverage.text
     policyVersion = rules.policyVersion
     catalogueVersion = rules.catalogue.version
@@ -48,43 +56,57 @@ struct SubscriptionRow: Equatable {
   private init(_ row: borrowing Row) throws {
     owner = try row.optionalID(0)
     ownerEvidence = try row.text(1)
-    guard let label = Label(rawValue: try row.text(2)) else {
-      throw DatabaseError.statement("a subscription's label is unknown")
-    }
+    guard let realm = ObjectKey.Partition(rawValue: try row.text(2)),
+      let label = Label(rawValue: try row.text(3)),
+      let labelWithoutAccess = Label(rawValue: try row.text(4))
+    else { throw DatabaseError.statement("a subscription's realm or label is unknown") }
+    self.realm = realm
     self.label = label
-    willRenew = try row.integer(3) == 1
-    isDirty = try row.integer(4) == 1
-    coverage = try row.text(5)
-    policyVersion = try row.text(6)
-    catalogueVersion = try row.text(7)
-    transitionCount = try row.integer(8)
+    self.labelWithoutAccess = labelWithoutAccess
+    willRenew = try row.integer(5) == 1
+    isDirty = try row.integer(6) == 1
+    coverage = try row.text(7)
+    policyVersion = try row.text(8)
+    catalogueVersion = try row.text(9)
+    transitionCount = try row.integer(10)
+  }
+
+  /// Whether every schedule that follows from it is the same.
+  func owesTheSame(as other: SubscriptionRow) -> Bool {
+    owner == other.owner && realm == other.realm && coverage == other.coverage
+      && policyVersion == other.policyVersion && catalogueVersion == other.catalogueVersion
   }
 
   func write(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     try transaction.execute(
       """
-      INSERT INTO billing.subscriptions (object, realm, owner, owner_evidence, label, will_renew,
-        dirty, coverage, policy_version, catalogue_version, transition_count, updated_ms)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-      ON CONFLICT (object) DO UPDATE SET owner = excluded.owner,
+      INSERT INTO billing.subscriptions (object, realm, owner, owner_evidence, label,
+        label_without_access, will_renew, dirty, coverage, policy_version, catalogue_version,
+        transition_count, updated_ms)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+      ON CONFLICT (object) DO UPDATE SET realm = excluded.realm, owner = excluded.owner,
         owner_evidence = excluded.owner_evidence, label = excluded.label,
+        label_without_access = excluded.label_without_access,
         will_renew = excluded.will_renew, dirty = excluded.dirty, coverage = excluded.coverage,
         policy_version = excluded.policy_version, catalogue_version = excluded.catalogue_version,
         transition_count = excluded.transition_count, updated_ms = excluded.updated_ms
-      """, .text(key.description), .text(key.partition.rawValue), .id(owner),
-      .text(ownerEvidence), .text(label.rawValue), .integer(willRenew ? 1 : 0),
+      """, .text(key.description), .text(realm.rawValue), .id(owner), .text(ownerEvidence),
+      .text(label.rawValue), .text(labelWithoutAccess.rawValue), .integer(willRenew ? 1 : 0),
       .integer(isDirty ? 1 : 0), .text(coverage), .text(policyVersion), .text(catalogueVersion),
       .integer(transitionCount), .instant(now))
   }
 }
 
-extension Ownership {
+extension Ownership.Evidence {
   fileprivate var text: String {
     switch self {
-    case .unowned: "none"
+    case .none: "none"
     case .contested: "contested"
-    case .owned(_, .subscriptionMetadata): "subscription"
-    case .owned(_, .checkoutSession(let id)): "checkout.session:\(id)"
+    case .deletedAccount: "deleted_account"
+    case .token(let object): object
+    case .predecessor: "predecessor"
+    case .claim(let sequence): "claim:\(sequence)"
+    case .transfer(let sequence): "transfer:\(sequence)"
     }
   }
 }

@@ -29,7 +29,7 @@ extension StripeObject {
     case .checkoutSession: self = .checkoutSession(try StripeCheckoutSession(stored: json))
     case .customer:
       self = .customer(StripeCustomer(deletedAt: try json["deletedAt"].requireStoredInstant()))
-    case .payment, .transaction, .renewal, .status, .purchase, .order:
+    case .payment, .transaction, .renewal, .status, .purchase, .order, .grant:
       throw JSONError(
         code: .wrongType, path: json.path, message: "must be a mirrored Stripe object")
     }

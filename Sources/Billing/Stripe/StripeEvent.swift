@@ -52,9 +52,6 @@ package enum StripeEventError: Error, Equatable, Sendable {
 }
 
 extension StripeEvent {
-  /// Changes whenever the decoder reads something new; sources keep the one that read them.
-  package static let decoderVersion: Int64 = 2
-
   /// Reads a signed body. Tolerant of unknown members, kinds and versions, strict about JSON.
   package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     let json: JSON

@@ -147,3 +147,16 @@ package struct AppleStatus: Mirrored {
 
   package var rank: Int { 0 }
 }
+
+extension AppleObject {
+  func links(from key: ObjectKey) -> [Link] {
+    switch self {
+    case .transaction(let content):
+      let subscription = key.sibling(.subscription, content.originalTransactionID)
+      let previous = content.previousOriginalTransactionID.map { key.sibling(.subscription, $0) }
+      return [Link(key, .part, of: subscription)]
+        + (previous.map { Link.succession(of: $0, by: subscription) } ?? [])
+    case .renewal, .status: return [Link(key, .part, of: key.sibling(.subscription, key.id))]
+    }
+  }
+}

@@ -77,6 +77,13 @@ package struct Coverage: Hashable, Sendable {
     intervals.filter { $0.contains(now) }.min { $0.why.precedence < $1.why.precedence }
   }
 
+  /// The newest ending up to `now`.
+  package func ending(at now: Instant) -> Schedule.Ending? {
+    endings.filter { $0.at <= now }.max {
+      ($0.at, -$0.reason.precedence) < ($1.at, -$1.reason.precedence)
+    }
+  }
+
   /// What siblings that disagree owe together.
   package static func union(_ siblings: [Coverage]) -> Coverage {
     if siblings.count == 1 { return siblings[0] }

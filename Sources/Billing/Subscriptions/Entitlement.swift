@@ -14,3 +14,14 @@ extension Schedule {
       endings: coverages.flatMap { $0.endings }, catalogue: catalogue)
   }
 }
+
+extension Catalogue {
+  /// The plan that a mapping means; an unknown product means the fallback, if there is one.
+  func plan(for mapping: Mapping) -> Plan? {
+    switch mapping {
+    case .plan(let plan): plan
+    case .ignored: nil
+    case .unknown: fallbackPlanID.flatMap { plan($0) }
+    }
+  }
+}

@@ -9,6 +9,15 @@ package struct Fact: Hashable, Sendable {
     self.object = object
     self.asOf = asOf
   }
+
+  /// What it says about how objects hang together; grows only, unlike its content.
+  package var links: [Link] {
+    switch object {
+    case .stripe(let object): object.links(from: key)
+    case .apple(let object): object.links(from: key)
+    case .google(let object): object.links(from: key)
+    }
+  }
 }
 
 /// An object of any provider, reduced to what coverage needs: no personal data.

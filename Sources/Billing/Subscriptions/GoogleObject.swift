@@ -138,3 +138,15 @@ package struct GoogleOrder: Mirrored {
 
   package var rank: Int { 0 }
 }
+
+extension GoogleObject {
+  func links(from key: ObjectKey) -> [Link] {
+    switch self {
+    case .purchase(let content):
+      [content.replaces, content.continues].compactMap { $0 }.flatMap { older in
+        Link.succession(of: key.sibling(.purchase, older), by: key)
+      }
+    case .order(let content): [Link(key, .part, of: key.sibling(.purchase, content.purchase))]
+    }
+  }
+}

@@ -1,3 +1,4 @@
+package import Base
 internal import Tiers
 
 /// The state of a subscription in one word, derived from coverage and mirrors.
@@ -19,11 +20,30 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
   case paused
   /// Over. Left only by money that comes late.
   case expired
+  /// The money went back, and access with it. Left by a reversal of that or a new payment.
+  case revoked
+  /// Another purchase took its place.
+  case superseded
 
   package var givesAccess: Bool {
     switch self {
     case .trialing, .active, .grace: true
-    case .pending, .onHold, .paused, .expired: false
+    case .pending, .onHold, .paused, .expired, .revoked, .superseded: false
+    }
+  }
+
+  /// The label at `now`; `withoutAccess` is what the mirrors say where the coverage owes nothing.
+  package init(_ coverage: Coverage, withoutAccess: Label, at now: Instant) {
+    if let interval = coverage.entry(at: now) {
+      self.init(accessBecauseOf: interval.why)
+    } else if coverage.intervals.contains(where: { now < $0.from }) {
+      self = .pending
+    } else {
+      switch coverage.ending(at: now)?.reason {
+      case .refunded where withoutAccess != .superseded: self = .revoked
+      case .disputed where withoutAccess != .superseded: self = .onHold
+      default: self = withoutAccess
+      }
     }
   }
 
@@ -60,7 +80,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     case .pending: next == .trialing || next == .active
     case .trialing, .active: next != self
     case .grace: next != self && next != .trialing
-    case .onHold, .paused, .expired: false
+    case .onHold, .paused, .expired, .revoked, .superseded: false
     }
   }
 }

@@ -28,6 +28,8 @@ package struct ObjectKey: Hashable, Sendable {
     case payment
     case transaction, renewal, status
     case purchase, order
+    /// A plan given by an admin: evidence, no object of a provider.
+    case grant
   }
 }
 

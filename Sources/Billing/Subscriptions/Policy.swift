@@ -34,6 +34,6 @@ package struct Policy: Hashable, Sendable {
   }
 
   package static let standard = Policy(
-    version: "standard-1", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
+    version: "standard-2", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
     courtesyForVoided: true, courtesyForUncollectible: false, courtesyForPausedCollection: true)
 }

@@ -1,4 +1,4 @@
-package import Base
+internal import Base
 package import Tiers
 
 /// Everything known about one Stripe subscription: its mirrors and those of what is linked to it.
@@ -67,12 +67,9 @@ package struct StripeClosure: Hashable, Sendable {
     .union(folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
   }
 
-  /// The label at `now`, given the coverage of the same closure.
-  package func label(_ coverage: Coverage, at now: Instant) -> Label {
-    if let interval = coverage.entry(at: now) { return Label(accessBecauseOf: interval.why) }
-    if coverage.intervals.contains(where: { now < $0.from }) { return .pending }
-    let hadAccess = !coverage.intervals.isEmpty
-    return subscriptionStates.map { Label(withoutAccess: $0.status, $0.willRenew, hadAccess) }
+  /// What the subscription is while nothing is owed.
+  func labelWithoutAccess(hadAccess: Bool) -> Label {
+    subscriptionStates.map { Label(withoutAccess: $0.status, $0.willRenew, hadAccess) }
       .min { $0.precedence < $1.precedence } ?? (hadAccess ? .expired : .pending)
   }
 
@@ -81,10 +78,18 @@ package struct StripeClosure: Hashable, Sendable {
     subscriptionStates.contains { $0.willRenew }
   }
 
-  package var ownership: Ownership {
-    Ownership(
-      subscription: subscription.contents.compactMap { $0.account },
-      sessions: sessions.mapValues { $0.contents.compactMap { $0.account } })
+  /// The subscription's own metadata, else that of the checkout session that made it.
+  var token: OwnerToken {
+    let own = Set(subscription.contents.compactMap { $0.account })
+    if let account = own.first {
+      return own.count == 1 ? .account(account, by: "subscription") : .contested
+    }
+    let named = sessions.flatMap { id, mirror in
+      mirror.contents.compactMap { content in content.account.map { (id: id, account: $0) } }
+    }
+    guard let first = named.min(by: { $0.id < $1.id }) else { return .none }
+    return named.allSatisfy { $0.account == first.account }
+      ? .account(first.account, by: "checkout.session:\(first.id)") : .contested
   }
 
   private var subscriptionStates: [(status: StripeSubscription.Status, willRenew: Bool)] {

@@ -1,0 +1,77 @@
+package import Base
+package import JSON
+package import Subscriptions
+
+/// What a verified delivery or a provider's answer says, in one shape for every provider.
+package struct DecodedSource: Sendable {
+  package let provider: ObjectKey.Provider
+  /// Nil where it could not be read.
+  package let partition: ObjectKey.Partition?
+  /// Names the delivery at its provider, the same at every retry.
+  package let deliveryID: String
+  package let type: String
+  package let apiVersion: String?
+  /// The provider's id of the object it speaks of.
+  package let object: String?
+  package let created: Instant?
+  package let facts: [Fact]
+  /// Objects to read again, and why.
+  package let hints: [Hint]
+  /// What the decoder noticed, as metrics labels.
+  package let notes: Set<String>
+  package let disposition: Disposition
+  /// Equal for deliveries that mean the same, beyond their facts.
+  let meaning: JSONValue
+
+  package struct Hint: Hashable, Sendable {
+    package let object: ObjectKey
+    package let reason: String
+
+    package init(_ object: ObjectKey, reason: String) {
+      self.object = object
+      self.reason = reason
+    }
+  }
+
+  /// What became of a delivery's objects.
+  package enum Disposition: String, Sendable, CaseIterable {
+    /// Merged into their mirrors.
+    case joined
+    /// Kept only: of no kind or connection that billing mirrors, or a hint to read again.
+    case recorded
+    /// Of a connected account or another app, not ours.
+    case foreign
+    /// Dated after its own arrival: kept, not merged, to be read again.
+    case premature
+    /// Signed but not readable; an alarm, since a repaired decoder can still read it.
+    case undecodable
+  }
+
+  package init(
+    provider: ObjectKey.Provider, partition: ObjectKey.Partition?, deliveryID: String,
+    type: String, apiVersion: String? = nil, object: String? = nil, created: Instant? = nil,
+    facts: [Fact] = [], hints: [Hint] = [], notes: Set<String> = [], disposition: Disposition,
+    meaning: JSONValue
+  ) {
+    self.provider = provider
+    self.partition = partition
+    self.deliveryID = deliveryID
+    self.type = type
+    self.apiVersion = apiVersion
+    self.object = object
+    self.created = created
+    self.facts = facts
+    self.hints = hints
+    self.notes = notes
+    self.disposition = disposition
+    self.meaning = meaning
+  }
+
+  /// Beyond it one bogus stamp would outdate every true one.
+  private static let clockDifferenceMax = Instant.Span.minutes(5)
+
+  /// Whether facts of that time may be merged when they arrive at `received`.
+  static func isPremature(_ asOf: AsOf, received: Instant) -> Bool {
+    asOf.from > received + clockDifferenceMax
+  }
+}

@@ -1,0 +1,30 @@
+/// The ways to choose one value of each of several mirrors, where siblings disagree.
+enum Choices {
+  /// More choices than this are never enumerated.
+  private static let countMax = 64
+
+  /// In a fixed order; `besides` is how many more ways each choice will be multiplied by.
+  ///
+  /// Beyond the bound the rest of the disputed objects keep their first value in a fixed order:
+  /// still one answer for one set of facts, and a dirty closure is read again anyway.
+  static func of<Content: Mirrored, Item>(
+    _ mirrors: [String: Mirror<Content>], besides factor: Int,
+    _ item: (_ id: String, _ content: Content) -> Item
+  ) -> [[Item]] {
+    var choices: [[Item]] = [[]]
+    for (id, mirror) in mirrors.sorted(by: { $0.key < $1.key }) {
+      var contents = mirror.contents
+      if contents.count > 1, choices.count * factor * contents.count > countMax {
+        contents.sort { String(describing: $0) < String(describing: $1) }
+        contents.removeLast(contents.count - 1)
+      }
+      let items = contents.map { item(id, $0) }
+      if let only = items.first, items.count == 1 {
+        for index in choices.indices { choices[index].append(only) }
+      } else {
+        choices = choices.flatMap { choice in items.map { choice + [$0] } }
+      }
+    }
+    return choices
+  }
+}
