@@ -20,27 +20,15 @@ extension DecodedSource {
 
   private static func disposition(of event: StripeEvent, received: Instant) -> Disposition {
     if event.connectedAccount != nil { return .foreign }
-    guard event.facts.contains(where: \.isConnected) else { return .recorded }
+    guard !event.facts.isEmpty else { return .recorded }
     return event.facts.contains { isPremature($0.asOf, received: received) } ? .premature : .joined
   }
 
   private static func hints(_ event: StripeEvent, _ disposition: Disposition) -> [Hint] {
-    guard let fact = event.facts.first else { return [] }
-    var hints: [Hint] = []
-    if disposition == .premature { hints.append(Hint(fact.key, reason: "premature")) }
-    if event.notes.contains(.listCutShort) {
-      hints.append(Hint(fact.key, reason: StripeEvent.Note.listCutShort.rawValue))
+    var hints = event.hints.map { Hint($0, reason: StripeEvent.Note.listCutShort.rawValue) }
+    if disposition == .premature, let fact = event.facts.first {
+      hints.append(Hint(fact.key, reason: "premature"))
     }
     return hints
-  }
-}
-
-extension Fact {
-  /// An invoice or a session without a subscription is about some other purchase.
-  fileprivate var isConnected: Bool {
-    switch key.kind {
-    case .invoice, .checkoutSession: !links.isEmpty
-    default: true
-    }
   }
 }

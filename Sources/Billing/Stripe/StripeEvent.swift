@@ -83,13 +83,6 @@ extension StripeEvent {
     notes = decoder.notes
   }
 
-  /// How the objects it tells of hang together.
-  package var links: [Link] {
-    facts.flatMap { fact in
-      if case .stripe(let object) = fact.object { object.links(from: fact.key) } else { [Link]() }
-    }
-  }
-
   /// Objects that must be read again because this event cannot tell all of them.
   package var hints: [ObjectKey] {
     notes.contains(.listCutShort) ? facts.prefix(1).map(\.key) : []
