@@ -102,7 +102,7 @@ func subscription(
 func invoice(
   _ created: Double, _ id: String, _ status: StripeInvoice.Status,
   lines: [(price: String, amount: Int64, from: Double, to: Double)], isCycle: Bool = true,
-  isAttempted: Bool = true, made: Double? = nil
+  isAttempted: Bool = true, made: Double? = nil, payments: [String] = []
 ) -> Story.Delivery {
   Story.Delivery(
     object: .invoice(
@@ -110,6 +110,8 @@ func invoice(
         subscription: subscriptionID, status: status, isCycle: isCycle, isAttempted: isAttempted,
         created: at(made ?? lines.map(\.from).max() ?? created),
         paidAt: status == .paid ? at(created) : nil,
+        amountPaid: status == .paid ? max(0, lines.map(\.amount).reduce(0, +)) : 0,
+        payments: payments,
         lines: lines.map {
           StripeInvoice.Line(
             price: $0.price, product: "prod_1", amountMinorUnits: $0.amount, from: at($0.from),
@@ -121,9 +123,9 @@ func invoice(
 /// The common one: a month of premium.
 func invoice(
   _ created: Double, _ id: String, _ status: StripeInvoice.Status, from: Double, to: Double,
-  isCycle: Bool = true, isAttempted: Bool = true
+  isCycle: Bool = true, isAttempted: Bool = true, payments: [String] = []
 ) -> Story.Delivery {
   invoice(
     created, id, status, lines: [("price_premium", 299, from, to)], isCycle: isCycle,
-    isAttempted: isAttempted)
+    isAttempted: isAttempted, payments: payments)
 }

@@ -99,35 +99,46 @@ package struct StripeClosure: Hashable, Sendable {
     }
   }
 
-  /// More choices than this are never enumerated.
-  private static let foldCountMax = 64
-
   /// One fold for every way to choose one value of each mirror.
-  ///
-  /// Beyond `foldCountMax` the rest of the disputed invoices keep their first value in a fixed
-  /// order: still one answer for one set of facts, and a dirty closure is read again anyway.
   private func folds(policy: Policy, catalogue: Catalogue) -> [StripeFold] {
-    var choices: [[StripeFold.Invoice]] = [[]]
     let snapshots: [Mirror<StripeSubscription>.Observation?] =
       subscription.isEmpty ? [nil] : subscription.entries.map { $0.observation }
-    for (id, mirror) in invoices.sorted(by: { $0.key < $1.key }) {
-      var contents = mirror.contents.map {
-        StripeFold.Invoice(id: id, content: $0, catalogue: catalogue)
-      }
-      if choices.count * snapshots.count * contents.count > Self.foldCountMax {
-        contents.sort { String(describing: $0.content) < String(describing: $1.content) }
-        contents.removeLast(contents.count - 1)
-      }
-      choices = choices.flatMap { choice in contents.map { choice + [$0] } }
+    let choices = Choices.of(invoices, besides: snapshots.count) {
+      StripeFold.Invoice(id: $0, content: $1, of: id, catalogue: catalogue)
     }
+    let reversals = reversals(besides: snapshots.count * choices.count)
     let deletedAt = customer.contents.map { $0.deletedAt }.min()
     return snapshots.flatMap { snapshot in
-      choices.map { invoices in
-        StripeFold(
-          id: id, snapshot: snapshot, invoices: invoices, customerDeletedAt: deletedAt,
-          policy: policy, catalogue: catalogue)
+      choices.flatMap { invoices in
+        reversals.map { objects in
+          StripeFold(
+            id: id, snapshot: snapshot, invoices: invoices, reversedBy: objects,
+            customerDeletedAt: deletedAt, policy: policy, catalogue: catalogue)
+        }
       }
     }
+  }
+
+  private func reversals(besides factor: Int) -> [StripeReversals.Objects] {
+    var ways = [StripeReversals.Objects()]
+    func choose<Content: Mirrored>(
+      _ mirrors: [String: Mirror<Content>],
+      _ put: (inout StripeReversals.Objects, [(id: String, content: Content)]) -> Void
+    ) {
+      let choices = Choices.of(mirrors, besides: factor * ways.count) { (id: $0, content: $1) }
+      ways = ways.flatMap { way in
+        choices.map { choice in
+          var way = way
+          put(&way, choice)
+          return way
+        }
+      }
+    }
+    choose(invoicePayments) { $0.invoicePayments = $1.map { $0.content } }
+    choose(charges) { $0.charges = $1 }
+    choose(refunds) { $0.refunds = $1 }
+    choose(disputes) { $0.disputes = $1 }
+    return ways
   }
 }
 
