@@ -51,6 +51,7 @@ let package = Package(
     module("Base", []),
     module("Crypto", ["Base", "COpenSSL"]),
     module("JSON", ["Base", "CJansson"]),
+    module("JWS", ["Base", "JSON"]),
 
     module("HTTP/HTTPMessages", ["Base", "JSON"]),
     module("HTTP/HTTPSignatures", ["Base", "Crypto", "HTTPMessages"]),
@@ -98,9 +99,13 @@ let package = Package(
       name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
     program("bench", ["Base", "Crypto", "JSON", "HTTPSignatures", "SeededRandom"]),
 
+    .target(
+      name: "TestCertificates", dependencies: ["Base", "Crypto", "JSON", "JWS"],
+      path: "Tests/TestCertificates", swiftSettings: settings),
     tests("BaseTests", ["Base", "SeededRandom"]),
-    tests("CryptoTests", ["Base", "Crypto", "SeededRandom"]),
+    tests("CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
     tests("JSONTests", ["Base", "JSON", "SeededRandom"]),
+    tests("JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
     tests("HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
     tests(
       "HTTPSignaturesTests",

@@ -37,19 +37,6 @@ package struct Ed25519PublicKey: Hashable, Sendable {
   }
 }
 
-/// Owns one OpenSSL key. Reading it from several threads is safe; nothing here changes one.
-@safe
-final class KeyHandle: @unchecked Sendable {
-  let handle: OpaquePointer
-
-  init(owning handle: OpaquePointer?) {
-    guard let handle = unsafe handle else { preconditionFailure("OpenSSL took no raw key") }
-    unsafe self.handle = handle
-  }
-
-  deinit { unsafe EVP_PKEY_free(handle) }
-}
-
 /// Owns the state of one signature being made or checked.
 @safe
 struct DigestContext: ~Copyable {

@@ -1,0 +1,96 @@
+internal import COpenSSL
+
+/// The public half of a P-256 key pair (FIPS 186-5): checks ECDSA signatures with SHA-256.
+///
+/// The parsed key is kept, because reading one costs as much as a third of a check.
+package final class P256PublicKey: Sendable {
+  /// Both coordinates after one byte that says so.
+  package static let byteCount = 65
+  /// The numbers r and s, 32 bytes each, as JWS has them (RFC 7518, section 3.4).
+  package static let signatureByteCount = 64
+
+  /// The uncompressed point (SEC 1, section 2.3.3).
+  package let x963: [UInt8]
+  private let key: KeyHandle
+  private let verification: SignatureVerification
+
+  /// Nil unless the bytes are an uncompressed point of the curve.
+  package convenience init?(x963: [UInt8]) {
+    guard x963.count == Self.byteCount, x963.first == 4 else { return nil }
+    let info = Self.infoPrefix + x963
+    let key = unsafe info.withUnsafeBufferPointer { buffer in
+      var cursor = buffer.baseAddress
+      return unsafe KeyHandle(parsed: d2i_PUBKEY(nil, &cursor, buffer.count))
+    }
+    guard let key else { return nil }
+    self.init(key)
+  }
+
+  /// Nil for a key of any other kind or curve.
+  init?(_ key: KeyHandle) {
+    let info = key.publicKeyInfo()
+    guard info.count == Self.infoPrefix.count + Self.byteCount, info.starts(with: Self.infoPrefix),
+      info[Self.infoPrefix.count] == 4
+    else { return nil }
+    x963 = Array(info[Self.infoPrefix.count...])
+    self.key = key
+    verification = SignatureVerification(key)
+  }
+
+  /// Whether the holder of the private half signed exactly this message.
+  ///
+  /// A number that is zero makes no signature (FIPS 186-5, section 6.4.2), whatever is verified
+  /// with it: refused before any arithmetic.
+  package func isValid(signature: [UInt8], for message: [UInt8]) -> Bool {
+    guard signature.count == Self.signatureByteCount else { return false }
+    let r = signature[..<32]
+    let s = signature[32...]
+    guard r.contains(where: { $0 != 0 }), s.contains(where: { $0 != 0 }) else { return false }
+    let numbers = derInteger(r) + derInteger(s)
+    let der = [0x30, UInt8(numbers.count)] + numbers
+    return verification.accepts(signature: der, digest: SHA256.hash(message))
+  }
+
+  /// Everything before the point in the SubjectPublicKeyInfo of such a key (RFC 5480, section 2).
+  private static let infoPrefix: [UInt8] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A,
+    0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+  ]
+}
+
+/// A positive number as DER writes it: no leading zeros but one that keeps it positive.
+private func derInteger(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+  let digits = bytes.drop { $0 == 0 }
+  let sign: [UInt8] = digits.first.map { $0 >= 0x80 } ?? true ? [0] : []
+  return [0x02, UInt8(sign.count + digits.count)] + sign + digits
+}
+
+/// An operation that is set up with its key once and copied for every check.
+@safe
+private final class SignatureVerification: @unchecked Sendable {
+  private let template: OpaquePointer
+
+  init(_ key: KeyHandle) {
+    guard let template = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key.handle, nil),
+      unsafe EVP_PKEY_verify_init(template) == 1,
+      unsafe EVP_PKEY_CTX_set_signature_md(template, DigestAlgorithm.sha256.handle) == 1
+    else { preconditionFailure("OpenSSL has no ECDSA") }
+    unsafe self.template = template
+  }
+
+  deinit { unsafe EVP_PKEY_CTX_free(template) }
+
+  func accepts(signature: [UInt8], digest: [UInt8]) -> Bool {
+    guard let context = unsafe EVP_PKEY_CTX_dup(template) else {
+      preconditionFailure("OpenSSL has no memory for a signature")
+    }
+    defer { unsafe EVP_PKEY_CTX_free(context) }
+    let code = unsafe EVP_PKEY_verify(
+      context, signature, signature.count, digest, digest.count)
+    guard code == 1 else {
+      ERR_clear_error()
+      return false
+    }
+    return true
+  }
+}

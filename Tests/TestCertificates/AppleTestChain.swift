@@ -1,0 +1,58 @@
+package import Base
+internal import Crypto
+package import JSON
+internal import JWS
+
+/// A root, an intermediate and a leaf of the App Store's shape, and what that leaf signs.
+package struct AppleTestChain: Sendable {
+  package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
+  package static let leafMarker = "1.2.840.113635.100.6.11.1"
+
+  package let root: TestCertificate
+  package let intermediate: TestCertificate
+  package let leaf: TestCertificate
+
+  /// The plans, to be spoiled before anything is issued.
+  package struct Plans: Sendable {
+    package var root: TestCertificatePlan
+    package var intermediate: TestCertificatePlan
+    package var leaf: TestCertificatePlan
+  }
+
+  /// A new chain; `given` takes the place of a new root, so that chains can share one.
+  package init(
+    notBefore: Instant, notAfter: Instant, root given: TestCertificate? = nil,
+    _ spoil: (inout Plans) -> Void = { _ in }
+  ) {
+    var plans = Plans(
+      root: TestCertificatePlan(
+        commonName: "Test Root CA", notBefore: notBefore, notAfter: notAfter, isAuthority: true),
+      intermediate: TestCertificatePlan(
+        commonName: "Test Intermediate CA", notBefore: notBefore, notAfter: notAfter,
+        isAuthority: true, pathLength: 0, markers: [Self.intermediateMarker]),
+      leaf: TestCertificatePlan(
+        commonName: "Test Receipt Signing", notBefore: notBefore, notAfter: notAfter,
+        isAuthority: false, markers: [Self.leafMarker]))
+    spoil(&plans)
+    root = given ?? TestCertificate(plans.root)
+    intermediate = TestCertificate(plans.intermediate, issuer: root)
+    leaf = TestCertificate(plans.leaf, issuer: intermediate)
+  }
+
+  /// The header's certificates: standard base64, leaf first.
+  package var x5c: [String] {
+    [leaf, intermediate, root].map { Base64.standard.encode($0.der) }
+  }
+
+  /// The header of everything this chain signs.
+  package var header: JSONValue {
+    ["alg": "ES256", "x5c": .array(x5c.map { .string($0) })]
+  }
+
+  /// A compact JWS, as the App Store makes them.
+  package func sign(_ payload: JSONValue) -> String { sign(payload.encoded()) }
+
+  package func sign(_ payload: [UInt8]) -> String {
+    CompactJWS.compact(header: header, payload: payload, sign: leaf.key.signature)
+  }
+}
