@@ -69,6 +69,7 @@ let package = Package(
     module("Configuration", ["Base", "Crypto", "JSON", "HTTPServer", "Storage", "Tiers"]),
     module("Endpoints", ["Base", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
 
+    module("Billing/Jobs", ["Base", "Storage"]),
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
     module("Billing/Stripe", ["Base", "Crypto", "JSON", "Subscriptions"]),
@@ -144,6 +145,7 @@ let package = Package(
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
         "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
       ]),
+    tests("JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
     tests(
       "ProviderAPITests",
       ["Base", "HTTPMessages", "HTTPServer", "ProviderAPI", "SeededRandom"]),

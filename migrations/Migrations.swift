@@ -22,5 +22,6 @@ package enum Migrations {
   package static let billing: [Migration] = [
     Migration(number: 1, name: "ledger", sql: PackageResources.billing_0001_ledger_sql),
     Migration(number: 2, name: "stores", sql: PackageResources.billing_0002_stores_sql),
+    Migration(number: 3, name: "jobs", sql: PackageResources.billing_0003_jobs_sql),
   ]
 }

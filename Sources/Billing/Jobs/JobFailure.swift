@@ -1,0 +1,15 @@
+package import Base
+
+/// Why a run did not reach its end. The texts go to the log, the database and the operator.
+package enum JobFailure: Error, Equatable, Sendable {
+  /// It passes by itself, or by somebody's repair of the configuration: the job never dies of it.
+  case transient(String, retryAfter: Instant.Span?)
+  /// The object itself is refused; after `JobRules.refusalCountMax` of these the job is dead.
+  case refused(String)
+
+  package var reason: String {
+    switch self {
+    case .transient(let reason, _), .refused(let reason): reason
+    }
+  }
+}

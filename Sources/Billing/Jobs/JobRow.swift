@@ -1,0 +1,61 @@
+internal import Base
+internal import Storage
+
+/// How a job's state lies in the table.
+struct JobRow {
+  let kind: String
+  let object: String
+  var state: JobState
+
+  init(_ row: borrowing Row) throws {
+    kind = try row.text(0)
+    object = try row.text(1)
+    state = JobState(
+      payload: try row.optionalBlob(2), needed: try row.integer(3), issued: try row.integer(4),
+      committed: try row.integer(5), settleAfter: try row.optionalInstant(6),
+      confirmations: try row.integer(7), due: try row.optionalInstant(8),
+      heldUntil: try row.optionalInstant(9), leaseUntil: try row.optionalInstant(10),
+      attempts: try row.integer(11), refusals: try row.integer(12),
+      isDead: try row.integer(13) == 1, lastError: try row.optionalText(14))
+  }
+
+  /// The row, locked until the transaction ends: an UPDATE is the lock on both engines.
+  static func locked(
+    _ kind: String, _ object: String, in transaction: Transaction
+  ) throws -> JobRow? {
+    try transaction.first(
+      """
+      UPDATE billing.jobs SET dead = dead WHERE kind = $1 AND object = $2
+      RETURNING kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
+        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
+      """, .text(kind), .text(object)
+    ) { try JobRow($0) }
+  }
+
+  /// The same; a job that was never needed begins, settled.
+  static func lockedOrNew(
+    _ kind: String, _ object: String, in transaction: Transaction
+  ) throws -> JobRow? {
+    try transaction.execute(
+      """
+      INSERT INTO billing.jobs (kind, object, needed, issued, committed, confirmations, attempts,
+        refusals, dead)
+      VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (kind, object) DO NOTHING
+      """, .text(kind), .text(object))
+    return try locked(kind, object, in: transaction)
+  }
+
+  func store(in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      UPDATE billing.jobs SET payload = $3, needed = $4, issued = $5, committed = $6,
+        settle_after_ms = $7, confirmations = $8, due_ms = $9, held_until_ms = $10,
+        lease_until_ms = $11, attempts = $12, refusals = $13, dead = $14, last_error = $15
+      WHERE kind = $1 AND object = $2
+      """, .text(kind), .text(object), .blob(state.payload), .integer(state.needed),
+      .integer(state.issued), .integer(state.committed), .instant(state.settleAfter),
+      .integer(state.confirmations), .instant(state.due), .instant(state.heldUntil),
+      .instant(state.leaseUntil), .integer(state.attempts), .integer(state.refusals),
+      .integer(state.isDead ? 1 : 0), .text(state.lastError))
+  }
+}

@@ -1,0 +1,25 @@
+package import Base
+
+/// How long jobs wait and when they are given up.
+package enum JobRules {
+  /// A reader that has not come back by then is taken for crashed; longer than any closure takes.
+  package static let leaseTime = Instant.Span.minutes(2)
+  /// From a settling read to the one that confirms it, once replicas have caught up.
+  package static let confirmationDelay = Instant.Span.minutes(1)
+  /// The longest wait after the first failure; it doubles with each further one.
+  package static let backoffBase = Instant.Span.seconds(1)
+  package static let backoffMax = Instant.Span.minutes(15)
+  /// The longest wait that a provider can impose.
+  package static let retryAfterMax = Instant.Span.hours(1)
+  /// So many refusals in a row and the job is dead.
+  package static let refusalCountMax: Int64 = 20
+
+  static let errorByteCountMax = 300
+
+  /// Exponential backoff with full jitter: anything up to the longest wait of that attempt.
+  static func backoff(attempt: Int64) -> Instant.Span {
+    let doublings = min(max(attempt - 1, 0), 20)
+    let longest = min(backoffMax.milliseconds, backoffBase.milliseconds << doublings)
+    return .milliseconds(Int64.random(in: 0...longest))
+  }
+}

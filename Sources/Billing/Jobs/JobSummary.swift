@@ -1,0 +1,121 @@
+package import Base
+package import Storage
+
+/// A job as an operator sees it.
+package struct JobSummary: Sendable, Equatable {
+  package enum State: String, Sendable {
+    case waiting, running, dead, settled
+  }
+
+  package let kind: String
+  package let object: String
+  package let state: State
+  /// When it is read next; nil where it is not.
+  package let due: Instant?
+  package let leaseUntil: Instant?
+  package let attempts: Int
+  package let refusals: Int
+  /// The generations: asked for, given out, and kept.
+  package let needed: Int64
+  package let issued: Int64
+  package let committed: Int64
+  package let lastError: String?
+
+  init(_ row: JobRow) {
+    let job = row.state
+    kind = row.kind
+    object = row.object
+    state =
+      if job.isDead { .dead } else if job.due == nil { .settled } else if job.leaseUntil != nil {
+        .running
+      } else { .waiting }
+    (due, leaseUntil) = (job.due, job.leaseUntil)
+    (attempts, refusals) = (Int(job.attempts), Int(job.refusals))
+    (needed, issued, committed) = (job.needed, job.issued, job.committed)
+    lastError = job.lastError
+  }
+}
+
+/// How many jobs of one kind are in which state.
+package struct JobCounts: Sendable, Equatable {
+  package let kind: String
+  /// Waiting or running.
+  package let open: Int
+  package let dead: Int
+  /// When the open job that waits longest was or is due.
+  package let earliestDue: Instant?
+
+  package init(kind: String, open: Int, dead: Int, earliestDue: Instant?) {
+    self.kind = kind
+    self.open = open
+    self.dead = dead
+    self.earliestDue = earliestDue
+  }
+}
+
+extension Jobs {
+  /// Dead jobs first, then open ones as they are due; settled ones are not listed.
+  package static func list(
+    _ reader: some Queryable, limit: Int, onlyDead: Bool = false
+  ) throws -> [JobSummary] {
+    let dead = try reader.rows(
+      """
+      SELECT kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
+        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
+      FROM billing.jobs WHERE dead = 1 ORDER BY kind, object LIMIT $1
+      """, .integer(limit)
+    ) { JobSummary(try JobRow($0)) }
+    guard !onlyDead, dead.count < limit else { return dead }
+    let open = try reader.rows(
+      """
+      SELECT kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
+        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
+      FROM billing.jobs WHERE due_ms IS NOT NULL ORDER BY due_ms, kind, object LIMIT $1
+      """, .integer(limit - dead.count)
+    ) { JobSummary(try JobRow($0)) }
+    return dead + open
+  }
+
+  /// One job, settled or not; nil where it was never needed.
+  package static func find(
+    _ kind: String, _ object: String, reading reader: some Queryable
+  ) throws -> JobSummary? {
+    try reader.first(
+      """
+      SELECT kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
+        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
+      FROM billing.jobs WHERE kind = $1 AND object = $2
+      """, .text(kind), .text(object)
+    ) { JobSummary(try JobRow($0)) }
+  }
+
+  /// Counts by kind, of kinds that have an open or a dead job.
+  package static func counts(_ reader: some Queryable) throws -> [JobCounts] {
+    let open = try reader.rows(
+      """
+      SELECT kind, count(*), min(due_ms) FROM billing.jobs
+      WHERE due_ms IS NOT NULL GROUP BY kind ORDER BY kind
+      """
+    ) { (kind: try $0.text(0), count: Int(try $0.integer(1)), due: try $0.instant(2)) }
+    let dead = try reader.rows(
+      "SELECT kind, count(*) FROM billing.jobs WHERE dead = 1 GROUP BY kind ORDER BY kind"
+    ) { (kind: try $0.text(0), count: Int(try $0.integer(1))) }
+    return Set(open.map(\.kind) + dead.map(\.kind)).sorted().map { kind in
+      let waiting = open.first { $0.kind == kind }
+      return JobCounts(
+        kind: kind, open: waiting?.count ?? 0,
+        dead: dead.first { $0.kind == kind }?.count ?? 0, earliestDue: waiting?.due)
+    }
+  }
+
+  /// An operator wants it read now: a dead job lives again, a waiting one waits no longer, a
+  /// settled one is read once more. False where there is no such job.
+  package static func revive(
+    _ kind: String, _ object: String, now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    guard var row = try JobRow.locked(kind, object, in: transaction) else { return false }
+    row.state.revive(at: now)
+    try row.store(in: transaction)
+    return true
+  }
+}

@@ -1,0 +1,66 @@
+package import Base
+package import Storage
+
+/// The durable queue of objects to read from their providers, one job for each kind and object.
+///
+/// A read takes a generation number before it begins, so that a hint that arrives meanwhile raises
+/// the need above it and is not lost. A need never is: it ends by a committed read or waits, dead,
+/// for the operator. All steps are re-runnable: no effect but through the transaction.
+package enum Jobs {
+  /// Asks for a read that begins from now on.
+  ///
+  /// `payload`, where given, replaces the job's; the caller seals it and bounds it. `settleAfter`
+  /// is the end of the event's as-of, by the provider's clock: an earlier read does not settle it,
+  /// nor one that cannot say when it began. After the settling read, `confirmations` more follow, a
+  /// minute apart. A dead job revives.
+  package static func need(
+    _ kind: String, _ object: String, payload: [UInt8]? = nil, due: Instant,
+    settleAfter: Instant? = nil, confirmations: Int = 0, in transaction: Transaction
+  ) throws {
+    guard var row = try JobRow.lockedOrNew(kind, object, in: transaction) else { return }
+    row.state.need(
+      payload: payload, due: due, settleAfter: settleAfter, confirmations: Int64(confirmations))
+    try row.store(in: transaction)
+  }
+
+  /// Begins reads of jobs of one kind, the longest due first; run them once this is committed.
+  ///
+  /// What another reader holds is left alone until that lease runs out.
+  package static func lease(
+    _ kind: String, limit: Int, now: Instant, in transaction: Transaction
+  ) throws -> [Lease] {
+    let objects = try transaction.rows(
+      """
+      SELECT object FROM billing.jobs
+      WHERE kind = $1 AND due_ms <= $2 AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
+      ORDER BY due_ms, object LIMIT $3
+      """, .text(kind), .instant(now), .integer(limit)
+    ) { try $0.text(0) }
+    var leases: [Lease] = []
+    // In one order, so that two runners do not wait for each other in a circle.
+    for object in objects.sorted() {
+      // On PostgreSQL another runner may have taken it between the two statements.
+      guard var row = try JobRow.locked(kind, object, in: transaction),
+        row.state.canLease(at: now)
+      else { continue }
+      let isRepeated = row.state.leaseUntil != nil
+      row.state.lease(at: now)
+      try row.store(in: transaction)
+      leases.append(Lease(row, isRepeated: isRepeated))
+    }
+    return leases
+  }
+
+  /// When the job of this kind that waits longest was due; nil while none can be leased.
+  package static func earliestDue(
+    _ kind: String, now: Instant, reading reader: some Queryable
+  ) throws -> Instant? {
+    try reader.first(
+      """
+      SELECT due_ms FROM billing.jobs
+      WHERE kind = $1 AND due_ms <= $2 AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
+      ORDER BY due_ms LIMIT 1
+      """, .text(kind), .instant(now)
+    ) { try $0.instant(0) }
+  }
+}

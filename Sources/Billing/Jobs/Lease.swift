@@ -1,0 +1,52 @@
+package import Base
+package import Storage
+
+/// One read under way: what to read, and the generation number its result bears.
+package struct Lease: Sendable {
+  package let kind: String
+  package let object: String
+  /// As the caller of `Jobs.need` sealed it.
+  package let payload: [UInt8]?
+  package let generation: Int64
+  package let settleAfter: Instant?
+  /// Failed runs in a row before this one.
+  package let attempts: Int
+  /// Whether it follows a read that never came back.
+  package let isRepeated: Bool
+
+  init(_ row: JobRow, isRepeated: Bool) {
+    kind = row.kind
+    object = row.object
+    payload = row.state.payload
+    generation = row.state.issued
+    settleAfter = row.state.settleAfter
+    attempts = Int(row.state.attempts)
+    self.isRepeated = isRepeated
+  }
+
+  /// The read is over; call it in the transaction that keeps its facts. True when the job is
+  /// settled: nothing more is to be read.
+  ///
+  /// `readBegan` is by the provider's clock, nil where it has none. A lease that ran out commits as
+  /// well, harmlessly.
+  @discardableResult
+  package func commit(
+    readBegan: Instant?, now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    guard var row = try JobRow.locked(kind, object, in: transaction) else { return true }
+    row.state.commit(generation: generation, readBegan: readBegan, at: now)
+    try row.store(in: transaction)
+    return row.state.due == nil && !row.state.isDead
+  }
+
+  /// The read failed; the job waits for its next turn, or is dead (true).
+  @discardableResult
+  package func retry(
+    _ failure: JobFailure, now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    guard var row = try JobRow.locked(kind, object, in: transaction) else { return false }
+    row.state.fail(generation: generation, failure, at: now)
+    try row.store(in: transaction)
+    return row.state.isDead
+  }
+}

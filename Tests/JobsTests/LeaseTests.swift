@@ -1,0 +1,162 @@
+import Base
+import Jobs
+import Storage
+import TestEngines
+import Testing
+
+@Suite struct LeaseTests {
+  @Test(arguments: TestEngine.available)
+  func `a need is leased once, and settled by its commit`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.need(payload: [1, 2])
+    let lease = try queue.lease()
+    #expect(lease.generation == 1)
+    #expect(lease.payload == [1, 2])
+    #expect(try queue.leases().isEmpty)
+    #expect(try queue.commit(lease))
+    #expect(try queue.job().state == .settled)
+    queue.pass(.days(1))
+    #expect(try queue.leases().isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a job waits until it is due`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.need(due: queue.now + .seconds(10))
+    try queue.need(due: queue.now + .seconds(20))
+    queue.pass(.milliseconds(9_999))
+    #expect(try queue.leases().isEmpty)
+    queue.pass(.milliseconds(1))
+    #expect(try queue.leases().count == 1)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the longest due come first, of the kind asked for`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    for (index, object) in ["c", "a", "b"].enumerated() {
+      try queue.need(object, due: queue.now - .seconds(Int64(10 - index)))
+    }
+    try queue.need("d", kind: "other", due: queue.now - .seconds(60))
+    #expect(try queue.leases(2).map(\.object).sorted() == ["a", "c"])
+    #expect(try queue.leases(2).map(\.object) == ["b"])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a hint during a read is not lost`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.need()
+    let first = try queue.lease()
+    try queue.need()
+    #expect(try !queue.commit(first))
+    let second = try queue.lease()
+    #expect(second.generation == 2)
+    #expect(try queue.commit(second))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a hundred hints before a read are one read`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    for _ in 0..<100 { try queue.need() }
+    #expect(try queue.commit(try queue.lease()))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a reader that does not come back loses its lease`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.need()
+    let first = try queue.lease()
+    queue.pass(.milliseconds(JobRules.leaseTime.milliseconds - 1))
+    #expect(try queue.leases().isEmpty)
+    queue.pass(.milliseconds(1))
+    let second = try queue.lease()
+    #expect(!first.isRepeated && second.isRepeated)
+    #expect(second.generation == 2)
+    #expect(second.attempts == 1)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a late commit settles what it read and leaves its successor alone`(
+    _ engine: TestEngine
+  ) throws {
+    let queue = try Queue(engine)
+    try queue.need()
+    let first = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    let second = try queue.lease()
+    #expect(try queue.commit(first))
+    #expect(try queue.commit(second))
+    #expect(try queue.job().committed == 2)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a late commit does not settle a hint that came after its read`(
+    _ engine: TestEngine
+  ) throws {
+    let queue = try Queue(engine)
+    try queue.need()
+    let first = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    let second = try queue.lease()
+    try queue.need()
+    #expect(try !queue.commit(first))
+    #expect(try queue.leases().isEmpty)
+    #expect(try !queue.commit(second))
+    #expect(try queue.lease().generation == 3)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an older commit after a newer one changes nothing`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.need()
+    let first = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    try queue.commit(try queue.lease())
+    let before = try queue.job()
+    try queue.commit(first)
+    #expect(try queue.job() == before)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a late failure changes nothing`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.need()
+    let first = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    _ = try queue.lease()
+    let before = try queue.job()
+    try queue.retry(first, .refused("late"))
+    #expect(try queue.job() == before)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a need that is rolled back is none`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    let now = queue.now
+    #expect(throws: JobFailure.refused("undone")) {
+      try queue.database.write(for: nil) { transaction in
+        try Jobs.need("k", "a", due: now, in: transaction)
+        throw JobFailure.refused("undone")
+      }
+    }
+    #expect(try queue.leases().isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `many runners lease each job once`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    for number in 0..<100 { try queue.need("job\(number)") }
+    let taken = Locked<[String]>([])
+    let threads = (0..<4).map { _ in
+      Thread {
+        while let leases = try? queue.leases(3), !leases.isEmpty {
+          taken.withLock { $0 += leases.map(\.object) }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    // On PostgreSQL a runner may find all its candidates taken and stop early.
+    let rest = try queue.leases(100).map(\.object)
+    let all = taken.withLock { $0 } + rest
+    #expect(all.count == 100 && Set(all).count == 100)
+  }
+}
