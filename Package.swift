@@ -149,6 +149,19 @@ let package = Package(
     tests(
       "ProviderAPITests",
       ["Base", "HTTPMessages", "HTTPServer", "ProviderAPI", "SeededRandom"]),
+    .target(
+      name: "ProviderFakes",
+      dependencies: [
+        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "SeededRandom",
+        "TestCertificates",
+      ],
+      path: "Tests/ProviderFakes", swiftSettings: settings),
+    tests(
+      "ProviderFakesTests",
+      [
+        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient", "HTTPServer",
+        "ProviderFakes", "SeededRandom",
+      ]),
     tests("TidyTests", []),
     tests(
       "BillingTests",
