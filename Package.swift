@@ -72,7 +72,9 @@ let package = Package(
     module("Billing/Jobs", ["Base", "Storage"]),
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
-    module("Billing/Stripe", ["Base", "Crypto", "JSON", "Subscriptions"]),
+    module(
+      "Billing/Stripe",
+      ["Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "Subscriptions"]),
     module(
       "Billing/Billing",
       [
@@ -131,7 +133,12 @@ let package = Package(
     .target(
       name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
       swiftSettings: settings),
-    tests("StripeTests", ["Base", "Crypto", "JSON", "Subscriptions", "Stripe", "StripeSamples"]),
+    tests(
+      "StripeTests",
+      [
+        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "Subscriptions", "Stripe",
+        "StripeSamples",
+      ]),
     .target(
       name: "RecordedStories", dependencies: ["Base", "JSON"], path: "Tests/RecordedStories",
       swiftSettings: settings),

@@ -11,8 +11,10 @@ private let accountMetadataKey = "coffer_account"
 struct ObjectDecoder {
   let partition: ObjectKey.Partition
   let asOf: AsOf
-  /// The event's type; nil for an answer of the API.
+  /// The event's type; nil for an answer of the API, whose reader completes lists that are cut.
   let eventType: String?
+  /// Lines of invoices beyond those within them, by the invoice's id.
+  var moreLines: [String: [JSON]] = [:]
   private(set) var facts: [Fact] = []
   private(set) var notes: Set<StripeEvent.Note> = []
 
@@ -40,23 +42,33 @@ struct ObjectDecoder {
   }
 
   private mutating func readInvoice(_ json: JSON) throws(JSONError) {
-    try add(.invoice(StripeInvoice(json, &notes)), json)
+    let more = json["id"].reference.flatMap { moreLines[$0] } ?? []
+    try add(.invoice(StripeInvoice(json, moreLines: more)), json)
+    noteCut(json["lines"])
     // There only where an answer was asked to expand it.
     try readList(json["payments"])
   }
 
-  /// Of a charge without an invoice only a refund matters; the list of them ended in 2022.
+  /// Of a charge without an invoice only a refund matters, unless it was asked for.
+  ///
+  /// The list of its refunds is there until 2022.
   private mutating func readCharge(_ json: JSON) throws(JSONError) {
     let content = try StripeCharge(json, seen: asOf.from)
-    if content.invoice != nil || content.amountRefunded > 0 { try add(.charge(content), json) }
+    if eventType == nil || content.invoice != nil || content.amountRefunded > 0 {
+      try add(.charge(content), json)
+    }
     try readList(json["refunds"])
   }
 
   /// A list inside another object, which may be absent or cut short.
   private mutating func readList(_ json: JSON) throws(JSONError) {
     guard json.isObject else { return }
-    if json["has_more"].bool == true { notes.insert(.listCutShort) }
+    noteCut(json)
     for item in try json["data"].requireArray() { try read(item) }
+  }
+
+  private mutating func noteCut(_ list: JSON) {
+    if eventType != nil, list["has_more"].bool == true { notes.insert(.listCutShort) }
   }
 
   private mutating func add(_ object: StripeObject, _ json: JSON) throws(JSONError) {
@@ -99,14 +111,12 @@ extension StripeSubscription {
 }
 
 extension StripeInvoice {
-  fileprivate init(_ json: JSON, _ notes: inout Set<StripeEvent.Note>) throws(JSONError) {
+  fileprivate init(_ json: JSON, moreLines: [JSON]) throws(JSONError) {
     guard let status = Status(rawValue: try json["status"].requireString()) else {
       throw JSONError(
         code: .wrongType, path: json["status"].path, message: "must be a known status")
     }
-    let lines = json["lines"]
-    if lines["has_more"].bool == true { notes.insert(.listCutShort) }
-    let data = try lines["data"].requireArray()
+    let data = try json["lines"]["data"].requireArray() + moreLines
     // Since basil (2025-03-31) under `parent`, before at the top; a manual one names it in lines.
     let subscription =
       json["parent"]["subscription_details"]["subscription"].reference

@@ -1,0 +1,195 @@
+internal import Base
+internal import HTTPMessages
+internal import JSON
+internal import ProviderAPI
+internal import Subscriptions
+
+/// One read under way: its requests, and what they brought so far.
+struct StripeReading {
+  private(set) var answer = StripeAnswer()
+
+  private let api: StripeAPI
+  /// The payments of invoices, each with the end of the last period that it paid for.
+  private var payments: [String: Instant] = [:]
+  private var newest: Instant?
+  private var requestCount = 0
+
+  /// A thousand invoices, or a list that does not end.
+  private static let pageCountMax = 10
+  private static let pageLength = 100
+  private static let requestCountMax = 200
+  private static let limits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 19)
+
+  /// Beyond the answer's own clock: a replica may lag, and `Date` is cut to a second.
+  private static let lagMax = Instant.Span.seconds(6)
+  private static let dateLength = Instant.Span.seconds(1)
+  /// A reversal of a period that ended longer ago changes nothing that anybody is owed.
+  private static let periodAgeMax = Instant.Span.days(400)
+
+  init(_ api: StripeAPI) { self.api = api }
+
+  /// Reads all that hangs on a subscription.
+  mutating func readRest(of subscription: String, customer: String?) throws(APIFailure) {
+    if let customer { try read("/v1/customers/\(encoded(customer))") }
+    try list("/v1/checkout/sessions", [("subscription", subscription)])
+    let invoices = try list(
+      "/v1/invoices", [("subscription", subscription), ("expand[]", "data.payments")])
+    for invoice in invoices { try readPayments(of: invoice) }
+    for payment in paymentsThatMatter { try readReversals(of: payment) }
+  }
+
+  /// The payments whose reversal can matter, newest period first.
+  private var paymentsThatMatter: [String] {
+    let oldest = (newest ?? .distantPast) - Self.periodAgeMax
+    return payments.filter { $0.value >= oldest }
+      .sorted { ($1.value, $1.key) < ($0.value, $0.key) }.map { $0.key }
+  }
+
+  /// Reads one object; its facts join the answer.
+  @discardableResult
+  mutating func read(_ path: String) throws(APIFailure) -> JSON {
+    let (json, asOf) = try get(path, [])
+    try decode([json], asOf)
+    return json
+  }
+
+  /// Reads a list page by page; its objects' facts join the answer.
+  @discardableResult
+  mutating func list(
+    _ path: String, _ parameters: [(String, String)]
+  ) throws(APIFailure) -> [JSON] {
+    var items: [JSON] = []
+    for (page, asOf) in try pages(path, parameters) {
+      try decode(page, asOf)
+      items += page
+    }
+    return items
+  }
+
+  private mutating func pages(
+    _ path: String, _ parameters: [(String, String)], after first: String? = nil
+  ) throws(APIFailure) -> [(items: [JSON], asOf: AsOf)] {
+    var pages: [(items: [JSON], asOf: AsOf)] = []
+    var last = first
+    for _ in 0..<Self.pageCountMax {
+      let after = last.map { [("starting_after", $0)] } ?? []
+      let (json, asOf) = try get(
+        path, parameters + [("limit", String(Self.pageLength))] + after)
+      let items = try malformed { () throws(JSONError) in try json["data"].requireArray() }
+      pages.append((items, asOf))
+      last = items.last?["id"].reference
+      guard json["has_more"].bool == true, last != nil else { return pages }
+    }
+    answer.note(.listCutShort)
+    return pages
+  }
+
+  /// Notes what paid an invoice; asks for its payments where the answer had not all of them.
+  private mutating func readPayments(of invoice: JSON) throws(APIFailure) {
+    guard let id = invoice["id"].reference, invoice["status"].string == "paid" else { return }
+    let within = invoice["payments"]
+    let isWhole = within.isObject && within["has_more"].bool == false
+    let all =
+      isWhole
+      ? within["data"].array ?? [] : try list("/v1/invoice_payments", [("invoice", id)])
+    let end = (invoice["lines"]["data"].array ?? [])
+      .compactMap { try? $0["period"]["end"].requireInstant() }.max()
+    for payment in all {
+      let payment = payment["payment"]
+      guard let name = payment["payment_intent"].reference ?? payment["charge"].reference,
+        let end
+      else { continue }
+      payments[name] = max(payments[name] ?? end, end)
+    }
+  }
+
+  private mutating func readReversals(of payment: String) throws(APIFailure) {
+    let kind = payment.hasPrefix("pi_") ? "payment_intent" : "charge"
+    try list("/v1/refunds", [(kind, payment)])
+    try list("/v1/disputes", [(kind, payment)])
+  }
+
+  private mutating func decode(_ objects: [JSON], _ asOf: AsOf) throws(APIFailure) {
+    var decoder = ObjectDecoder(partition: api.partition, asOf: asOf)
+    for object in objects where object["lines"]["has_more"].bool == true {
+      guard let id = object["id"].reference else { continue }
+      let last = object["lines"]["data"].array?.last?["id"].reference
+      decoder.moreLines[id] =
+        try pages("/v1/invoices/\(encoded(id))/lines", [], after: last).flatMap { $0.items }
+    }
+    for object in objects {
+      try malformed { () throws(JSONError) in try decoder.read(object) }
+    }
+    answer.add(decoder)
+  }
+
+  private mutating func get(
+    _ path: String, _ parameters: [(String, String)]
+  ) throws(APIFailure) -> (json: JSON, asOf: AsOf) {
+    requestCount += 1
+    guard requestCount <= Self.requestCountMax else {
+      throw .refused(status: 0, "one read takes more than \(Self.requestCountMax) requests")
+    }
+    let query = parameters.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
+    let target = query.isEmpty ? path : "\(path)?\(query)"
+    let reply = try api.transport.send(
+      APIRequest(
+        "GET", api.base + target,
+        headers: [
+          ("Authorization", "Bearer " + String(decoding: api.key.exposed, as: UTF8.self)),
+          ("Stripe-Version", StripeAPI.version),
+        ]))
+    let body = try reply.stripeBody()
+    // Without the provider's own clock nothing says what the answer outdates.
+    guard let date = reply.date else { throw .malformed("the answer has no date") }
+    newest = max(newest ?? date, date)
+    let asOf = AsOf(from: date - reply.elapsed - Self.lagMax, to: date + Self.dateLength)
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parse(body, limits: Self.limits).requireObject()
+    }
+    answer.add(target, body, asOf)
+    return (json, asOf)
+  }
+}
+
+extension APIReply {
+  /// The body of a success. Texts of Stripe's errors may repeat a key, so only their code is told.
+  fileprivate func stripeBody() throws(APIFailure) -> [UInt8] {
+    let isRepeatable = headers.text("stripe-should-retry") == "true"
+    if isRepeatable || status == 409 || status == 424 {
+      throw .transient("Stripe answers \(status)", retryAfter: retryAfter)
+    }
+    do { return try successful().body } catch {
+      guard case .refused(let status, let reason) = error else { throw error }
+      throw .refused(status: status, errorCode ?? reason)
+    }
+  }
+
+  private var errorCode: String? {
+    guard let code = try? JSON.parse(body)["error"]["code"].string, code.utf8.count <= 64,
+      code.utf8.allSatisfy({ 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x5F })
+    else { return nil }
+    return code
+  }
+}
+
+/// The error that an answer is which cannot be read.
+private func malformed<Value>(
+  _ work: () throws(JSONError) -> Value
+) throws(APIFailure) -> Value {
+  do { return try work() } catch { throw .malformed("\(error)") }
+}
+
+/// Everything but unreserved characters in percent form (RFC 3986, section 2).
+func encoded(_ text: String) -> String {
+  var result = ""
+  for byte in text.utf8 {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+      result.unicodeScalars.append(Unicode.Scalar(byte))
+    default: result += "%" + Hex.encode([byte]).uppercased()
+    }
+  }
+  return result
+}

@@ -1,0 +1,254 @@
+import Base
+import HTTPMessages
+import JSON
+import ProviderAPI
+import Stripe
+import StripeSamples
+import Subscriptions
+import Synchronization
+import Testing
+
+/// The read client against answers made here.
+struct APITests {
+  private static let day0 = Instant(seconds: 1_767_225_600)
+  private static let day30 = day0 + .days(30)
+  private static let date = "Sat, 10 Jan 2026 00:00:00 GMT"
+  private static let dateMoment = Instant(httpDate: date)!
+
+  /// One paid subscription whose payment was refunded.
+  private static let answers: [String: JSONValue] = [
+    "/v1/subscriptions/sub_1": SampleSubscription(from: day0, to: day30).json(.basil),
+    "/v1/customers/cus_1": ["id": "cus_1", "object": "customer"],
+    "/v1/checkout/sessions?subscription=sub_1&limit=100": list([sampleSession(account: nil)]),
+    "/v1/invoices?subscription=sub_1&expand%5B%5D=data.payments&limit=100": list([
+      SampleInvoice(from: day0, to: day30).json(.basil).adding([
+        "payments": list([invoicePayment])
+      ])
+    ]),
+    "/v1/refunds?payment_intent=pi_1&limit=100": list([
+      [
+        "id": "re_1", "object": "refund", "amount": 299, "charge": "ch_1",
+        "created": .seconds(day0), "payment_intent": "pi_1", "status": "succeeded",
+      ]
+    ]),
+    "/v1/disputes?payment_intent=pi_1&limit=100": list([]),
+  ]
+  private static let invoicePayment: JSONValue = [
+    "id": "inpay_1", "object": "invoice_payment", "invoice": "in_1", "status": "paid",
+    "payment": ["type": "payment_intent", "payment_intent": "pi_1"],
+  ]
+
+  private static func list(_ items: [JSONValue], hasMore: Bool = false) -> JSONValue {
+    ["object": "list", "has_more": .bool(hasMore), "data": .array(items)]
+  }
+
+  private func closure(
+    _ answers: [String: JSONValue] = answers, partition: ObjectKey.Partition = .live
+  ) throws(APIFailure) -> StripeAnswer {
+    try api(Transport(answers), partition: partition).closure(of: "sub_1")
+  }
+
+  private func api(_ transport: Transport, partition: ObjectKey.Partition = .live) -> StripeAPI {
+    StripeAPI(
+      base: "https://stripe.test", key: Secret("sk_live_secret"), partition: partition,
+      transport: transport)
+  }
+
+  @Test func `a closure is the subscription, sessions, invoices, payments and reversals`() throws {
+    let answer = try closure()
+    #expect(
+      answer.facts.map(\.key.description).sorted() == [
+        "stripe:live:checkout.session:cs_1", "stripe:live:invoice:in_1",
+        "stripe:live:invoice_payment:inpay_1", "stripe:live:refund:re_1",
+        "stripe:live:subscription:sub_1",
+      ])
+    #expect(answer.notes.isEmpty)
+  }
+
+  @Test func `an answer is as of its own date, less what it took and what a replica may lag`()
+    throws
+  {
+    let answer = try closure()
+    let asOf = AsOf(
+      from: Self.dateMoment - .milliseconds(250) - .seconds(6), to: Self.dateMoment + .seconds(1))
+    #expect(answer.facts.allSatisfy { $0.asOf == asOf })
+    #expect(answer.began == asOf.from)
+  }
+
+  @Test func `every request carries the key and the pinned version, and asks only to read`() throws
+  {
+    let transport = Transport(Self.answers)
+    _ = try api(transport).closure(of: "sub_1")
+    let requests = transport.requests.withLock { $0 }
+    #expect(requests.count == 6)
+    for request in requests {
+      #expect(request.method == "GET")
+      #expect(request.headers.contains { $0 == ("Authorization", "Bearer sk_live_secret") })
+      #expect(request.headers.contains { $0 == ("Stripe-Version", "2025-03-31.basil") })
+    }
+  }
+
+  @Test func `a deleted customer is a fact`() throws {
+    var answers = Self.answers
+    answers["/v1/customers/cus_1"] = ["id": "cus_1", "object": "customer", "deleted": true]
+    #expect(try closure(answers).facts.contains { $0.key.kind == .customer })
+  }
+
+  @Test func `payments that an invoice does not carry are asked for`() throws {
+    var answers = Self.answers
+    answers["/v1/invoices?subscription=sub_1&expand%5B%5D=data.payments&limit=100"] = Self.list([
+      SampleInvoice(from: Self.day0, to: Self.day30).json(.basil)
+    ])
+    answers["/v1/invoice_payments?invoice=in_1&limit=100"] = Self.list([Self.invoicePayment])
+    #expect(try closure(answers).facts.contains { $0.key.id == "re_1" })
+  }
+
+  @Test func `pages follow one another, and lines that an invoice does not carry`() throws {
+    var (first, second) = (
+      SampleInvoice(from: Self.day30, to: Self.day30 + .days(30)),
+      SampleInvoice(from: Self.day0, to: Self.day30)
+    )
+    (first.id, first.status, first.hasMoreLines) = ("in_2", "open", true)
+    second.status = "open"
+    var answers = Self.answers
+    let path = "/v1/invoices?subscription=sub_1&expand%5B%5D=data.payments&limit=100"
+    answers[path] = Self.list([first.json(.basil)], hasMore: true)
+    answers[path + "&starting_after=in_2"] = Self.list([second.json(.basil)])
+    let line: JSONValue = [
+      "id": "il_2", "amount": 5, "period": ["start": 1, "end": 2], "price": "price_x",
+    ]
+    answers["/v1/invoices/in_2/lines?limit=100&starting_after=il_1"] = Self.list([line])
+    let answer = try closure(answers)
+    #expect(answer.facts.filter { $0.key.kind == .invoice }.map(\.key.id) == ["in_2", "in_1"])
+    let invoice = try #require(answer.facts.first { $0.key.id == "in_2" })
+    guard case .stripe(.invoice(let content)) = invoice.object else { return }
+    #expect(content.lines.map(\.amountMinorUnits) == [299, 5])
+    #expect(answer.notes.isEmpty)
+  }
+
+  @Test func `a list without an end stops and says so`() throws {
+    var answers = Self.answers
+    let path = "/v1/refunds?payment_intent=pi_1&limit=100"
+    let refund: JSONValue = [
+      "id": "re_1", "object": "refund", "amount": 1, "created": 1, "payment_intent": "pi_1",
+      "status": "pending",
+    ]
+    answers[path] = Self.list([refund], hasMore: true)
+    answers[path + "&starting_after=re_1"] = Self.list([refund], hasMore: true)
+    #expect(try closure(answers).notes == [.listCutShort])
+  }
+
+  @Test func `a payment's invoices are found, by its intent or by its charge`() throws {
+    let answers: [String: JSONValue] = [
+      "/v1/charges/ch_1": [
+        "id": "ch_1", "object": "charge", "payment_intent": "pi_1", "amount_refunded": 0,
+      ],
+      "/v1/invoice_payments?payment%5Btype%5D=payment_intent&payment%5Bpayment_intent%5D=pi_1&limit=100":
+        Self.list([Self.invoicePayment]),
+      "/v1/invoices/in_1": SampleInvoice(from: Self.day0, to: Self.day30).json(.basil),
+    ]
+    let byIntent = try api(Transport(answers)).invoices(paidBy: "pi_1")
+    #expect(byIntent.facts.map(\.key.id) == ["inpay_1", "in_1"])
+    let byCharge = try api(Transport(answers)).invoices(paidBy: "ch_1")
+    #expect(byCharge.facts.map(\.key.id) == ["ch_1", "inpay_1", "in_1"])
+  }
+
+  @Test func `the transcript is one JSON text with every answer`() throws {
+    let json = try JSON.parse(closure().transcript)
+    #expect(json.array?.count == 6)
+    #expect(json[0]["target"].string == "/v1/subscriptions/sub_1")
+    #expect(json[0]["answer"]["id"].string == "sub_1")
+  }
+
+  @Test func `an id cannot reach beyond its place in the address`() throws {
+    let transport = Transport([:])
+    _ = try? api(transport).closure(of: "sub/../?a=b&c#é")
+    #expect(
+      transport.requests.withLock { $0.first?.url }
+        == "https://stripe.test/v1/subscriptions/sub%2F..%2F%3Fa%3Db%26c%23%C3%A9")
+  }
+
+  @Test(
+    arguments: [
+      (400, [:], .refused(status: 400, "parameter_missing")),
+      (401, [:], .misconfigured("the provider answers 401")),
+      (403, [:], .misconfigured("the provider answers 403")), (404, [:], .notFound),
+      (409, [:], .transient("Stripe answers 409", retryAfter: nil)),
+      (424, [:], .transient("Stripe answers 424", retryAfter: nil)),
+      (429, ["Retry-After": "7"], .transient("the provider answers 429", retryAfter: .seconds(7))),
+      (503, [:], .transient("the provider answers 503", retryAfter: nil)),
+      (400, ["Stripe-Should-Retry": "true"], .transient("Stripe answers 400", retryAfter: nil)),
+    ] as [(Int, [String: String], APIFailure)])
+  func `a status says whether to try again, and no text of Stripe's is repeated`(
+    status: Int, headers: [String: String], failure: APIFailure
+  ) {
+    let transport = Transport([:], status: status, headers: headers)
+    #expect(throws: failure) { try api(transport).closure(of: "sub_1") }
+  }
+
+  @Test func `an answer without a date outdates nothing`() {
+    #expect(throws: APIFailure.malformed("the answer has no date")) {
+      try api(Transport(Self.answers, date: nil)).closure(of: "sub_1")
+    }
+  }
+
+  @Test func `a key of the other mode is a mistake of configuration`() {
+    #expect(
+      throws: APIFailure.misconfigured("the key is of the other mode than the subscription")
+    ) {
+      try closure(partition: .sandbox)
+    }
+  }
+
+  @Test func `an object that cannot be read is malformed and says where`() {
+    var answers = Self.answers
+    answers["/v1/subscriptions/sub_1"] = [
+      "id": "sub_1", "object": "subscription", "livemode": true,
+    ]
+    do throws(APIFailure) {
+      _ = try closure(answers)
+      Issue.record("no failure")
+    } catch {
+      guard case .malformed(let text) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(text.contains("$.status"))
+    }
+  }
+}
+
+/// Answers by target; everything else is 404, or what `status` says.
+private final class Transport: ProviderTransport {
+  let requests = Mutex<[APIRequest]>([])
+  private let answers: [String: JSONValue]
+  private let status: Int?
+  private let headers: [String: String]
+  private let date: String?
+
+  init(
+    _ answers: [String: JSONValue], status: Int? = nil, headers: [String: String] = [:],
+    date: String? = "Sat, 10 Jan 2026 00:00:00 GMT"
+  ) {
+    self.answers = answers
+    self.status = status
+    self.headers = headers
+    self.date = date
+  }
+
+  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    requests.withLock { $0.append(request) }
+    let found = answers[String(request.url.dropFirst("https://stripe.test".count))]
+    let error: JSONValue = [
+      "error": [
+        "type": "invalid_request_error", "code": "parameter_missing",
+        "message": "Invalid API Key provided: sk_live_secret",
+      ]
+    ]
+    var headers = headers.map { ($0.key, $0.value) }
+    if let date { headers.append(("Date", date)) }
+    return APIReply(
+      status: status ?? (found == nil ? 404 : 200), headers: Headers(headers),
+      body: (found ?? error).encoded(), elapsed: .milliseconds(250))
+  }
+}
