@@ -14,6 +14,14 @@ package struct BillingConfiguration: Sendable {
   package let sealingKeys: SealingKeys
   /// Nil where Stripe is off, which the program says at its start.
   package let stripe: StripeConfiguration?
+  /// Nil where the App Store is off.
+  package let apple: AppleConfiguration?
+  /// Nil where Google Play is off.
+  package let google: GoogleConfiguration?
+  /// The hosts under which clients claim purchases; nil where they cannot.
+  package let authorities: [String]?
+  /// For whom sandbox purchases count as well.
+  package let sandboxAccounts: Set<Identifier>
   package let clock: Clock
 
   package init(_ settings: Settings) throws(ConfigurationError) {
@@ -25,6 +33,10 @@ package struct BillingConfiguration: Sendable {
     let catalogue = reader.catalogue()
     let sealingKeys = reader.sealingKeys()
     stripe = reader.stripe()
+    apple = reader.apple()
+    google = reader.google()
+    authorities = reader.authorities(.billingAuthorities)
+    sandboxAccounts = reader.sandboxAccounts()
     clock = reader.clock()
     guard let database, let listen, let metricsListen, let catalogue, let sealingKeys,
       reader.problems.isEmpty

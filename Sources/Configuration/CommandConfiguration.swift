@@ -7,11 +7,16 @@ package import Tiers
 package struct StoreConfiguration: Sendable {
   package let database: DatabaseLocation
   package let catalogue: Catalogue
+  /// As `coffer-billing` has them, so that both derive the same.
+  package let grantingPartition: StripeConfiguration.Partition
+  package let sandboxAccounts: Set<Identifier>
   package let clock: Clock
 
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .command)
     let database = reader.database()
+    grantingPartition = reader.grantingPartition()
+    sandboxAccounts = reader.sandboxAccounts()
     let catalogue = reader.catalogue()
     clock = reader.clock()
     guard let database, let catalogue, reader.problems.isEmpty else {
@@ -50,7 +55,7 @@ package struct PeerConfiguration: Sendable {
     var reader = SettingsReader(settings, for: .command)
     let syncListen = reader.address(.syncListen)
     let billingListen = reader.address(.billingListen)
-    authorities = reader.authorities() ?? []
+    authorities = reader.authorities(.syncAuthorities) ?? []
     stripeWebhookSecrets = reader.stripeWebhookSecrets() ?? []
     clock = reader.clock()
     guard let syncListen, let billingListen, reader.problems.isEmpty else {

@@ -14,6 +14,22 @@ package enum Key: String, Sendable, CaseIterable {
   case stripeWebhookSecrets = "COFFER_STRIPE_WEBHOOK_SECRETS"
   case stripeAPIKey = "COFFER_STRIPE_API_KEY"
   case stripeAPIURL = "COFFER_STRIPE_API_URL"
+  case appleBundleID = "COFFER_APPLE_BUNDLE_ID"
+  case appleAppID = "COFFER_APPLE_APP_ID"
+  case appleIssuerID = "COFFER_APPLE_ISSUER_ID"
+  case appleKeyID = "COFFER_APPLE_KEY_ID"
+  case appleKeyFile = "COFFER_APPLE_KEY_FILE"
+  case appleAPIURL = "COFFER_APPLE_API_URL"
+  case appleSandboxAPIURL = "COFFER_APPLE_SANDBOX_API_URL"
+  case appleRootFile = "COFFER_APPLE_ROOT_FILE"
+  case googlePackage = "COFFER_GOOGLE_PACKAGE"
+  case googlePushAudience = "COFFER_GOOGLE_PUSH_AUDIENCE"
+  case googlePushEmail = "COFFER_GOOGLE_PUSH_EMAIL"
+  case googleServiceAccountFile = "COFFER_GOOGLE_SERVICE_ACCOUNT_FILE"
+  case googleAPIURL = "COFFER_GOOGLE_API_URL"
+  case googleKeysURL = "COFFER_GOOGLE_KEYS_URL"
+  case billingAuthorities = "COFFER_BILLING_AUTHORITIES"
+  case sandboxAccounts = "COFFER_SANDBOX_ACCOUNTS"
   case mode = "COFFER_MODE"
   case testClock = "COFFER_TEST_CLOCK"
   case config = "COFFER_CONFIG"
@@ -26,7 +42,10 @@ package enum Key: String, Sendable, CaseIterable {
     switch self {
     case .database, .sealingKeys, .stripeWebhookSecrets, .stripeAPIKey: true
     case .objects, .syncListen, .syncAuthorities, .billingListen, .metricsListen, .trustedProxies,
-      .plans, .stripeAPIURL, .mode, .testClock, .config:
+      .plans, .stripeAPIURL, .appleBundleID, .appleAppID, .appleIssuerID, .appleKeyID,
+      .appleKeyFile, .appleAPIURL, .appleSandboxAPIURL, .appleRootFile, .googlePackage,
+      .googlePushAudience, .googlePushEmail, .googleServiceAccountFile, .googleAPIURL,
+      .googleKeysURL, .billingAuthorities, .sandboxAccounts, .mode, .testClock, .config:
       false
     }
   }
@@ -120,7 +139,7 @@ extension Key {
         example: "whsec_new, whsec_old")
     case .stripeAPIKey:
       Documentation(
-        programs: [.billing], fallback: .meaning("none; live deliveries grant"),
+        programs: [.billing, .command], fallback: .meaning("none; live deliveries grant"),
         text: "Stripe API key. Its kind decides which deliveries grant storage: with sk_test_ or "
           + "rk_test_ those of test mode, with sk_live_ or rk_live_ those of live mode.",
         example: "rk_live_example")
@@ -129,6 +148,90 @@ extension Key {
         programs: [.billing], fallback: .value("https://api.stripe.com"),
         text: "Where Stripe's API answers. Plain http only to this machine.",
         example: "https://api.stripe.com")
+    case .appleBundleID:
+      Documentation(
+        programs: [.billing], fallback: .meaning("the App Store is off"),
+        text: "The app's bundle id; notifications for any other are refused.",
+        example: "com.example.coffer")
+    case .appleAppID:
+      Documentation(
+        programs: [.billing], fallback: .meaning("only sandbox notifications are taken"),
+        text: "The app's Apple ID, a number; production notifications must name it.",
+        example: "1234567890")
+    case .appleIssuerID:
+      Documentation(
+        programs: [.billing], fallback: .meaning("the App Store is never asked"),
+        text: "Issuer id of the App Store Server API's keys (App Store Connect, Integrations).",
+        example: "57246542-96fe-1a63-e053-0824d011072a")
+    case .appleKeyID:
+      Documentation(
+        programs: [.billing], fallback: .meaning("the App Store is never asked"),
+        text: "Id of the In-App Purchase key.", example: "2X9R4HXF34")
+    case .appleKeyFile:
+      Documentation(
+        programs: [.billing], fallback: .meaning("the App Store is never asked"),
+        text: "Path of that key, the .p8 file as downloaded.",
+        example: "/etc/coffer/SubscriptionKey_2X9R4HXF34.p8")
+    case .appleAPIURL:
+      Documentation(
+        programs: [.billing], fallback: .value("https://api.storekit.apple.com"),
+        text: "Where the App Store Server API answers. Plain http only to this machine.",
+        example: "https://api.storekit.apple.com")
+    case .appleSandboxAPIURL:
+      Documentation(
+        programs: [.billing], fallback: .value("https://api.storekit-sandbox.apple.com"),
+        text: "Where its sandbox answers.",
+        example: "https://api.storekit-sandbox.apple.com")
+    case .appleRootFile:
+      Documentation(
+        programs: [.billing], fallback: .meaning("Apple Root CA - G3, which is built in"),
+        text: "Path of the root certificate (DER) that signatures must lead to; refused unless "
+          + "COFFER_MODE=test.",
+        example: "/tmp/coffer-root.der")
+    case .googlePackage:
+      Documentation(
+        programs: [.billing], fallback: .meaning("Google Play is off"),
+        text: "The app's package name; notifications for any other are kept and ignored.",
+        example: "com.example.coffer")
+    case .googlePushAudience:
+      Documentation(
+        programs: [.billing], fallback: .meaning("required with COFFER_GOOGLE_PACKAGE"),
+        text: "Audience of the push subscription's tokens, exactly as set at Pub/Sub.",
+        example: "https://billing.example.com/webhooks/google")
+    case .googlePushEmail:
+      Documentation(
+        programs: [.billing], fallback: .meaning("required with COFFER_GOOGLE_PACKAGE"),
+        text: "E-mail of the service account that the push subscription signs as.",
+        example: "push@example.iam.gserviceaccount.com")
+    case .googleServiceAccountFile:
+      Documentation(
+        programs: [.billing], fallback: .meaning("required with COFFER_GOOGLE_PACKAGE"),
+        text: "Path of the JSON key of the service account that may read purchases; its token_uri "
+          + "is where tokens come from.",
+        example: "/etc/coffer/play.json")
+    case .googleAPIURL:
+      Documentation(
+        programs: [.billing], fallback: .value("https://androidpublisher.googleapis.com"),
+        text: "Where the Google Play Developer API answers. Plain http only to this machine.",
+        example: "https://androidpublisher.googleapis.com")
+    case .googleKeysURL:
+      Documentation(
+        programs: [.billing], fallback: .value("https://www.googleapis.com/oauth2/v3/certs"),
+        text: "Where the keys are that push tokens are signed with. Plain http only to this "
+          + "machine.",
+        example: "https://www.googleapis.com/oauth2/v3/certs")
+    case .billingAuthorities:
+      Documentation(
+        programs: [.billing, .command], fallback: .meaning("clients cannot claim purchases"),
+        text: "Comma list of the host names under which clients claim purchases, with the port "
+          + "unless it is the scheme's own. A request signed for any other host is refused.",
+        example: "billing.example.com")
+    case .sandboxAccounts:
+      Documentation(
+        programs: [.billing, .command], fallback: .meaning("none"),
+        text: "Comma list of the accounts of testers and reviewers, for whom sandbox purchases "
+          + "count as well.",
+        example: "0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")
     case .mode:
       Documentation(
         programs: [.sync, .billing, .command], fallback: .value("production"),

@@ -106,10 +106,10 @@ extension SettingsReader {
   }
 
   /// Host names in lower case, each with a port or without.
-  mutating func authorities() -> [String]? {
-    guard let parts = list(.syncAuthorities) else { return nil }
+  mutating func authorities(_ key: Key) -> [String]? {
+    guard let parts = list(key) else { return nil }
     for part in parts where !Self.isAuthority(part) {
-      refuse(.syncAuthorities, "\(quoted(part)) is not a host name, e.g. sync.example.com:8443")
+      refuse(key, "\(quoted(part)) is not a host name, e.g. sync.example.com:8443")
     }
     return parts.map { $0.lowercased() }
   }
@@ -181,6 +181,47 @@ extension SettingsReader {
       return nil
     }
   }
+
+  /// An https address; plain http only to this machine.
+  mutating func url(_ key: Key) -> String? {
+    guard let text = text(key) else { return nil }
+    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
+    let isLocal = local.contains {
+      text == $0 || text.hasPrefix($0 + ":") || text.hasPrefix($0 + "/")
+    }
+    guard isLocal || text.hasPrefix("https://"), !text.hasSuffix("/"), isPrintable(text) else {
+      refuse(
+        key,
+        "\(quoted(text)) is not https://<host> without a slash at the end (http only to this "
+          + "machine)")
+      return nil
+    }
+    return text
+  }
+
+  /// The bytes of a small file that a setting names.
+  mutating func file(_ key: Key) -> [UInt8]? {
+    guard let path = text(key) else { return nil }
+    do {
+      return try TextFile.bytes(at: path)
+    } catch {
+      refuse(key, "\(path) \(error.text)")
+      return nil
+    }
+  }
+
+  /// Reports the keys of a group that are missing while `leader` is set, or set while it is not.
+  mutating func together(_ leader: Key, _ keys: [Key]) -> Bool {
+    let isOn = has(leader)
+    for key in keys where has(key) != isOn {
+      refuse(
+        key,
+        isOn ? "is required with \(leader.rawValue)" : "is set, but \(leader.rawValue) is not")
+    }
+    return isOn && keys.allSatisfy(has)
+  }
+
+  func isPrintable(_ text: String) -> Bool { text.utf8.allSatisfy { 0x21...0x7E ~= $0 } }
 
   func quoted(_ text: String) -> String { "\"\(text)\"" }
 }

@@ -17,7 +17,7 @@ extension SettingsReader {
   mutating func stripe() -> StripeConfiguration? {
     let secrets = stripeWebhookSecrets()
     let (apiKey, partition) = stripeAPIKey()
-    let apiURL = stripeAPIURL()
+    let apiURL = url(.stripeAPIURL)
     if apiKey != nil, !has(.stripeWebhookSecrets) {
       refuse(
         .stripeAPIKey, "is set, but \(Key.stripeWebhookSecrets.rawValue) is not: set both or none")
@@ -26,6 +26,9 @@ extension SettingsReader {
     return StripeConfiguration(
       webhookSecrets: secrets, apiKey: apiKey, apiURL: apiURL, partition: partition)
   }
+
+  /// Which world's deliveries grant: that of Stripe's key, live where there is none.
+  mutating func grantingPartition() -> StripeConfiguration.Partition { stripeAPIKey().1 }
 
   mutating func stripeWebhookSecrets() -> [Secret]? {
     guard let parts = list(.stripeWebhookSecrets) else { return nil }
@@ -44,23 +47,5 @@ extension SettingsReader {
       refuse(.stripeAPIKey, "does not begin with sk_test_, rk_test_, sk_live_ or rk_live_")
     }
     return (Secret(text), isSandbox ? .sandbox : .live)
-  }
-
-  private mutating func stripeAPIURL() -> String? {
-    guard let text = text(.stripeAPIURL) else { return nil }
-    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
-    let isLocal = local.contains { text == $0 || text.hasPrefix($0 + ":") }
-    guard isLocal || text.hasPrefix("https://"), !text.hasSuffix("/"), isPrintable(text) else {
-      refuse(
-        .stripeAPIURL,
-        "\(quoted(text)) is not https://<host> without a slash at the end (http only to this "
-          + "machine)")
-      return nil
-    }
-    return text
-  }
-
-  private func isPrintable(_ text: String) -> Bool {
-    text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
   }
 }

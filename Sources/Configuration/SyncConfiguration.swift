@@ -21,7 +21,7 @@ package struct SyncConfiguration: Sendable {
     let objectsDirectory = reader.objectsDirectory()
     let listen = reader.address(.syncListen)
     let metricsListen = reader.metricsAddress(fallback: "127.0.0.1:9464")
-    let authorities = reader.authorities()
+    let authorities = reader.authorities(.syncAuthorities)
     trustedProxies = reader.trustedProxies()
     let catalogue = reader.catalogue()
     clock = reader.clock()

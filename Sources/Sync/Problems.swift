@@ -12,7 +12,7 @@ extension Refusal {
       return unauthorized(
         "not_authenticated", "Not authenticated",
         "Sign the request (RFC 9421) or send the bearer token of a session.")
-    case .signature(let refusal): return signatureProblem(refusal)
+    case .signature(let refusal): return refusal.problem
     case .unknownKey:
       return unauthorized("unknown_key", "Unknown key", "No account has registered this key.")
     case .revokedKey:
@@ -98,64 +98,6 @@ extension Refusal {
       return Problem(
         400, "limit_invalid", "Limit invalid",
         "limit must be a number from 1 to \(Updates.limitMax).")
-    }
-  }
-
-  /// Every signature that does not hold is 401, with the rule it breaks; a digest that cannot be
-  /// read is the request's form and so 400.
-  private func signatureProblem(_ refusal: SignatureRefusal) -> Problem {
-    switch refusal {
-    case .missing:
-      unauthorized(
-        "not_authenticated", "Not authenticated", "Signature or Signature-Input is missing.")
-    case .malformed(let rule):
-      unauthorized("signature_malformed", "Signature malformed", rule)
-    case .unknownAlgorithm:
-      unauthorized("algorithm_unknown", "Algorithm unknown", "alg must be \"ed25519\".")
-    case .componentsMissing(let names):
-      unauthorized(
-        "components_missing", "Components missing",
-        "The signature must also cover: \(names.joined(separator: ", ")).")
-    case .componentAbsent(let name):
-      unauthorized(
-        "component_absent", "Component absent",
-        "The signature covers \(name), which the request does not have.")
-    case .componentUnsupported(let name):
-      unauthorized(
-        "component_unsupported", "Component unsupported",
-        "\(name) cannot be covered by a request's signature here.")
-    case .wrongAuthority:
-      unauthorized("wrong_host", "Wrong host", "The request is for a host that is not this server.")
-    case .notYetValid:
-      unauthorized(
-        "signature_not_yet_valid", "Signature from the future",
-        "created lies in the future. Set the device's clock.")
-    case .expired:
-      unauthorized("signature_expired", "Signature expired", "Sign the request again.")
-    case .lifetimeTooLong:
-      unauthorized(
-        "signature_lifetime", "Signature lifetime",
-        "expires must lie 1 to 300 seconds after created.")
-    case .nonceMissing:
-      unauthorized(
-        "nonce_missing", "Nonce missing",
-        "A request that may change something needs a nonce of 8 to 64 characters.")
-    case .badKey:
-      unauthorized(
-        "key_malformed", "Key malformed", "keyid must be the base64 of an Ed25519 public key.")
-    case .badSignature:
-      unauthorized("bad_signature", "Bad signature", "The signature does not fit request and key.")
-    case .digestMissing:
-      unauthorized(
-        "digest_missing", "Content-Digest missing",
-        "A request with a body needs a Content-Digest that its signature covers.")
-    case .digestUnsupported:
-      Problem(
-        400, "digest_unsupported", "Content-Digest unsupported",
-        "Content-Digest must hold sha-256 or sha-512 (RFC 9530).")
-    case .digestMalformed:
-      Problem(
-        400, "digest_malformed", "Content-Digest malformed", "Content-Digest breaks RFC 9530.")
     }
   }
 
