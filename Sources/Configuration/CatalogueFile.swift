@@ -52,13 +52,13 @@ package enum CatalogueFile {
           || !elsewhere.contains([product.provider, product.id])
       }
       return Plan(
-        id: plan.id, title: plan.title, byteCount: plan.byteCount, prices: plan.prices,
-        products: products)
+        id: plan.id, title: plan.title, byteCount: plan.byteCount, isAddition: plan.isAddition,
+        prices: plan.prices, products: products)
     }
   }
 
   private static func plan(_ item: JSON, sold: Bool) throws -> Plan {
-    try check(item, ["id", "title", "bytes"] + (sold ? ["products"] : []))
+    try check(item, ["id", "title", "bytes"] + (sold ? ["adds", "products"] : []))
     var prices: [Plan.Price] = []
     var products: [Plan.Product] = []
     let rows = sold ? try item["products"].requireArray() : []
@@ -77,7 +77,9 @@ package enum CatalogueFile {
     }
     return Plan(
       id: try item["id"].requireString(), title: try item["title"].requireString(),
-      byteCount: try item["bytes"].requireInteger(), prices: prices, products: products)
+      byteCount: try item["bytes"].requireInteger(),
+      isAddition: item["adds"].exists ? try item["adds"].requireBool() : false, prices: prices,
+      products: products)
   }
 
   /// What a product row costs; nil where the row names no amount.

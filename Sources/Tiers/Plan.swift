@@ -4,17 +4,21 @@ package struct Plan: Hashable, Sendable {
   package let id: String
   package let title: String
   package let byteCount: Int64
+  /// Whether it comes on top of whatever else is owed; otherwise the largest plan counts alone.
+  package let isAddition: Bool
   /// What people pay; empty for a plan that nobody buys.
   package let prices: [Price]
   /// The providers' ids that sell this plan.
   package let products: [Product]
 
   package init(
-    id: String, title: String, byteCount: Int64, prices: [Price] = [], products: [Product] = []
+    id: String, title: String, byteCount: Int64, isAddition: Bool = false, prices: [Price] = [],
+    products: [Product] = []
   ) {
     self.id = id
     self.title = title
     self.byteCount = byteCount
+    self.isAddition = isAddition
     self.prices = prices
     self.products = products
   }

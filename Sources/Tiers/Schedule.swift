@@ -25,12 +25,15 @@ package struct Schedule: Hashable, Sendable {
 
   /// A plan owed from `from` up to but not including `to`.
   package struct Owed: Hashable, Sendable {
+    /// Which of the account's subscriptions or grants owes it: one adds its plan once.
+    package let giver: Int
     package let plan: Plan
     package let from: Instant
     package let to: Instant
     package let reason: CapReason
 
-    package init(plan: Plan, from: Instant, to: Instant, reason: CapReason) {
+    package init(giver: Int, plan: Plan, from: Instant, to: Instant, reason: CapReason) {
+      self.giver = giver
       self.plan = plan
       self.from = from
       self.to = to
@@ -49,7 +52,7 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// At every moment the largest plan owed; the free plan where none is.
+  /// At every moment the largest plan owed, the free plan where none is, and what adds to them.
   ///
   /// Independent of the order of its arguments. Where nothing is owed the reason is that of the
   /// newest ending, and `never_subscribed` before the first.
@@ -85,11 +88,19 @@ package struct Schedule: Hashable, Sendable {
   private static func step(
     at moment: Instant, _ owed: [Owed], _ endings: [Ending], _ catalogue: Catalogue
   ) -> Break {
-    let best = owed.filter { $0.from <= moment && moment < $0.to }.min(by: isBetter)
-    if let best {
+    let current = owed.filter { $0.from <= moment && moment < $0.to }
+    let additions = additions(current)
+    let base = current.filter { !$0.plan.isAddition }.min(by: isBetter)
+    if let told = base ?? additions.first {
+      let (cap, overflow) = additions.reduce(
+        ((base?.plan ?? catalogue.free).byteCount, false)
+      ) { sum, addition in
+        let (next, overflow) = sum.0.addingReportingOverflow(addition.plan.byteCount)
+        return (next, sum.1 || overflow)
+      }
       return Break(
-        from: moment, capByteCount: best.plan.byteCount, planID: best.plan.id,
-        reason: best.reason)
+        from: moment, capByteCount: overflow ? .max : cap, planID: told.plan.id,
+        reason: told.reason)
     }
     let ending = endings.filter { $0.at <= moment }.max {
       ($0.at, -$0.reason.precedence) < ($1.at, -$1.reason.precedence)
@@ -97,6 +108,12 @@ package struct Schedule: Hashable, Sendable {
     return Break(
       from: moment, capByteCount: catalogue.free.byteCount, planID: catalogue.free.id,
       reason: ending?.reason ?? .neverSubscribed)
+  }
+
+  /// The best that each giver adds, in a fixed order.
+  private static func additions(_ current: [Owed]) -> [Owed] {
+    Dictionary(grouping: current.filter { $0.plan.isAddition }, by: \.giver).values
+      .compactMap { $0.min(by: isBetter) }.sorted(by: isBetter)
   }
 
   private static func isBetter(_ a: Owed, than b: Owed) -> Bool {

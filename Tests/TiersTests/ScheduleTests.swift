@@ -8,11 +8,11 @@ struct ScheduleTests {
   private let premium = Catalogue.standard.paid[0]
   private let small = Plan(id: "small", title: "Small", byteCount: 5_000_000)
 
-  private func owed(_ plan: Plan, _ from: Int64, _ to: Int64, _ reason: CapReason = .subscribed)
-    -> Schedule.Owed
-  {
+  private func owed(
+    _ plan: Plan, _ from: Int64, _ to: Int64, _ reason: CapReason = .subscribed, by giver: Int = 0
+  ) -> Schedule.Owed {
     Schedule.Owed(
-      plan: plan, from: Instant(seconds: from), to: Instant(seconds: to), reason: reason)
+      giver: giver, plan: plan, from: Instant(seconds: from), to: Instant(seconds: to), reason: reason)
   }
 
   private func reasons(_ schedule: Schedule) -> [String] {
@@ -34,6 +34,20 @@ struct ScheduleTests {
       ])
     #expect(schedule.entry(at: Instant(milliseconds: 19_999)).planID == "premium")
     #expect(schedule.entry(at: Instant(seconds: 20)).planID == "free")
+  }
+
+  @Test func `an addition comes on top of the best plan, once for each that gives it`() {
+    let extra = Plan(id: "extra", title: "Extra", byteCount: 100, isAddition: true)
+    let schedule = Schedule(
+      owed: [
+        owed(premium, 0, 20), owed(small, 0, 20, by: 1), owed(extra, 10, 30, by: 2),
+        owed(extra, 10, 25, by: 2), owed(extra, 15, 20, by: 3),
+      ], endings: [], catalogue: catalogue)
+    let caps = [5, 12, 16, 22, 40].map { second in
+      schedule.entry(at: Instant(seconds: second)).capByteCount
+    }
+    #expect(
+      caps == [30_000_000_000, 30_000_000_100, 30_000_000_200, 1_000_100, 1_000_000])
   }
 
   @Test func `the larger plan wins where two overlap, and the smaller returns after it`() {

@@ -27,3 +27,9 @@ CREATE INDEX decisions_account ON decisions (account_id, kind);
 
 -- Filled when the new rules derive every subscription again, at the next start.
 ALTER TABLE subscriptions ADD COLUMN label_without_access TEXT NOT NULL DEFAULT 'expired';
+
+-- Accounts that pay for two subscriptions at once, and since when: reported, never summed.
+CREATE TABLE double_payments (
+  account_id BLOB PRIMARY KEY,
+  since_ms INTEGER NOT NULL
+) STRICT;

@@ -78,7 +78,7 @@ extension Ledger {
       in: transaction
     ) { _ in }
     switch decision {
-    case .grant, .ungrant, .accountDeleted: try schedule(decision.account, in: transaction)
+    case .grant, .ungrant, .accountDeleted: try schedule(decision.account, at: now, in: transaction)
     case .claim, .transfer: break
     }
     return (id, sequence)

@@ -58,16 +58,20 @@ package struct Ledger: Sendable {
       if isNew { changed.append(fact) }
     }
     let keys = try Affected.subscriptions(by: changed, reading: transaction)
-    try derive(keys, cause: .fact, source: id, at: source.received, in: transaction) {
-      recorded.add($0)
-    }
+    let double = try derive(
+      keys, cause: .fact, source: id, at: source.received, in: transaction
+    ) { recorded.add($0) }
+    recorded.add(payingTwice: double)
   }
 
   /// Derives subscriptions and writes the schedules of the accounts that follow them.
+  ///
+  /// Returns the accounts that now pay twice and did not before.
+  @discardableResult
   func derive(
     _ keys: [ObjectKey], cause: Derivation.Cause, source: Int64?, at now: Instant,
     in transaction: Transaction, each: (Derivation) -> Void
-  ) throws {
+  ) throws -> [Identifier] {
     var accounts: Set<Identifier> = []
     for key in keys {
       let derivation = try Derivation(
@@ -75,11 +79,15 @@ package struct Ledger: Sendable {
       accounts.formUnion(derivation.accounts)
       each(derivation)
     }
-    for account in accounts.sorted() { try schedule(account, in: transaction) }
+    return try accounts.sorted().filter { account in
+      try schedule(account, at: now, in: transaction)
+    }
   }
 
-  /// Writes an account's schedule from what its subscriptions and grants owe.
-  func schedule(_ account: Identifier, in transaction: Transaction) throws {
+  /// Writes an account's schedule from what its subscriptions and grants owe; returns whether it
+  /// began to pay twice.
+  @discardableResult
+  func schedule(_ account: Identifier, at now: Instant, in transaction: Transaction) throws -> Bool {
     let owed = try transaction.rows(
       "SELECT realm, coverage FROM billing.subscriptions WHERE owner = $1 ORDER BY object",
       .id(account)
@@ -90,5 +98,26 @@ package struct Ledger: Sendable {
     let grants = try Grant.standing(of: account, reading: transaction).map { $0.coverage }
     try EntitlementRows.write(
       Schedule(coverages + grants, catalogue: rules.catalogue), of: account, in: transaction)
+    let paid = coverages.filter { $0.entry(at: now)?.why == .subscribed }
+    return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
+  }
+}
+
+/// That an account pays for more than one subscription at once.
+private enum DoublePayment {
+  /// Returns whether it is new.
+  static func note(
+    _ account: Identifier, isDouble: Bool, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    guard isDouble else {
+      try transaction.execute(
+        "DELETE FROM billing.double_payments WHERE account_id = $1", .id(account))
+      return false
+    }
+    return try transaction.execute(
+      """
+      INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)
+      ON CONFLICT (account_id) DO NOTHING
+      """, .id(account), .instant(now)) > 0
   }
 }

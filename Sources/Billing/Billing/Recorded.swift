@@ -27,6 +27,8 @@ package struct Recorded: Sendable {
       case reversal
       case unplannedEdge = "unplanned_edge"
       case contestedOwner = "contested_owner"
+      /// An account pays for two subscriptions at once.
+      case doublePayment = "double_payment"
     }
   }
 
@@ -44,6 +46,10 @@ package struct Recorded: Sendable {
     notes = source.decoded.notes
     isRedelivery = row.isRedelivery
     isConflicting = row.isConflicting && !row.isRedelivery
+  }
+
+  mutating func add(payingTwice accounts: [Identifier]) {
+    alarms += accounts.map { Alarm(name: .doublePayment, object: "account:\($0)") }
   }
 
   mutating func add(_ derivation: Derivation) {

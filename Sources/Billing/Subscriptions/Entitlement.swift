@@ -1,14 +1,18 @@
 package import Tiers
 
 extension Schedule {
-  /// What an account is owed by all of its subscriptions: the best at every moment, never a sum.
+  /// What an account is owed by all of its subscriptions and grants: the best at every moment, and
+  /// a sum only where a plan is an addition.
   ///
   /// Coverage names plans of the catalogue it was derived under, which must be this one.
   package init(_ coverages: [Coverage], catalogue: Catalogue) {
     self.init(
-      owed: coverages.flatMap { $0.intervals }.compactMap { interval in
-        catalogue.plan(interval.planID).map {
-          Owed(plan: $0, from: interval.from, to: interval.to, reason: interval.why)
+      owed: coverages.enumerated().flatMap { giver, coverage in
+        coverage.intervals.compactMap { interval in
+          catalogue.plan(interval.planID).map {
+            Owed(
+              giver: giver, plan: $0, from: interval.from, to: interval.to, reason: interval.why)
+          }
         }
       },
       endings: coverages.flatMap { $0.endings }, catalogue: catalogue)
