@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -22,6 +23,7 @@ static inline int coffer_mac_set_digest(EVP_MAC_CTX *context, const char *digest
 
 // Variadic or a macro, and so out of Swift's reach.
 static inline EVP_PKEY *coffer_generate_p256_key(void) { return EVP_EC_gen("P-256"); }
+static inline EVP_PKEY *coffer_generate_rsa_key(size_t bits) { return EVP_RSA_gen(bits); }
 
 static inline STACK_OF(X509) *coffer_certificates(void) { return sk_X509_new_null(); }
 // The stack borrows its certificates: release it, not them.
