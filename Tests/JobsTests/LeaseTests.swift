@@ -129,6 +129,18 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a failure after a late commit leaves the job settled`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.need()
+    let first = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    let second = try queue.lease()
+    try queue.commit(first)
+    try queue.retry(second, .refused("late"))
+    #expect(try queue.job().state == .settled)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a need that is rolled back is none`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     let now = queue.now

@@ -1,0 +1,35 @@
+internal import Base
+
+/// What the runner counts of one kind of jobs.
+final class JobMetrics: Sendable {
+  let open: Metrics.Gauge
+  let dead: Metrics.Gauge
+  let oldestDue: Metrics.Gauge
+  let done: Metrics.Counter
+  let retried: Metrics.Counter
+  let refused: Metrics.Counter
+  let died: Metrics.Counter
+  let expired: Metrics.Counter
+
+  init(kind: String, _ metrics: Metrics) {
+    let label = ("kind", kind)
+    open = metrics.gauge(
+      "coffer_jobs_open", "Objects still to be read from their provider.", label: label)
+    dead = metrics.gauge(
+      "coffer_jobs_dead", "Objects given up; coffer jobs list --dead shows why.", label: label)
+    oldestDue = metrics.gauge(
+      "coffer_jobs_oldest_due_seconds", "How long the most overdue job has been due.",
+      label: label)
+    done = metrics.counter(
+      "coffer_job_runs_done_total", "Runs whose facts were kept.", label: label)
+    retried = metrics.counter(
+      "coffer_job_runs_retried_total", "Runs that failed for no fault of the object.",
+      label: label)
+    refused = metrics.counter(
+      "coffer_job_runs_refused_total", "Runs in which the object was refused.", label: label)
+    died = metrics.counter(
+      "coffer_job_deaths_total", "Jobs that were refused too often.", label: label)
+    expired = metrics.counter(
+      "coffer_job_leases_expired_total", "Runs that never came back.", label: label)
+  }
+}

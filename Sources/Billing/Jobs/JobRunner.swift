@@ -1,0 +1,230 @@
+package import Base
+package import Storage
+
+/// The threads that run due jobs: each leases one, lets its handler read, and commits facts and
+/// lease together.
+///
+/// It looks for due jobs a few times a second by the clock it was given, since that clock may jump,
+/// and at once after `wake`. A run that crashes or hangs costs its lease, nothing else.
+package final class JobRunner: Sendable {
+  /// How long an idle thread waits before it looks again, in real time.
+  private static let pollSpan = Instant.Span.milliseconds(150)
+  private static let gaugeSpan = Instant.Span.seconds(5)
+
+  private let database: Database
+  private let clock: Clock
+  private let handlers: [JobHandler]
+  private let metrics: [String: JobMetrics]
+  private let duration: Metrics.Histogram
+  private let state = Locked(State())
+  private let threads = Locked<[Thread]>([])
+
+  private struct State {
+    var isStopped = false
+    /// Grows with each `wake`, so that none is missed between a look and a wait.
+    var wakes = 0
+    var running: [String: Int] = [:]
+    var failedLooks = 0
+  }
+
+  /// `database` owns the billing schema. Nothing runs before `start`.
+  package init(
+    database: Database, clock: Clock, handlers: [JobHandler], metrics: Metrics = .shared
+  ) {
+    self.database = database
+    self.clock = clock
+    self.handlers = handlers
+    self.metrics = Dictionary(
+      uniqueKeysWithValues: handlers.map { ($0.kind, JobMetrics(kind: $0.kind, metrics)) })
+    duration = metrics.histogram(
+      "coffer_job_duration_seconds", "From a job's lease to its commit or failure.",
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120])
+  }
+
+  /// Runs jobs from now on. Call once.
+  package func start(threads count: Int = 4) {
+    threads.withLock { threads in
+      precondition(threads.isEmpty, "a runner starts once")
+      threads = (0..<count).map { _ in Thread { [self] in work() } }
+      threads.append(Thread { [self] in measure() })
+    }
+  }
+
+  /// Call after the commit of a `Jobs.need`, so that it need not wait for the next look.
+  package func wake() { state.signal { $0.wakes += 1 } }
+
+  /// Leases nothing more, lets what runs finish, and joins the threads; the handlers' own deadlines
+  /// bound how long that takes. May be called again.
+  package func stop() {
+    state.signal { $0.isStopped = true }
+    let ended = threads.withLock { threads in
+      defer { threads = [] }
+      return threads
+    }
+    for thread in ended { thread.join() }
+  }
+
+  private func work() {
+    while true {
+      let (isStopped, wakes) = state.withLock { ($0.isStopped, $0.wakes) }
+      if isStopped { return }
+      if runNext() { continue }
+      _ = state.wait(until: .now() + Self.pollSpan) { state in
+        state.isStopped || state.wakes != wakes ? true : nil
+      }
+    }
+  }
+
+  /// Runs one job, of the kind that waits longest among those that may run; false without one.
+  private func runNext() -> Bool {
+    do {
+      let now = clock.now()
+      let due = try database.read { reader in
+        try handlers.compactMap { handler in
+          try Jobs.earliestDue(handler.kind, now: now, reading: reader).map { (handler, $0) }
+        }
+      }
+      for (handler, _) in due.sorted(by: { $0.1 < $1.1 }) where reserve(handler) {
+        if try runOne(of: handler, now: now) { return true }
+      }
+      state.withLock { $0.failedLooks = 0 }
+    } catch {
+      // One line, not one for each look of each thread while the database is away.
+      let count = state.withLock { state in
+        state.failedLooks += 1
+        return state.failedLooks
+      }
+      if count == 1 { Log.warning("jobs.cannot_look", ["reason": "\(error)"]) }
+    }
+    return false
+  }
+
+  private func reserve(_ handler: JobHandler) -> Bool {
+    state.withLock { state in
+      let count = state.running[handler.kind, default: 0]
+      guard count < handler.concurrencyMax else { return false }
+      state.running[handler.kind] = count + 1
+      return true
+    }
+  }
+
+  /// Needs a reserved place and gives it back.
+  private func runOne(of handler: JobHandler, now: Instant) throws -> Bool {
+    var hasRun = false
+    defer { release(handler, wakes: hasRun) }
+    let lease = try database.write(for: nil) { transaction in
+      try Jobs.lease(handler.kind, limit: 1, now: now, in: transaction).first
+    }
+    guard let lease else { return false }
+    hasRun = true
+    run(lease, handler)
+    return true
+  }
+
+  /// After a run another thread may go on that found this kind's places taken.
+  private func release(_ handler: JobHandler, wakes: Bool) {
+    state.signal { state in
+      state.running[handler.kind, default: 1] -= 1
+      if wakes { state.wakes += 1 }
+    }
+  }
+
+  private func run(_ lease: Lease, _ handler: JobHandler) {
+    let began = MonotonicTime.now()
+    if lease.isRepeated { metrics[lease.kind]?.expired.add() }
+    do throws(JobFailure) {
+      let result = try handler.run(lease)
+      let isSettled = try commit(result, lease)
+      metrics[lease.kind]?.done.add()
+      Log.info(
+        "job.done",
+        [
+          "kind": lease.kind, "object": lease.object, "generation": String(lease.generation),
+          "settled": isSettled ? "yes" : "no",
+        ])
+    } catch {
+      fail(lease, error)
+    }
+    duration.observe(MonotonicTime.now().seconds(since: began))
+  }
+
+  /// The facts and the lease, in one transaction; true when the job is settled.
+  private func commit(_ result: JobResult, _ lease: Lease) throws(JobFailure) -> Bool {
+    do {
+      let now = clock.now()
+      let (committed, isSettled) = try database.write(for: nil) { transaction in
+        (
+          try result.write(transaction),
+          try lease.commit(readBegan: result.readBegan, now: now, in: transaction)
+        )
+      }
+      committed()
+      return isSettled
+    } catch let failure as JobFailure {
+      throw failure
+    } catch let error as DatabaseError {
+      switch error {
+      case .busy, .unavailable: throw .transient("\(error)", retryAfter: nil)
+      case .constraint, .statement, .migration: throw .refused("\(error)")
+      }
+    } catch {
+      throw .refused("an error nobody expected: \(type(of: error))")
+    }
+  }
+
+  private func fail(_ lease: Lease, _ failure: JobFailure) {
+    let now = clock.now()
+    let count =
+      switch failure {
+      case .transient: metrics[lease.kind]?.retried
+      case .refused: metrics[lease.kind]?.refused
+      }
+    count?.add()
+    do {
+      let isDead = try database.write(for: nil) { transaction in
+        try lease.retry(failure, now: now, in: transaction)
+      }
+      if isDead { metrics[lease.kind]?.died.add() }
+      log(lease, failure, isDead: isDead)
+    } catch {
+      // The lease runs out by itself; that is the retry.
+      Log.warning(
+        "job.cannot_wait",
+        ["kind": lease.kind, "object": lease.object, "reason": "\(error)"])
+    }
+  }
+
+  private func log(_ lease: Lease, _ failure: JobFailure, isDead: Bool) {
+    let attempt = String(lease.attempts + 1)
+    if isDead {
+      Log.error(
+        "job.dead",
+        [
+          "kind": lease.kind, "object": lease.object, "attempt": attempt,
+          "reason": failure.reason,
+        ])
+    } else {
+      Log.warning(
+        "job.failed",
+        [
+          "kind": lease.kind, "object": lease.object, "attempt": attempt,
+          "reason": failure.reason,
+        ])
+    }
+  }
+
+  /// Keeps the gauges current, whatever the other threads wait for.
+  private func measure() {
+    repeat {
+      guard let counts = try? database.read({ try Jobs.counts($0) }) else { continue }
+      let now = clock.now()
+      for (kind, metrics) in metrics {
+        let count = counts.first { $0.kind == kind }
+        metrics.open.set(Int64(count?.open ?? 0))
+        metrics.dead.set(Int64(count?.dead ?? 0))
+        let age = count?.earliestDue.map { now - $0 } ?? .seconds(0)
+        metrics.oldestDue.set(max(0, age.milliseconds / 1000))
+      }
+    } while state.wait(until: .now() + Self.gaugeSpan, { $0.isStopped ? true : nil }) == nil
+  }
+}

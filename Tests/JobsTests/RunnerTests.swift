@@ -1,0 +1,229 @@
+import Base
+import Jobs
+import Storage
+import TestEngines
+import Testing
+
+@Suite struct RunnerTests {
+  /// A runner that ends with its test.
+  private final class Running {
+    let runner: JobRunner
+    let metrics = Metrics()
+
+    init(_ queue: Queue, threads: Int = 4, _ handlers: JobHandler...) {
+      runner = JobRunner(
+        database: queue.database, clock: queue.clock, handlers: handlers, metrics: metrics)
+      runner.start(threads: threads)
+    }
+
+    deinit { runner.stop() }
+
+    func shows(_ line: String) -> Bool { metrics.render().contains(line + "\n") }
+  }
+
+  private static let nothing = JobResult(readBegan: nil) { _ in }
+
+  @Test(arguments: TestEngine.available)
+  func `a due job runs and is settled`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    let committed = Locked<[String]>([])
+    let running = Running(
+      queue,
+      JobHandler("k") { lease in
+        JobResult(readBegan: nil) { _ in
+          lease.object
+        } committed: { value in
+          committed.withLock { $0.append(value) }
+        }
+      })
+    try queue.need()
+    running.runner.wake()
+    #expect(try eventually { try queue.job().state == .settled })
+    #expect(eventually { committed.withLock { $0 } == ["a"] })
+    #expect(eventually { running.shows("coffer_job_runs_done_total{kind=\"k\"} 1") })
+  }
+
+  @Test func `a jump of the clock makes a job due`() throws {
+    let queue = try Queue(.sqlite)
+    let running = Running(queue, JobHandler("k") { _ in Self.nothing })
+    try queue.need(due: queue.now + .days(300))
+    pause(milliseconds: 200)
+    #expect(try queue.job().issued == 0)
+    queue.pass(.days(300))
+    #expect(try eventually { try queue.job().state == .settled })
+    withExtendedLifetime(running) {}
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `facts are written with the lease or not at all`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    let now = queue.now
+    let attempts = Locked(0)
+    let running = Running(
+      queue,
+      JobHandler("k") { lease in
+        JobResult(readBegan: nil) { transaction in
+          try Jobs.need("fact", lease.object, due: now, in: transaction)
+          let isFirst = attempts.withLock { count in
+            count += 1
+            return count == 1
+          }
+          if isFirst { throw JobFailure.transient("undone", retryAfter: .seconds(30)) }
+        }
+      })
+    try queue.need()
+    #expect(try eventually { try queue.job().lastError == "undone" })
+    #expect(try queue.database.read { try Jobs.find("fact", "a", reading: $0) } == nil)
+    queue.pass(.seconds(30))
+    #expect(try eventually { try queue.job().state == .settled })
+    #expect(try queue.job(kind: "fact").needed == 1)
+    withExtendedLifetime(running) {}
+  }
+
+  @Test func `what a handler suffers is retried, what is wrong dies in the end`() throws {
+    let queue = try Queue(.sqlite)
+    let running = Running(
+      queue,
+      JobHandler("k") { lease throws(JobFailure) in
+        throw lease.object == "a" ? .transient("down", retryAfter: nil) : .refused("no")
+      })
+    try queue.need("a")
+    try queue.need("b")
+    #expect(
+      try eventually(.seconds(20)) {
+        // Not while one runs, or its lease would run out.
+        let jobs = [try queue.job("a"), try queue.job("b")]
+        if jobs.allSatisfy({ $0.state != .running }) { queue.pass(.minutes(15)) }
+        return jobs[1].state == .dead && jobs[0].attempts > 20
+      })
+    #expect(try queue.job("a").state != .dead)
+    #expect(try queue.job("b").refusals == 20)
+    #expect(eventually { running.shows("coffer_job_deaths_total{kind=\"k\"} 1") })
+  }
+
+  @Test func `an error of the database's schema counts as a refusal`() throws {
+    let queue = try Queue(.sqlite)
+    let running = Running(
+      queue,
+      JobHandler("k") { _ in
+        JobResult(readBegan: nil) { try $0.execute("INSERT INTO billing.nowhere VALUES (1)") }
+      })
+    try queue.need()
+    #expect(try eventually { try queue.job().refusals == 1 })
+    withExtendedLifetime(running) {}
+  }
+
+  @Test func `a hint during the read leads to another`() throws {
+    let queue = try Queue(.sqlite)
+    let running = Running(
+      queue,
+      JobHandler("k") { lease in
+        if lease.generation == 1 { try? queue.need() }
+        return Self.nothing
+      })
+    try queue.need()
+    #expect(try eventually { try queue.job().state == .settled })
+    #expect(try queue.job().committed == 2)
+    withExtendedLifetime(running) {}
+  }
+
+  @Test func `the work of a crashed reader is done again`() throws {
+    let queue = try Queue(.sqlite)
+    try queue.need()
+    _ = try queue.lease()
+    let running = Running(queue, JobHandler("k") { _ in Self.nothing })
+    pause(milliseconds: 200)
+    #expect(try queue.job().committed == 0)
+    queue.pass(JobRules.leaseTime)
+    #expect(try eventually { try queue.job().state == .settled })
+    #expect(running.shows("coffer_job_leases_expired_total{kind=\"k\"} 1"))
+  }
+
+  @Test func `a slow kind keeps to its places and holds up no other`() throws {
+    let queue = try Queue(.sqlite)
+    let gate = Gate()
+    let running = Running(
+      queue, threads: 3,
+      JobHandler("slow", concurrencyMax: 2) { _ in
+        gate.pass()
+        return Self.nothing
+      }, JobHandler("k") { _ in Self.nothing })
+    for number in 0..<6 { try queue.need("s\(number)", kind: "slow") }
+    #expect(eventually { gate.insideCount == 2 })
+    try queue.need("a")
+    #expect(try eventually { try queue.job("a").state == .settled })
+    #expect(gate.insideCount == 2)
+    gate.open()
+    #expect(
+      try eventually {
+        try (0..<6).allSatisfy { try queue.job("s\($0)", kind: "slow").state == .settled }
+      })
+    #expect(gate.insideCountMax == 2)
+    withExtendedLifetime(running) {}
+  }
+
+  @Test func `stopping waits for what runs and begins nothing`() throws {
+    let queue = try Queue(.sqlite)
+    let gate = Gate()
+    let running = Running(
+      queue, threads: 1,
+      JobHandler("k") { _ in
+        gate.pass()
+        return Self.nothing
+      })
+    try queue.need("a")
+    #expect(eventually { gate.insideCount == 1 })
+    try queue.need("b")
+    let stopping = Thread { [runner = running.runner] in runner.stop() }
+    pause(milliseconds: 100)
+    gate.open()
+    stopping.join()
+    #expect(try queue.job("a").state == .settled)
+    #expect(try queue.job("b").issued == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `two runners do each job once`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    let runs = Locked<[String]>([])
+    let handler = JobHandler("k", concurrencyMax: 4) { lease in
+      runs.withLock { $0.append(lease.object) }
+      return Self.nothing
+    }
+    for number in 0..<60 { try queue.need("o\(number)") }
+    let runners = [Running(queue, handler), Running(queue, handler)]
+    #expect(
+      try eventually(.seconds(20)) { try queue.database.read { try Jobs.counts($0) }.isEmpty })
+    #expect(runs.withLock { $0.count } == 60)
+    #expect(Set(runs.withLock { $0 }).count == 60)
+    withExtendedLifetime(runners) {}
+  }
+
+  @Test func `the gauges show what is open, dead and late`() throws {
+    let queue = try Queue(.sqlite)
+    try queue.need("a", due: queue.now - .seconds(90))
+    _ = try queue.lease()
+    let running = Running(queue, JobHandler("k") { _ in Self.nothing })
+    #expect(eventually { running.shows("coffer_jobs_open{kind=\"k\"} 1") })
+    #expect(running.shows("coffer_jobs_dead{kind=\"k\"} 0"))
+    #expect(eventually { running.shows("coffer_jobs_oldest_due_seconds{kind=\"k\"} 90") })
+  }
+}
+
+/// Where handlers wait until the test lets them go.
+private final class Gate: Sendable {
+  private let state = Locked((inside: 0, insideMax: 0, isOpen: false))
+
+  func pass() {
+    state.signal { state in
+      state.inside += 1
+      state.insideMax = max(state.insideMax, state.inside)
+    }
+    _ = state.wait(until: .now() + .seconds(20)) { $0.isOpen ? true : nil }
+    state.signal { $0.inside -= 1 }
+  }
+
+  func open() { state.signal { $0.isOpen = true } }
+  var insideCount: Int { state.withLock { $0.inside } }
+  var insideCountMax: Int { state.withLock { $0.insideMax } }
+}
