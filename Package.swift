@@ -73,6 +73,9 @@ let package = Package(
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
     module(
+      "Billing/Apple",
+      ["Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions"]),
+    module(
       "Billing/Stripe",
       ["Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "Subscriptions"]),
     module(
@@ -168,6 +171,12 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient", "HTTPServer",
         "ProviderFakes", "SeededRandom",
+      ]),
+    tests(
+      "AppleTests",
+      [
+        "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "Subscriptions", "ProviderAPI", "Apple",
+        "TestCertificates", "SeededRandom",
       ]),
     tests("TidyTests", []),
     tests(

@@ -37,16 +37,16 @@ package final class P256PublicKey: Sendable {
     verification = SignatureVerification(key)
   }
 
+  /// Whether the bytes have a signature's form: neither number is zero (FIPS 186-5, section 6.4.2).
+  package static func canBeSignature(_ bytes: [UInt8]) -> Bool {
+    bytes.count == signatureByteCount && bytes[..<32].contains { $0 != 0 }
+      && bytes[32...].contains { $0 != 0 }
+  }
+
   /// Whether the holder of the private half signed exactly this message.
-  ///
-  /// A number that is zero makes no signature (FIPS 186-5, section 6.4.2), whatever is verified
-  /// with it: refused before any arithmetic.
   package func isValid(signature: [UInt8], for message: [UInt8]) -> Bool {
-    guard signature.count == Self.signatureByteCount else { return false }
-    let r = signature[..<32]
-    let s = signature[32...]
-    guard r.contains(where: { $0 != 0 }), s.contains(where: { $0 != 0 }) else { return false }
-    let numbers = derInteger(r) + derInteger(s)
+    guard Self.canBeSignature(signature) else { return false }
+    let numbers = derInteger(signature[..<32]) + derInteger(signature[32...])
     let der = [0x30, UInt8(numbers.count)] + numbers
     return verification.accepts(signature: der, digest: SHA256.hash(message))
   }

@@ -1,0 +1,104 @@
+package import Base
+package import JSON
+package import Subscriptions
+
+/// A notification, decoded: what it says about which objects, as of when.
+///
+/// Its type is for the log alone. What happened to a subscription is in the facts, each of which
+/// has the time at which its own JWS was signed.
+package struct AppleNotification: Hashable, Sendable {
+  /// `notificationUUID`: the same in every attempt to deliver it.
+  package let id: String
+  /// `DID_RENEW`, or with its subtype `DID_RENEW/BILLING_RECOVERY`.
+  package let type: String
+  /// When this attempt was signed.
+  package let created: Instant
+  package let partition: ObjectKey.Partition
+  package let facts: [Fact]
+  /// What must be read because the notification does not tell it.
+  package let hints: [ObjectKey]
+  package let notes: Set<AppleNote>
+}
+
+/// What a decoder noticed and an operator may want to know.
+package enum AppleNote: String, Hashable, Sendable, CaseIterable {
+  /// A type that the store did not have when this decoder was written. Its facts count.
+  case unknownType = "unknown_type"
+  case unknownSubtype = "unknown_subtype"
+  /// An enumeration holds a value that this decoder reads as the nearest one it knows.
+  case unknownValue = "unknown_value"
+  /// The account token is no UUID; it is ignored.
+  case malformedAccount = "malformed_account"
+  /// The transaction is no auto-renewable subscription's, so it is no fact.
+  case otherProduct = "other_product"
+  /// A status without anything that says whose.
+  case noSubscription = "no_subscription"
+  /// More transactions than are read at once: the oldest are missing.
+  case historyCutShort = "history_cut_short"
+}
+
+/// Genuine, so it is recorded, but not what the store documents; `id` where it can be read.
+package enum AppleDecodingError: Error, Equatable, Sendable {
+  case undecodable(id: String?, JSONError)
+}
+
+extension AppleNotification {
+  /// Tolerant of unknown types, members and values, strict about ids and times.
+  package init(_ verified: VerifiedNotification) throws(AppleDecodingError) {
+    do { try self.init(reading: verified) } catch {
+      let id = verified.payload["notificationUUID"].string
+      throw .undecodable(id: id.flatMap { isID($0) ? $0 : nil }, error)
+    }
+  }
+
+  private init(reading verified: VerifiedNotification) throws(JSONError) {
+    let payload = verified.payload
+    id = try payload["notificationUUID"].requireID()
+    let name = try payload["notificationType"].requireID()
+    let subtype = try payload["subtype"].optionalID()
+    type = subtype.map { "\(name)/\($0)" } ?? name
+    created = verified.signedDate
+    partition = verified.partition
+    var decoder = AppleDecoder(partition: verified.partition)
+    decoder.checkType(name, subtype)
+    let transaction = try verified.transaction.map { (signed) throws(JSONError) in
+      try decoder.readTransaction(signed)
+    }
+    let renewal = try verified.renewal.map { (signed) throws(JSONError) in
+      try decoder.readRenewal(signed)
+    }
+    let status = payload["data"]["status"]
+    if let number = try status.optionalInteger() {
+      decoder.readStatus(number, of: transaction ?? renewal, asOf: verified.signedDate)
+    }
+    // A renewal without its transaction says that there is more to know.
+    hints = transaction == nil ? [renewal].compactMap { $0 } : []
+    facts = decoder.facts
+    notes = decoder.notes
+  }
+}
+
+/// A single transaction, decoded: what a client posts to claim its subscription.
+package struct AppleTransactionReading: Hashable, Sendable {
+  package let subscription: ObjectKey
+  /// The account that our client named at the purchase.
+  package let account: Identifier?
+  /// Nil for what is no auto-renewable subscription.
+  package let fact: Fact?
+  package let notes: Set<AppleNote>
+
+  package init(_ verified: VerifiedTransaction) throws(AppleDecodingError) {
+    var decoder = AppleDecoder(partition: verified.partition)
+    do { subscription = try decoder.readTransaction(verified.signed) } catch {
+      let id = verified.signed.payload["transactionId"].string
+      throw .undecodable(id: id.flatMap { isID($0) ? $0 : nil }, error)
+    }
+    fact = decoder.facts.first
+    notes = decoder.notes
+    if case .apple(.transaction(let content))? = fact?.object {
+      account = content.account
+    } else {
+      account = nil
+    }
+  }
+}

@@ -1,0 +1,176 @@
+package import Base
+internal import Crypto
+internal import JSON
+internal import JWS
+internal import Subscriptions
+
+/// Proves that what was delivered comes from the App Store and is about our app.
+///
+/// Any thread may call it. It looks nothing up: certificates are judged at the time of signing, by
+/// the pinned roots alone, and whether one was revoked is not asked (Apple's libraries call that
+/// offline verification).
+package final class AppleVerifier: Sendable {
+  /// How far ahead of ours the store's clock may be.
+  package static let tolerance = Instant.Span.minutes(5)
+  /// A notification has about ten thousand bytes.
+  package static let signedByteCountMax = 256 * 1024
+  private static let bodyByteCountMax = signedByteCountMax + 1024
+
+  private let trust: AppleTrust
+  private let chains: ChainCache
+
+  package init(_ trust: AppleTrust) {
+    self.trust = trust
+    chains = ChainCache(trust)
+  }
+
+  /// How many chains are remembered, for a gauge: at most 32.
+  package var chainCount: Int { chains.count }
+
+  /// Judges the body of a webhook: `{"signedPayload": …}`.
+  package func verify(body: [UInt8], now: Instant) throws(AppleRefusal) -> VerifiedNotification {
+    guard body.count <= Self.bodyByteCountMax else { throw .tooLong }
+    guard let json = try? JSON.parse(body), let text = json["signedPayload"].string else {
+      throw .malformed
+    }
+    return try notification(text, body: body, now: now)
+  }
+
+  /// Judges a notification as the history of notifications lists it.
+  package func verify(
+    signedPayload text: String, now: Instant
+  ) throws(AppleRefusal) -> VerifiedNotification {
+    let body: JSONValue = ["signedPayload": .string(text)]
+    return try notification(text, body: body.encoded(), now: now)
+  }
+
+  /// Judges one transaction: what a client posts, or what the API answers.
+  package func verify(
+    transaction text: String, now: Instant
+  ) throws(AppleRefusal) -> VerifiedTransaction {
+    let signed = try authenticate(text, now: now)
+    try checkBundle(signed.payload)
+    return VerifiedTransaction(
+      signed: signed, partition: try Self.partition(signed.payload["environment"].string))
+  }
+
+  /// Judges a renewal info of the API. It names no app: the subscription it speaks of does.
+  package func verify(
+    renewal text: String, now: Instant
+  ) throws(AppleRefusal) -> VerifiedRenewal {
+    let signed = try authenticate(text, now: now)
+    return VerifiedRenewal(
+      signed: signed, partition: try Self.partition(signed.payload["environment"].string))
+  }
+
+  // MARK: signature
+
+  /// What can be refused without public-key arithmetic is.
+  private func authenticate(
+    _ text: String, now: Instant
+  ) throws(AppleRefusal) -> SignedPayload {
+    let jws: CompactJWS
+    do {
+      jws = try CompactJWS(Array(text.utf8), byteCountMax: Self.signedByteCountMax)
+    } catch { throw AppleRefusal(error) }
+    guard jws.algorithm == "ES256" else {
+      throw .algorithm(AppleRefusal.Algorithm(rawValue: jws.algorithm) ?? .other)
+    }
+    let x5c = try Self.certificates(jws.header["x5c"])
+    guard jws.signature.count == P256PublicKey.signatureByteCount else { throw .signatureEncoding }
+    guard P256PublicKey.canBeSignature(jws.signature) else { throw .badSignature }
+    guard let payload = try? JSON.parse(jws.payload, limits: Self.payloadLimits), payload.isObject
+    else { throw .malformed }
+    guard let signedDate = try? payload["signedDate"].requireInstant() else { throw .missingDate }
+    guard signedDate <= now + Self.tolerance else { throw .inFuture }
+    let key = try chains.key(x5c, at: signedDate, now: now)
+    guard key.isValid(signature: jws.signature, for: jws.signingInput) else {
+      throw .badSignature
+    }
+    return SignedPayload(payload: payload, signedDate: signedDate)
+  }
+
+  private static func certificates(_ json: JSON) throws(AppleRefusal) -> [String] {
+    guard let array = json.array, array.count == 3 else { throw .certificateCount }
+    let texts = array.compactMap { $0.string }
+    guard texts.count == array.count else { throw .certificateEncoding }
+    return texts
+  }
+
+  private static let payloadLimits = JSONLimits(
+    byteCountMax: signedByteCountMax, depthMax: 16, valueCountMax: 8192)
+
+  // MARK: identity
+
+  private func notification(
+    _ text: String, body: [UInt8], now: Instant
+  ) throws(AppleRefusal) -> VerifiedNotification {
+    let outer = try authenticate(text, now: now)
+    let partition = try identify(outer.payload)
+    let data = outer.payload["data"]
+    let transaction = try inner(.transaction, data["signedTransactionInfo"], partition, now)
+    let renewal = try inner(.renewal, data["signedRenewalInfo"], partition, now)
+    if let transaction = transaction?.originalTransactionID,
+      let renewal = renewal?.originalTransactionID, transaction != renewal
+    {
+      throw .contradiction
+    }
+    return VerifiedNotification(
+      body: body, outer: outer, receivedAt: now, partition: partition, transaction: transaction,
+      renewal: renewal)
+  }
+
+  /// Which app and which environment a notification is about, by whichever object says it.
+  private func identify(_ payload: JSON) throws(AppleRefusal) -> ObjectKey.Partition {
+    let names = ["data", "summary", "externalPurchaseToken", "appData"]
+    guard let name = names.first(where: { payload[$0].isObject }) else { throw .wrongBundle }
+    let part = payload[name]
+    try checkBundle(part)
+    let environment: String?
+    if name == "externalPurchaseToken" {
+      let isSandbox = part["externalPurchaseId"].string?.hasPrefix("SANDBOX") ?? false
+      environment = isSandbox ? "Sandbox" : "Production"
+    } else {
+      environment = part["environment"].string
+    }
+    let partition = try Self.partition(environment)
+    // The sandbox does not tell the app's number.
+    guard partition == .sandbox || isOurs(part["appAppleId"].integer) else { throw .wrongApp }
+    return partition
+  }
+
+  func checkBundle(_ part: JSON) throws(AppleRefusal) {
+    guard part["bundleId"].string == trust.bundleID else { throw .wrongBundle }
+  }
+
+  private func isOurs(_ number: Int64?) -> Bool {
+    trust.appAppleID.map { $0 == number } ?? false
+  }
+
+  /// `Xcode` and `LocalTesting` are signed by developers' own keys, so they are refused with the rest.
+  static func partition(_ environment: String?) throws(AppleRefusal) -> ObjectKey.Partition {
+    switch environment {
+    case "Production": return .live
+    case "Sandbox": return .sandbox
+    default: throw .wrongEnvironment
+    }
+  }
+
+  /// A JWS inside a notification: nothing is believed of it for what stands around it.
+  private func inner(
+    _ part: AppleRefusal.Part, _ json: JSON, _ partition: ObjectKey.Partition, _ now: Instant
+  ) throws(AppleRefusal) -> SignedPayload? {
+    guard json.exists, !json.isNull else { return nil }
+    do throws(AppleRefusal) {
+      guard let text = json.string else { throw .malformed }
+      let signed = try authenticate(text, now: now)
+      if part == .transaction { try checkBundle(signed.payload) }
+      guard try Self.partition(signed.payload["environment"].string) == partition else {
+        throw .wrongEnvironment
+      }
+      return signed
+    } catch {
+      throw .inner(part, error)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+internal import Base
+package import JSON
+package import Subscriptions
+
+extension AppleObject {
+  /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
+  package func stored() -> JSONValue {
+    switch self {
+    case .transaction(let content): content.stored()
+    case .renewal(let content): content.stored()
+    case .status(let content): ["state": .integer(content.state.number)]
+    }
+  }
+
+  /// Reads what `stored` wrote.
+  package init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError) {
+    switch kind {
+    case .transaction: self = .transaction(try AppleTransaction(stored: json))
+    case .renewal: self = .renewal(try AppleRenewal(stored: json))
+    case .status:
+      self = .status(AppleStatus(AppleStatus.State(try json["state"].requireInteger())))
+    default:
+      throw JSONError(code: .wrongType, path: json.path, message: "must be a mirrored Apple object")
+    }
+  }
+}
+
+extension AppleTransaction {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("original", .string(originalTransactionID)), ("product", .string(productID)),
+      ("from", .instant(purchaseDate)), ("to", .instant(expiresDate)),
+      ("revokedAt", .optional(revocation?.date)),
+      ("revocation", revocation.map { .string($0.kind.rawValue) }),
+      ("percentage", revocation?.percentageMilliunits.map { .integer($0) }),
+      ("isUpgraded", isUpgraded ? true : nil), ("isFamilyShared", isFamilyShared ? true : nil),
+      ("isFreeTrial", isFreeTrial ? true : nil),
+      ("account", account.map { .string($0.description) }),
+      ("previousOriginal", previousOriginalTransactionID.map { .string($0) }),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      originalTransactionID: try json["original"].requireString(),
+      productID: try json["product"].requireString(),
+      purchaseDate: try json["from"].requireStoredInstant(),
+      expiresDate: try json["to"].requireStoredInstant(),
+      revocation: try Revocation(stored: json),
+      isUpgraded: json["isUpgraded"].bool ?? false,
+      isFamilyShared: json["isFamilyShared"].bool ?? false,
+      isFreeTrial: json["isFreeTrial"].bool ?? false,
+      account: json["account"].string.flatMap { Identifier($0) },
+      previousOriginalTransactionID: json["previousOriginal"].string)
+  }
+}
+
+extension AppleTransaction.Revocation {
+  fileprivate init?(stored json: JSON) throws(JSONError) {
+    guard let date = json["revokedAt"].storedInstant else { return nil }
+    guard let kind = Kind(rawValue: try json["revocation"].requireString()) else {
+      throw JSONError(code: .wrongType, path: json["revocation"].path, message: "must be a kind")
+    }
+    self.init(date: date, kind: kind, percentageMilliunits: json["percentage"].integer)
+  }
+}
+
+extension AppleRenewal {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("product", .string(productID)), ("nextProduct", nextProductID.map { .string($0) }),
+      ("willRenew", willRenew ? true : nil),
+      ("expirationIntent", expirationIntent.map { .integer($0) }),
+      ("isInBillingRetry", isInBillingRetry ? true : nil),
+      ("graceTo", .optional(gracePeriodExpiresDate)),
+      ("account", account.map { .string($0.description) }),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      productID: try json["product"].requireString(), nextProductID: json["nextProduct"].string,
+      willRenew: json["willRenew"].bool ?? false,
+      expirationIntent: json["expirationIntent"].integer,
+      isInBillingRetry: json["isInBillingRetry"].bool ?? false,
+      gracePeriodExpiresDate: json["graceTo"].storedInstant,
+      account: json["account"].string.flatMap { Identifier($0) })
+  }
+}
+
+extension JSONValue {
+  /// Absent values are left out.
+  fileprivate static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
+    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
+  }
+
+  fileprivate static func instant(_ instant: Instant) -> JSONValue {
+    .integer(instant.milliseconds)
+  }
+
+  fileprivate static func optional(_ instant: Instant?) -> JSONValue? {
+    instant.map { .instant($0) }
+  }
+}
+
+extension JSON {
+  fileprivate func requireStoredInstant() throws(JSONError) -> Instant {
+    Instant(milliseconds: try requireInteger())
+  }
+
+  fileprivate var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
+}
