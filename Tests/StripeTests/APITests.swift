@@ -5,7 +5,6 @@ import ProviderAPI
 import Stripe
 import StripeSamples
 import Subscriptions
-import Synchronization
 import Testing
 
 /// The read client against answers made here.
@@ -220,7 +219,7 @@ struct APITests {
 
 /// Answers by target; everything else is 404, or what `status` says.
 private final class Transport: ProviderTransport {
-  let requests = Mutex<[APIRequest]>([])
+  let requests = Locked<[APIRequest]>([])
   private let answers: [String: JSONValue]
   private let status: Int?
   private let headers: [String: String]
