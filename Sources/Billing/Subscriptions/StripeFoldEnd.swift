@@ -31,7 +31,7 @@ extension StripeFold {
     // What was taken back from its very start left no interval to end.
     for line in paid {
       if let taking = line.taking, taking.at <= line.from, line.from < line.to {
-        endings.append(Schedule.Ending(at: line.from, reason: taking.reason))
+        endings.append(Schedule.Ending(at: taking.at, reason: taking.reason))
       }
     }
     return endings
