@@ -132,7 +132,9 @@ let package = Package(
     tests("TiersTests", ["Base", "Tiers", "SeededRandom"]),
     tests("ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
     tests("CommandTests", ["Base"], exclude: ["Goldens"]),
-    tests("SubscriptionsTests", ["Base", "Tiers", "Subscriptions", "SeededRandom"]),
+    tests(
+      "SubscriptionsTests", ["Base", "Tiers", "Subscriptions", "SeededRandom"],
+      exclude: ["Goldens"]),
     .target(
       name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
       swiftSettings: settings),

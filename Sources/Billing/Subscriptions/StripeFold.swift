@@ -12,8 +12,8 @@ struct StripeFold {
   let policy: Policy
   let catalogue: Catalogue
   /// The lines of paid invoices, in the order of their periods.
-  private let paidLines: [Paid]
-  private let reversals: StripeReversals
+  let paidLines: [Paid]
+  let reversals: StripeReversals
 
   init(
     id: String, snapshot: Mirror<StripeSubscription>.Observation?, invoices: [Invoice],
