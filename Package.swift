@@ -98,7 +98,7 @@ let package = Package(
       "coffer",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Configuration", "Subscriptions", "Stripe", "Billing", "Sync",
+        "Storage", "Tiers", "Configuration", "Jobs", "Subscriptions", "Stripe", "Billing", "Sync",
       ]),
 
     .target(
@@ -131,7 +131,7 @@ let package = Package(
       ]),
     tests("TiersTests", ["Base", "Tiers", "SeededRandom"]),
     tests("ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
-    tests("CommandTests", ["Base"], exclude: ["Goldens"]),
+    tests("CommandTests", ["Base", "Jobs", "Storage"], exclude: ["Goldens"]),
     tests(
       "SubscriptionsTests", ["Base", "Tiers", "Subscriptions", "SeededRandom"],
       exclude: ["Goldens"]),

@@ -3,7 +3,7 @@ import Testing
 struct HelpTests {
   static let commands = [
     "migrate", "account list", "account show", "account create", "entitlement explain",
-    "plan list", "webhook send", "request", "config",
+    "plan list", "jobs list", "jobs retry", "webhook send", "request", "config",
   ]
 
   @Test func `the overview lists every command, setting and exit code`() throws {

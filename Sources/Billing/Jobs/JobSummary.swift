@@ -118,4 +118,18 @@ extension Jobs {
     try row.store(in: transaction)
     return true
   }
+
+  /// The same for dead jobs of a kind, at most so many; returns how many there were.
+  package static func reviveDead(
+    _ kind: String, limit: Int, now: Instant, in transaction: Transaction
+  ) throws -> Int {
+    let objects = try transaction.rows(
+      "SELECT object FROM billing.jobs WHERE dead = 1 AND kind = $1 ORDER BY object LIMIT $2",
+      .text(kind), .integer(limit)
+    ) { try $0.text(0) }
+    for object in objects {
+      _ = try revive(kind, object, now: now, in: transaction)
+    }
+    return objects.count
+  }
 }

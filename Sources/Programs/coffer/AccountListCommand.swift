@@ -14,7 +14,7 @@ extension Command {
       Option(name: "--after", value: "account", text: "start behind this account"),
     ],
     run: { invocation in
-      let limit = try limit(invocation.option("--limit"))
+      let limit = try invocation.limit()
       return try Store.with(invocation) { database, configuration in
         let now = configuration.clock.now()
         let summaries = try database.read { reader in
@@ -37,16 +37,6 @@ extension Command {
         return Answer(text: table.text, json: .array(summaries.map { .object($0.members) }))
       }
     })
-
-  private static let limitMax = 10_000
-
-  private static func limit(_ text: String?) throws(CommandFailure) -> Int {
-    guard let text else { return 100 }
-    guard let number = Int(text), 1...limitMax ~= number else {
-      throw CommandFailure(.usage, "--limit takes a number from 1 to \(limitMax)")
-    }
-    return number
-  }
 }
 
 /// An account beside the cap that holds for it now.

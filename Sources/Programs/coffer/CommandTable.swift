@@ -2,7 +2,7 @@
 enum CommandTable {
   static let all: [Command] = [
     .migrate, .accountList, .accountShow, .accountCreate, .entitlementExplain, .planList,
-    .webhookSend, .request, .config,
+    .jobsList, .jobsRetry, .webhookSend, .request, .config,
   ]
 
   /// The commands whose words begin with `words`.

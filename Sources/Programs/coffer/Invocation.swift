@@ -27,4 +27,15 @@ struct Invocation: Sendable {
   func all(_ name: String) -> [String] { options[name] ?? [] }
 
   func has(_ flag: String) -> Bool { options[flag] != nil }
+
+  /// The value of `--limit` of a list, 100 without it.
+  func limit() throws(CommandFailure) -> Int {
+    guard let text = option("--limit") else { return 100 }
+    guard let number = Int(text), 1...Self.limitMax ~= number else {
+      throw CommandFailure(.usage, "--limit takes a number from 1 to \(Self.limitMax)")
+    }
+    return number
+  }
+
+  private static let limitMax = 10_000
 }

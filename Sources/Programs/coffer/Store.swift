@@ -7,10 +7,11 @@ internal import Tiers
 /// The database as a command uses it, open while `body` runs.
 enum Store {
   static func with<Result>(
-    _ invocation: Invocation, _ body: (Database, StoreConfiguration) throws -> Result
+    _ invocation: Invocation, owning schema: Schema = .sync,
+    _ body: (Database, StoreConfiguration) throws -> Result
   ) throws -> Result {
     let configuration = try StoreConfiguration(invocation.settings)
-    let database = try Database.open(configuration.database, owning: .sync)
+    let database = try Database.open(configuration.database, owning: schema)
     defer { database.close() }
     return try body(database, configuration)
   }

@@ -1,0 +1,138 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Jobs
+internal import Storage
+
+extension Command {
+  static let jobsList = Command(
+    words: ["jobs", "list"],
+    abstract: "Lists what is still to be read from the providers, the given up first.",
+    discussion: """
+      A job is one object to read from its provider. It is waiting, running, or dead: refused by \
+      its provider so often that only coffer jobs retry or news of the object bring it back. What \
+      fails because the provider is down never dies; it waits longer each time, a quarter of an \
+      hour at most unless the provider asks for more.
+      """,
+    options: [
+      Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
+      Option(name: "--dead", value: nil, text: "only those that were given up"),
+    ],
+    run: { invocation in
+      let limit = try invocation.limit()
+      return try Store.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        let (counts, jobs) = try database.read { reader in
+          (
+            try Jobs.counts(reader),
+            try Jobs.list(reader, limit: limit, onlyDead: invocation.has("--dead"))
+          )
+        }
+        return Answer(
+          text: text(counts, now: now) + "\n" + text(jobs, now: now),
+          json: [
+            "counts": .array(counts.map(json)), "jobs": .array(jobs.map(json)),
+          ])
+      }
+    })
+
+  static let jobsRetry = Command(
+    words: ["jobs", "retry"],
+    abstract: "Has jobs of a kind run now: one, or all that were given up.",
+    discussion: """
+      A named job runs at once, whatever it waits for; one that is settled is read once more. A \
+      running coffer-billing sees it within a second.
+      """,
+    arguments: [Argument(name: "kind", text: "as coffer jobs list shows it")],
+    options: [
+      Option(
+        name: "--object", value: "object",
+        text: "this job, as coffer jobs list shows it; without it, every dead one of the kind")
+    ],
+    run: { invocation in
+      let kind = invocation.argument("kind")
+      return try Store.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        let count: Int
+        if let object = invocation.option("--object") {
+          let isFound = try database.write(for: nil) { transaction in
+            try Jobs.revive(kind, object, now: now, in: transaction)
+          }
+          guard isFound else {
+            throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
+          }
+          count = 1
+        } else {
+          count = try reviveDead(kind, database, now: now)
+        }
+        return Answer(
+          text: count == 1 ? "1 job is due now\n" : "\(count) jobs are due now\n",
+          json: ["retried": .integer(Int64(count))])
+      }
+    })
+
+  /// In slices, so that coffer-billing's own writes are not held up.
+  private static func reviveDead(
+    _ kind: String, _ database: Database, now: Instant
+  ) throws -> Int {
+    let slice = 500
+    var total = 0
+    while true {
+      let count = try database.write(for: nil) { transaction in
+        try Jobs.reviveDead(kind, limit: slice, now: now, in: transaction)
+      }
+      total += count
+      if count < slice { return total }
+    }
+  }
+
+  private static func text(_ counts: [JobCounts], now: Instant) -> String {
+    var table = Table(("KIND", .left), ("OPEN", .right), ("DEAD", .right), ("LATE", .right))
+    for count in counts {
+      table.add(
+        count.kind, String(count.open), String(count.dead), lateness(count.earliestDue, now))
+    }
+    return table.text
+  }
+
+  private static func text(_ jobs: [JobSummary], now: Instant) -> String {
+    var table = Table(
+      ("KIND", .left), ("OBJECT", .left), ("STATE", .left), ("DUE", .left), ("FAILURES", .right),
+      ("LAST ERROR", .left))
+    for job in jobs {
+      table.add(
+        job.kind, job.object, job.state.rawValue, job.due?.description ?? "-",
+        String(job.attempts), job.lastError ?? "-")
+    }
+    return table.text
+  }
+
+  /// How long ago a job was due, in the largest unit that fits.
+  private static func lateness(_ due: Instant?, _ now: Instant) -> String {
+    guard let due, due < now else { return "-" }
+    let seconds = (now - due).milliseconds / 1000
+    if seconds < 120 { return "\(seconds) s" }
+    return seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
+  }
+
+  private static func json(_ count: JobCounts) -> JSONValue {
+    [
+      "kind": .string(count.kind), "open": .integer(Int64(count.open)),
+      "dead": .integer(Int64(count.dead)),
+      "earliest_due": count.earliestDue.map { .string($0.description) } ?? .null,
+    ]
+  }
+
+  private static func json(_ job: JobSummary) -> JSONValue {
+    [
+      "kind": .string(job.kind), "object": .string(job.object),
+      "state": .string(job.state.rawValue),
+      "due": job.due.map { .string($0.description) } ?? .null,
+      "lease_until": job.leaseUntil.map { .string($0.description) } ?? .null,
+      "failures": .integer(Int64(job.attempts)), "refusals": .integer(Int64(job.refusals)),
+      "needed": .integer(job.needed), "issued": .integer(job.issued),
+      "committed": .integer(job.committed),
+      "last_error": job.lastError.map { .string($0) } ?? .null,
+    ]
+  }
+}

@@ -1,0 +1,84 @@
+import Base
+import Jobs
+import Storage
+import Testing
+
+struct JobsTests {
+  private static let now = Instant(seconds: 1_772_445_300)
+
+  private let scratch: Scratch
+  private let environment: [String: String]
+
+  /// A dead job, one that was due two minutes ago, one that runs and one that is settled.
+  init() throws {
+    scratch = try Scratch()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+    ]
+    try Scratch.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    try database.write(for: nil) { transaction in
+      try Jobs.need("google", "5f2b", due: Self.now - .minutes(2), in: transaction)
+      try Jobs.need("apple", "2000", due: Self.now - .minutes(9), in: transaction)
+      for lease in try Jobs.lease("apple", limit: 1, now: Self.now, in: transaction) {
+        try lease.commit(readBegan: nil, now: Self.now, in: transaction)
+      }
+      for object in ["sub_1", "sub_2"] {
+        try Jobs.need("stripe", object, due: Self.now, in: transaction)
+      }
+      try Self.kill("sub_1", in: transaction)
+      _ = try Jobs.lease("stripe", limit: 1, now: Self.now, in: transaction)
+    }
+  }
+
+  /// Refuses it, a day ago, until it is dead.
+  private static func kill(_ object: String, in transaction: Transaction) throws {
+    var now = now - .days(1)
+    try Jobs.need("stripe", object, due: now, in: transaction)
+    for _ in 0..<JobRules.refusalCountMax {
+      for lease in try Jobs.lease("stripe", limit: 1, now: now, in: transaction) {
+        try lease.retry(.refused("no such subscription"), now: now, in: transaction)
+      }
+      now = now + JobRules.backoffMax
+    }
+  }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  @Test func `jobs are listed for people`() throws {
+    try expectGolden(try coffer("jobs", "list").out, "jobs-list")
+  }
+
+  @Test func `jobs are listed for programs`() throws {
+    try expectGolden(try coffer("jobs", "list", "--json").out, "jobs-list-json")
+  }
+
+  @Test func `only the dead are listed on demand`() throws {
+    let out = try coffer("jobs", "list", "--dead").out
+    #expect(out.contains("sub_1"))
+    #expect(!out.contains("sub_2") && !out.contains("5f2b"))
+  }
+
+  @Test func `all dead jobs of a kind are retried`() throws {
+    #expect(try coffer("jobs", "retry", "stripe").out == "1 job is due now\n")
+    #expect(try !coffer("jobs", "list").out.contains("dead"))
+    #expect(try coffer("jobs", "retry", "stripe", "--json").out == "{\"retried\":0}\n")
+  }
+
+  @Test func `a named job is retried, settled or not`() throws {
+    let out = try coffer("jobs", "retry", "apple", "--object", "2000").out
+    #expect(out == "1 job is due now\n")
+    #expect(try coffer("jobs", "list").out.contains("2000"))
+  }
+
+  @Test func `a job that is not there is code 1`() throws {
+    let finished = try coffer("jobs", "retry", "stripe", "--object", "sub_9")
+    #expect(finished.code == 1)
+    #expect(finished.errors.hasSuffix("coffer: there is no job sub_9 of the kind stripe\n"))
+  }
+}
