@@ -24,5 +24,5 @@ CREATE TABLE jobs (
     OR (due_ms IS NULL AND (needed <= committed OR dead = 1)))
 ) STRICT;
 
-CREATE INDEX jobs_due ON jobs (kind, due_ms) WHERE due_ms IS NOT NULL;
+CREATE INDEX jobs_due ON jobs (kind, due_ms, object) WHERE due_ms IS NOT NULL;
 CREATE INDEX jobs_dead ON jobs (kind, object) WHERE dead = 1;
