@@ -1,0 +1,79 @@
+package import Base
+internal import JSON
+package import ProviderAPI
+package import Subscriptions
+
+/// Reads from the App Store Server API what notifications did not tell, or told in contradictions.
+///
+/// It only reads. Every call blocks; the transport bounds each request in time and size, and here
+/// each answer is bounded in requests. Any thread may call it.
+/// https://developer.apple.com/documentation/appstoreserverapi
+package struct AppleAPI: Sendable {
+  package static let standardBase = "https://api.storekit.apple.com"
+  package static let standardSandboxBase = "https://api.storekit-sandbox.apple.com"
+
+  let base: String
+  let partition: ObjectKey.Partition
+  let key: AppleAPIKey
+  let verifier: AppleVerifier
+  let transport: any ProviderTransport
+  let clock: Clock
+
+  /// `base` is without a slash at its end, and the address of the partition's environment.
+  package init(
+    base: String, partition: ObjectKey.Partition, key: AppleAPIKey, verifier: AppleVerifier,
+    transport: any ProviderTransport, clock: Clock
+  ) {
+    self.base = base
+    self.partition = partition
+    self.key = key
+    self.verifier = verifier
+    self.transport = transport
+    self.clock = clock
+  }
+
+  /// All subscriptions of the customer who has this one: their statuses and their transactions.
+  ///
+  /// `id` is the id of any transaction of the subscription. It is `.notFound` in the other
+  /// environment's API, too.
+  package func closure(of id: String) throws(APIFailure) -> AppleAnswer {
+    var reading = AppleReading(self)
+    try reading.readStatuses(id)
+    do {
+      try reading.readHistory(id)
+    } catch .notFound {
+      throw .refused(status: 404, "a subscription has a status but no history")
+    }
+    return reading.answer
+  }
+}
+
+/// What a read found, with what the store said word for word.
+package struct AppleAnswer: Sendable {
+  package fileprivate(set) var facts: [Fact] = []
+  package fileprivate(set) var notes: Set<AppleNote> = []
+  /// Nothing in it was read before that, by the store's own clock; nil where the store told none.
+  package fileprivate(set) var began: Instant?
+  /// Every answer as received, in a JSON array with its request's target.
+  package var transcript: [UInt8] {
+    Array("[".utf8) + parts.joined(separator: Array(",".utf8)) + Array("]".utf8)
+  }
+
+  private var parts: [[UInt8]] = []
+
+  init() {}
+
+  mutating func add(_ decoder: AppleDecoder) {
+    facts += decoder.facts
+    notes.formUnion(decoder.notes)
+  }
+
+  mutating func add(_ target: String, _ reply: APIReply) {
+    if parts.isEmpty { began = reply.date.map { $0 - reply.elapsed } }
+    let head: JSONValue = ["target": .string(target)]
+    parts.append(
+      head.encoded().dropLast() + Array(",\"answer\":".utf8) + reply.body + Array("}".utf8))
+  }
+
+  mutating func note(_ note: AppleNote) { notes.insert(note) }
+}

@@ -1,0 +1,193 @@
+internal import Base
+internal import HTTPMessages
+internal import JSON
+internal import ProviderAPI
+internal import Subscriptions
+
+/// One read under way: its requests, and what they brought so far.
+struct AppleReading {
+  private(set) var answer = AppleAnswer()
+
+  private let api: AppleAPI
+
+  /// A thousand transactions: monthly ones of eighty years.
+  private static let pageCountMax = 50
+  private static let limits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 16)
+
+  init(_ api: AppleAPI) { self.api = api }
+
+  /// Get All Subscription Statuses: the last transaction, renewal info and status of each.
+  mutating func readStatuses(_ id: String) throws(APIFailure) {
+    let json = try get("/inApps/v1/subscriptions/\(encoded(id))")
+    for group in try malformed({ () throws(JSONError) in try json["data"].requireArray() }) {
+      let last = group["lastTransactions"]
+      for item in try malformed({ () throws(JSONError) in try last.requireArray() }) {
+        try readStatus(item)
+      }
+    }
+  }
+
+  /// Get Transaction History, newest first, so that what is cut short is the oldest.
+  mutating func readHistory(_ id: String) throws(APIFailure) {
+    let path = "/inApps/v2/history/\(encoded(id))?productType=AUTO_RENEWABLE&sort=DESCENDING"
+    var revision: String?
+    for _ in 0..<Self.pageCountMax {
+      let json = try get(path + (revision.map { "&revision=\(encoded($0))" } ?? ""))
+      let texts = try malformed { () throws(JSONError) in
+        try json["signedTransactions"].requireArray().map { (text) throws(JSONError) in
+          try text.requireString()
+        }
+      }
+      for text in texts {
+        var decoder = AppleDecoder(partition: api.partition)
+        _ = try readTransaction(text, &decoder)
+        answer.add(decoder)
+      }
+      guard json["hasMore"].bool == true else { return }
+      guard let next = json["revision"].string, next != revision, next.utf8.count <= 1024 else {
+        throw .malformed("a page that is not the last names no next one")
+      }
+      revision = next
+    }
+    answer.note(.historyCutShort)
+  }
+
+  // MARK: parts
+
+  /// A status is as old as the older of the two that stand beside it, as it is not signed itself.
+  private mutating func readStatus(_ item: JSON) throws(APIFailure) {
+    var decoder = AppleDecoder(partition: api.partition)
+    var subscriptions: Set<ObjectKey> = []
+    var dates: [Instant] = []
+    if let text = item["signedTransactionInfo"].string {
+      let (subscription, date) = try readTransaction(text, &decoder)
+      subscriptions.insert(subscription)
+      dates.append(date)
+    }
+    if let text = item["signedRenewalInfo"].string {
+      let (subscription, date) = try readRenewal(text, &decoder)
+      subscriptions.insert(subscription)
+      dates.append(date)
+    }
+    guard subscriptions.count <= 1 else {
+      throw .malformed("a transaction and a renewal of two subscriptions")
+    }
+    let number = try malformed { () throws(JSONError) in try item["status"].requireInteger() }
+    decoder.readStatus(number, of: subscriptions.first, asOf: dates.min() ?? .distantPast)
+    answer.add(decoder)
+  }
+
+  private func readTransaction(
+    _ text: String, _ decoder: inout AppleDecoder
+  ) throws(APIFailure) -> (ObjectKey, Instant) {
+    let verified: VerifiedTransaction
+    do {
+      verified = try api.verifier.verify(transaction: text, now: api.clock.now())
+    } catch { throw failure(error) }
+    try checkPartition(verified.partition)
+    let key = try malformed { () throws(JSONError) in
+      try decoder.readTransaction(verified.signed)
+    }
+    return (key, verified.signedDate)
+  }
+
+  private func readRenewal(
+    _ text: String, _ decoder: inout AppleDecoder
+  ) throws(APIFailure) -> (ObjectKey, Instant) {
+    let verified: VerifiedRenewal
+    do {
+      verified = try api.verifier.verify(renewal: text, now: api.clock.now())
+    } catch { throw failure(error) }
+    try checkPartition(verified.partition)
+    let key = try malformed { () throws(JSONError) in try decoder.readRenewal(verified.signed) }
+    return (key, verified.signedDate)
+  }
+
+  private func checkPartition(_ partition: ObjectKey.Partition) throws(APIFailure) {
+    guard partition == api.partition else {
+      throw .misconfigured("the API answers for the other environment")
+    }
+  }
+
+  private func failure(_ refusal: AppleRefusal) -> APIFailure {
+    refusal.isAboutAnotherApp
+      ? .misconfigured("the API answers about another app: \(refusal.name)")
+      : .malformed("what the API signed is refused: \(refusal.name)")
+  }
+
+  // MARK: requests
+
+  private mutating func get(_ target: String) throws(APIFailure) -> JSON {
+    let reply = try authorized(target)
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parse(reply.body, limits: Self.limits).requireObject()
+    }
+    let partition: ObjectKey.Partition
+    do {
+      try api.verifier.checkBundle(json)
+      partition = try AppleVerifier.partition(json["environment"].string)
+    } catch { throw failure(error) }
+    try checkPartition(partition)
+    answer.add(target, reply)
+    return json
+  }
+
+  /// A token that the store does not take is replaced once: our clock may have been set.
+  private func authorized(_ target: String) throws(APIFailure) -> APIReply {
+    let token = api.key.token(at: api.clock.now())
+    let reply = try api.transport.send(request(target, token))
+    guard reply.status == 401 else { return try reply.appleSuccess() }
+    api.key.forget(token)
+    let again = try api.transport.send(request(target, api.key.token(at: api.clock.now())))
+    return try again.appleSuccess()
+  }
+
+  private func request(_ target: String, _ token: Secret) -> APIRequest {
+    let text = String(decoding: token.exposed, as: UTF8.self)
+    return APIRequest(
+      "GET", api.base + target,
+      headers: [("Authorization", "Bearer " + text), ("Accept", "application/json")])
+  }
+}
+
+extension APIReply {
+  /// The reply to a success; else what Apple's error code means, or its status without one.
+  ///
+  /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
+  fileprivate func appleSuccess() throws(APIFailure) -> APIReply {
+    guard !(200..<300).contains(status) else { return self }
+    guard let code = try? JSON.parse(body)["errorCode"].integer else { return try successful() }
+    switch code {
+    case 4_040_002, 4_040_004, 4_040_006, 4_290_000, 5_000_000...5_000_001:
+      throw .transient("the App Store answers error \(code)", retryAfter: retryAfter)
+    case 4_040_001, 4_040_005, 4_040_010: throw .notFound
+    case 4_000_002, 4_040_003: throw .misconfigured("the App Store answers error \(code)")
+    default:
+      do { return try successful() } catch {
+        guard case .refused(let status, _) = error else { throw error }
+        throw .refused(status: status, "the App Store answers error \(code)")
+      }
+    }
+  }
+}
+
+/// The error that an answer is which cannot be read.
+private func malformed<Value>(
+  _ work: () throws(JSONError) -> Value
+) throws(APIFailure) -> Value {
+  do { return try work() } catch { throw .malformed("\(error)") }
+}
+
+/// Everything but unreserved characters in percent form (RFC 3986, section 2).
+private func encoded(_ text: String) -> String {
+  var result = ""
+  for byte in text.utf8 {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+      result.unicodeScalars.append(Unicode.Scalar(byte))
+    default: result += "%" + Hex.encode([byte]).uppercased()
+    }
+  }
+  return result
+}
