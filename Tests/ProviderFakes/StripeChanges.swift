@@ -1,0 +1,202 @@
+internal import Base
+internal import JSON
+
+/// What a customer or the seller changes about a subscription.
+extension StripeWorld {
+  // MARK: Price
+
+  mutating func changePrice(_ id: String, to price: StripePrice, _ proration: StripeProration) {
+    let sub = subscriptions[id]
+    precondition(sub.status == .active && sub.pendingUpdate == nil, "\(id) cannot change now")
+    let keepsCycle = price.interval == sub.price.interval
+    let period =
+      keepsCycle ? sub.period : now..<now.addingMonths(price.interval.monthCount)
+    var lines = changeLines(sub, price, period)
+    if keepsCycle, proration == .nextInvoice {
+      sell(onAccount: lines[1], subscription: id)
+      lines[1].isSold = true
+      return update(id, isAsked: true) {
+        $0.price = price
+        $0.waitingLines += lines
+      }
+    }
+    let anchor = keepsCycle ? sub.anchor : now
+    let invoice = addInvoice(id, "subscription_update", lines: lines)
+    emit(invoice: invoice, "created", isAsked: true)
+    finalizeQuietly(invoice)
+    emit(invoice: invoice, "finalized")
+    let pays = invoices[invoice].amountDue == 0 || customers[sub.customer].card == .works
+    let change: (inout Subscription) -> Void = {
+      $0.price = price
+      $0.period = period
+      $0.anchor = anchor
+      $0.latestInvoice = invoice
+      if !pays { $0.status = .pastDue }
+    }
+    if proration == .pendingIfIncomplete, !pays {
+      let expires = now + StripeSettings.firstPaymentSpan
+      let pending = PendingUpdate(
+        price: price, expiresAt: expires, invoice: invoice, anchor: anchor, period: period)
+      update(id, isAsked: true) {
+        $0.pendingUpdate = pending
+        $0.latestInvoice = invoice
+      }
+      schedule(.expirePendingUpdate(subscription: id), at: expires)
+    } else {
+      update(id, isAsked: true, change)
+      if !keepsCycle { schedulePeriodEnd(id) }
+    }
+    attempt(invoice)
+  }
+
+  /// Unused time back, and the rest of the period or a whole new one.
+  private func changeLines(
+    _ sub: Subscription, _ price: StripePrice, _ period: Range<Instant>
+  ) -> [Line] {
+    let rest = now..<sub.period.upperBound
+    let whole = sub.period.upperBound - sub.period.lowerBound
+    let unused = rest.upperBound - now
+    func share(_ amount: Int64) -> Int64 {
+      (amount * unused.milliseconds + whole.milliseconds / 2) / whole.milliseconds
+    }
+    let seed = "\(settings.seed)\(sub.id)\(sub.invoiceCount)\(now.seconds)"
+    let credit = Line(
+      id: stripeIdentifier("il", seed + "credit"), price: sub.price,
+      amount: -share(sub.price.amount),
+      period: rest, description: "Unused time on \(sub.price.title)", isProration: true,
+      credits: sub.latestInvoice)
+    guard price.interval == sub.price.interval else {
+      return [credit, line(of: price, period, seed: seed)]
+    }
+    return [
+      credit,
+      Line(
+        id: stripeIdentifier("il", seed + "rest"), price: price, amount: share(price.amount),
+        period: rest, description: "Remaining time on \(price.title)", isProration: true),
+    ]
+  }
+
+  mutating func applyPendingUpdate(_ id: String) {
+    guard let pending = subscriptions[id].pendingUpdate else { return }
+    let keepsCycle = subscriptions[id].period == pending.period
+    update(id) {
+      $0.price = pending.price
+      $0.period = pending.period
+      $0.anchor = pending.anchor
+      $0.pendingUpdate = nil
+    }
+    emit(subscription: id, "pending_update_applied")
+    if !keepsCycle { schedulePeriodEnd(id) }
+  }
+
+  mutating func expirePendingUpdate(_ id: String) {
+    guard let pending = subscriptions[id].pendingUpdate else { return }
+    update(id) { $0.pendingUpdate = nil }
+    emit(subscription: id, "pending_update_expired")
+    void(pending.invoice, isAsked: false)
+  }
+
+  /// By a schedule: the price changes when the period ends, and nothing is given back.
+  mutating func schedulePrice(_ id: String, _ price: StripePrice) {
+    let schedule = newID("sub_sched")
+    update(id, isAsked: true) {
+      $0.scheduled = price
+      $0.schedule = schedule
+    }
+  }
+
+  // MARK: Ends
+
+  /// `date`: by `cancel_at` alone; nil: by the flag, at the period's end.
+  mutating func cancel(_ id: String, at date: Instant?) {
+    let end = date ?? subscriptions[id].period.upperBound
+    let asked = now
+    update(id, isAsked: true) {
+      $0.cancelAtPeriodEnd = date == nil
+      $0.cancelAt = end
+      $0.canceledAt = asked
+      $0.cancellationReason = "cancellation_requested"
+    }
+    if date != nil { schedule(.cancel(subscription: id), at: end) }
+  }
+
+  mutating func uncancel(_ id: String) {
+    update(id, isAsked: true) {
+      $0.cancelAtPeriodEnd = false
+      $0.cancelAt = nil
+      $0.canceledAt = nil
+      $0.cancellationReason = nil
+    }
+  }
+
+  /// Ended for good. Its open invoices are tried no more, but can still be paid.
+  mutating func end(_ id: String, _ reason: String?, isAsked: Bool = false) {
+    subscriptions[id].status = .canceled
+    subscriptions[id].endedAt = now
+    subscriptions[id].canceledAt = subscriptions[id].canceledAt ?? now
+    subscriptions[id].cancellationReason = subscriptions[id].cancellationReason ?? reason
+    subscriptions[id].pendingUpdate = nil
+    emit(subscription: id, "deleted", isAsked: isAsked)
+    for invoice in invoices.rows where invoice.subscription == id && invoice.autoAdvance {
+      guard invoice.status == .draft || invoice.status == .open else { continue }
+      invoices[invoice.id].autoAdvance = false
+      invoices[invoice.id].nextAttempt = nil
+      emit(invoice: invoice.id, "updated")
+    }
+  }
+
+  mutating func deleteCustomer(_ id: String) {
+    for sub in subscriptions.rows where sub.customer == id && !sub.isEnded { end(sub.id, nil) }
+    customers[id].deletedAt = now
+    emit("customer.deleted", rendering.customer(customers[id]), isAsked: true)
+  }
+
+  // MARK: Pauses
+
+  mutating func pauseCollection(
+    _ id: String, _ behavior: StripeCollectionPause, resumesAt: Instant?
+  ) {
+    update(id, isAsked: true) {
+      $0.pause = behavior
+      $0.resumesAt = resumesAt
+    }
+    if let resumesAt { schedule(.resumeCollection(subscription: id), at: resumesAt) }
+  }
+
+  mutating func resumeCollection(_ id: String, isAsked: Bool) {
+    update(id, isAsked: isAsked) {
+      $0.pause = nil
+      $0.resumesAt = nil
+    }
+  }
+
+  /// Out of the status `paused`: a period begins now, once its invoice is paid.
+  mutating func resume(_ id: String) {
+    precondition(subscriptions[id].status == .paused, "\(id) is not paused")
+    let price = subscriptions[id].price
+    let period = now..<now.addingMonths(price.interval.monthCount)
+    let lines = [line(of: price, period, seed: "\(id)resume\(now.seconds)")]
+    let invoice = addInvoice(id, "subscription_update", lines: lines)
+    subscriptions[id].latestInvoice = invoice
+    emit(invoice: invoice, "created", isAsked: true)
+    finalizeQuietly(invoice)
+    emit(invoice: invoice, "finalized")
+    attempt(invoice)
+    if invoices[invoice].status == .open {
+      schedule(.voidResumption(invoice: invoice), at: now + StripeSettings.firstPaymentSpan)
+    }
+  }
+
+  mutating func resumeAfterPayment(_ id: String) {
+    guard let invoice = subscriptions[id].latestInvoice,
+      let period = invoices[invoice].lines.first?.period
+    else { return }
+    update(id) {
+      $0.status = .active
+      $0.anchor = period.lowerBound
+      $0.period = period
+    }
+    emit(subscription: id, "resumed")
+    schedulePeriodEnd(id)
+  }
+}

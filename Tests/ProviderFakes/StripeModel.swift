@@ -1,0 +1,234 @@
+internal import Base
+internal import JSON
+
+/// What the fake Stripe knows at one moment: objects, the timetable, and what it sold.
+///
+/// A value, so that a lagging read is a read of an older one. All times are whole seconds.
+struct StripeWorld: Sendable {
+  let settings: StripeSettings
+  var now: Instant
+  var issuedIDCount = 0
+  var customers = StripeTable<Customer>()
+  var subscriptions = StripeTable<Subscription>()
+  var invoices = StripeTable<Invoice>()
+  /// By their payment intents.
+  var payments = StripeTable<Payment>()
+  var refunds = StripeTable<Refund>()
+  var disputes = StripeTable<Dispute>()
+  var sessions = StripeTable<Session>()
+  var events = StripeTable<Event>()
+  var timetable: [Appointment] = []
+  var sales: [StripeSale] = []
+
+  init(_ settings: StripeSettings, now: Instant) {
+    self.settings = settings
+    self.now = Instant(seconds: now.seconds)
+  }
+
+  struct Customer: Sendable {
+    let id: String
+    let created: Instant
+    let email: String
+    var card: StripeCard
+    let paymentMethod: String
+    /// Negative: money that the next invoices use first.
+    var balance: Int64 = 0
+    var deletedAt: Instant?
+  }
+
+  struct Subscription: Sendable {
+    let id: String
+    let item: String
+    let customer: String
+    let account: Identifier?
+    let created: Instant
+    var anchor: Instant
+    var period: Range<Instant>
+    var price: StripePrice
+    var status: Status
+    var trial: Range<Instant>?
+    var missingCard: StripeMissingCard = .createInvoice
+    var cancelAtPeriodEnd = false
+    var cancelAt: Instant?
+    var canceledAt: Instant?
+    var cancellationReason: String?
+    var feedback: String?
+    var endedAt: Instant?
+    var latestInvoice: String?
+    var pause: StripeCollectionPause?
+    var resumesAt: Instant?
+    var pendingUpdate: PendingUpdate?
+    /// What a schedule puts in place when the period ends.
+    var scheduled: StripePrice?
+    var schedule: String?
+    /// Credits and charges that wait for the next invoice.
+    var waitingLines: [Line] = []
+    var invoiceCount = 0
+
+    enum Status: String, Sendable {
+      case incomplete
+      case incompleteExpired = "incomplete_expired"
+      case trialing, active
+      case pastDue = "past_due"
+      case unpaid, canceled, paused
+    }
+
+    var isEnded: Bool { status == .canceled || status == .incompleteExpired }
+  }
+
+  /// A change of price that waits for its payment.
+  struct PendingUpdate: Sendable {
+    let price: StripePrice
+    let expiresAt: Instant
+    let invoice: String
+    let anchor: Instant
+    let period: Range<Instant>
+  }
+
+  struct Line: Sendable {
+    let id: String
+    let price: StripePrice
+    let amount: Int64
+    let period: Range<Instant>
+    let description: String
+    /// Of a change within a period; comes from an invoice item then.
+    var isProration = false
+    /// The invoice whose unused time it gives back.
+    var credits: String?
+    /// Sold when it was put on the account, before any invoice had it.
+    var isSold = false
+  }
+
+  struct Invoice: Sendable {
+    let id: String
+    let subscription: String
+    let customer: String
+    let number: Int
+    let created: Instant
+    let reason: String
+    let lines: [Line]
+    let period: Range<Instant>
+    var status: Status = .draft
+    var isAttempted = false
+    var attemptCount = 0
+    var nextAttempt: Instant?
+    var autoAdvance = true
+    /// What the customer's balance gave; known once it is final.
+    var balanceUsed: Int64 = 0
+    var startingBalance: Int64 = 0
+    var payment: String?
+    var finalizedAt: Instant?
+    var paidAt: Instant?
+    var voidedAt: Instant?
+    var uncollectibleAt: Instant?
+
+    enum Status: String, Sendable { case draft, open, paid, uncollectible, void }
+
+    var total: Int64 { lines.reduce(0) { $0 + $1.amount } }
+    var amountDue: Int64 { max(0, total - balanceUsed) }
+    var amountPaid: Int64 { status == .paid ? amountDue : 0 }
+  }
+
+  struct Payment: Sendable {
+    let intent: String
+    let invoicePayment: String
+    let invoice: String
+    let customer: String
+    let amount: Int64
+    let created: Instant
+    /// Of the latest attempt.
+    var charge: String
+    var chargedAt: Instant
+    var status: Status = .failed
+    var paidAt: Instant?
+    var canceledAt: Instant?
+    var dispute: String?
+
+    enum Status: String, Sendable { case processing, succeeded, failed }
+  }
+
+  struct Refund: Sendable {
+    let id: String
+    let payment: String
+    let amount: Int64
+    let created: Instant
+    var status: Status
+
+    enum Status: String, Sendable { case pending, succeeded, failed }
+  }
+
+  struct Dispute: Sendable {
+    let id: String
+    let payment: String
+    let amount: Int64
+    let created: Instant
+    let reason: String
+    var status: String
+  }
+
+  struct Session: Sendable {
+    let id: String
+    let account: Identifier?
+    let price: StripePrice
+    let trialDays: Int64
+    let created: Instant
+    var customer: String?
+    var subscription: String?
+    var invoice: String?
+    var status = "open"
+    var paymentStatus = "unpaid"
+    var isDelayed = false
+  }
+
+  struct Event: Sendable {
+    let id: String
+    let type: String
+    let created: Instant
+    let json: JSONValue
+  }
+
+  /// Something that Stripe does by itself when its time comes, unless it is moot by then.
+  struct Appointment: Sendable {
+    let due: Instant
+    let task: Task
+  }
+
+  enum Task: Sendable, Equatable {
+    case turnPeriod(subscription: String, end: Instant)
+    case announceTrialEnd(subscription: String)
+    case announceRenewal(subscription: String, end: Instant)
+    case finalize(invoice: String)
+    case retry(invoice: String)
+    case cancel(subscription: String)
+    case resumeCollection(subscription: String)
+    case expirePendingUpdate(subscription: String)
+    case expireFirstPayment(subscription: String)
+    case expireSession(String)
+    case voidResumption(invoice: String)
+  }
+}
+
+/// Rows by id, in the order they came.
+struct StripeTable<Row: Sendable>: Sendable {
+  private(set) var rows: [Row] = []
+  private var places: [String: Int] = [:]
+
+  /// Nil where there is no such row; a row is never taken away.
+  subscript(optional id: String) -> Row? { places[id].map { rows[$0] } }
+
+  /// Traps where there is no such row: a story that names it is wrong.
+  subscript(id: String) -> Row {
+    get { rows[place(id)] }
+    set { rows[place(id)] = newValue }
+  }
+
+  mutating func add(_ row: Row, id: String) {
+    places[id] = rows.count
+    rows.append(row)
+  }
+
+  private func place(_ id: String) -> Int {
+    guard let place = places[id] else { preconditionFailure("no such object: \(id)") }
+    return place
+  }
+}

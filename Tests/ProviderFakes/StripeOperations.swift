@@ -1,0 +1,186 @@
+package import Base
+
+/// What customers, their banks and the seller do. Each returns the ids of what it made.
+extension FakeStripe {
+  // MARK: Buying
+
+  /// A page for the account, made by our server. It expires by itself after a day.
+  package func openCheckout(
+    account: Identifier?, _ price: StripePrice = .premiumMonthly, trialDays: Int64 = 0,
+    customer: String? = nil
+  ) -> String {
+    operate { $0.openSession(account, price, trialDays: trialDays, customer: customer) }
+  }
+
+  /// The customer finishes the page; a trial needs no card. Returns the subscription.
+  package func complete(
+    checkout id: String, _ card: StripeCard = .works,
+    missingCard: StripeMissingCard = .createInvoice
+  ) -> String {
+    operate { $0.completeSession(id, card, missingCard) }
+  }
+
+  /// The customer finishes the page with a bank debit. Returns the subscription.
+  package func completeDelayed(checkout id: String) -> String {
+    operate { $0.completeDelayedSession(id) }
+  }
+
+  /// Days later the bank says whether the debit worked.
+  package func settleDelayed(checkout id: String, succeeds: Bool) {
+    operate { $0.settleDelayedSession(id, succeeds: succeeds) }
+  }
+
+  package func expire(checkout id: String) {
+    operate { $0.expireSession(id, isAsked: true) }
+  }
+
+  /// A page opened and finished at once. Returns the subscription.
+  package func buy(
+    account: Identifier?, _ price: StripePrice = .premiumMonthly, customer: String? = nil
+  ) -> String {
+    let page = openCheckout(account: account, price, customer: customer)
+    return complete(checkout: page)
+  }
+
+  package func addCustomer(_ card: StripeCard = .works) -> String {
+    operate { $0.addCustomer(card) }
+  }
+
+  /// A subscription made by the API; without an account it carries no metadata.
+  package func subscribe(
+    customer: String, account: Identifier?, _ price: StripePrice = .premiumMonthly,
+    trialDays: Int64 = 0, missingCard: StripeMissingCard = .createInvoice
+  ) -> String {
+    operate { $0.subscribe(customer, account, price, trialDays: trialDays, missingCard) }
+  }
+
+  /// From now on the customer's card works, or not; nothing is tried again at once.
+  package func setCard(of subscription: String, _ card: StripeCard) {
+    operate { $0.customers[$0.subscriptions[subscription].customer].card = card }
+  }
+
+  // MARK: Changing
+
+  package func changePrice(
+    of subscription: String, to price: StripePrice, _ proration: StripeProration = .alwaysInvoice
+  ) {
+    operate { $0.changePrice(subscription, to: price, proration) }
+  }
+
+  /// At the end of the period, by a schedule.
+  package func schedulePrice(of subscription: String, _ price: StripePrice) {
+    operate { $0.schedulePrice(subscription, price) }
+  }
+
+  /// By the flag, at the period's end; or on a date, by `cancel_at` alone.
+  package func cancel(_ subscription: String, on date: Instant? = nil) {
+    operate { $0.cancel(subscription, at: date) }
+  }
+
+  package func uncancel(_ subscription: String) { operate { $0.uncancel(subscription) } }
+
+  /// Ends it at once.
+  package func delete(_ subscription: String) {
+    operate { $0.end(subscription, "cancellation_requested", isAsked: true) }
+  }
+
+  package func delete(customer: String) { operate { $0.deleteCustomer(customer) } }
+
+  package func pauseCollection(
+    of subscription: String, _ behavior: StripeCollectionPause, resumesAt: Instant? = nil
+  ) {
+    operate { $0.pauseCollection(subscription, behavior, resumesAt: resumesAt) }
+  }
+
+  package func resumeCollection(of subscription: String) {
+    operate { $0.resumeCollection(subscription, isAsked: true) }
+  }
+
+  /// Out of the status `paused`, with the card that the customer has now.
+  package func resume(_ subscription: String) { operate { $0.resume(subscription) } }
+
+  // MARK: Invoices and money
+
+  /// With the card that the customer has now.
+  package func pay(invoice: String) { operate { $0.pay(invoice) } }
+
+  package func markPaid(invoice: String) { operate { $0.markPaid(invoice) } }
+
+  package func void(invoice: String) { operate { $0.void(invoice, isAsked: true) } }
+
+  package func markUncollectible(invoice: String) {
+    operate { $0.markUncollectible(invoice, isAsked: true) }
+  }
+
+  /// Without an amount all that is left. Returns the refund.
+  @discardableResult
+  package func refund(invoice: String, _ amount: Int64? = nil, isPending: Bool = false) -> String {
+    operate { $0.refund(invoice, amount, isPending: isPending) }
+  }
+
+  /// A pending one succeeds; or any fails, even one that had succeeded.
+  package func settle(refund: String, succeeds: Bool) {
+    operate { $0.settleRefund(refund, succeeds: succeeds) }
+  }
+
+  /// A warning is an enquiry: no money moves. Returns the dispute.
+  package func dispute(
+    invoice: String, reason: String = "fraudulent", isWarning: Bool = false
+  ) -> String {
+    operate { $0.openDispute(invoice, reason, isWarning: isWarning) }
+  }
+
+  package func close(dispute: String, isWon: Bool) {
+    operate { $0.closeDispute(dispute, isWon: isWon) }
+  }
+
+  // MARK: Looking
+
+  package func customer(of subscription: String) -> String {
+    operate { $0.subscriptions[subscription].customer }
+  }
+
+  package func status(of subscription: String) -> String {
+    operate { $0.subscriptions[subscription].status.rawValue }
+  }
+
+  package func periodEnd(of subscription: String) -> Instant {
+    operate { $0.subscriptions[subscription].period.upperBound }
+  }
+
+  /// Oldest first.
+  package func invoices(of subscription: String) -> [String] {
+    operate { $0.invoices.rows.filter { $0.subscription == subscription }.map { $0.id } }
+  }
+
+  package func latestInvoice(of subscription: String) -> String {
+    operate { $0.subscriptions[subscription].latestInvoice ?? "none" }
+  }
+
+  package func status(ofInvoice id: String) -> String {
+    operate { $0.invoices[id].status.rawValue }
+  }
+
+  package var subscriptions: [String] { operate { $0.subscriptions.rows.map { $0.id } } }
+
+  // MARK: The truth
+
+  /// What the customer has been sold or given on trial, as far as it still stands, by start.
+  package func sales(of subscription: String) -> [StripeSale] {
+    operate { $0.standingSales(of: subscription) }.sorted { $0.from < $1.from }
+  }
+
+  package func paidPeriods(of subscription: String) -> [PaidPeriod] {
+    sales(of: subscription).map {
+      PaidPeriod(account: $0.account, productID: $0.product, from: $0.from, to: $0.to)
+    }
+  }
+
+  /// All sales as they stood then, without what came later.
+  package func sales(asOf moment: Instant) -> [StripeSale] {
+    catchUp()
+    return state.withLock { $0.truths.last { $0.since <= moment }?.sales ?? [] }
+  }
+
+  package var paidPeriods: [PaidPeriod] { subscriptions.flatMap { paidPeriods(of: $0) } }
+}

@@ -1,0 +1,69 @@
+package import Base
+
+/// How the fake account and its webhook endpoint are set up.
+package struct StripeSettings: Sendable {
+  package var version: StripeVersion
+  package var isLive = true
+  /// Distinguishes the ids of one fake from those of another.
+  package var seed = "stripe"
+  /// A failed renewal is tried again so long after the attempt before.
+  package var retrySpans = [Instant.Span.days(3), .days(5), .days(7)]
+  package var afterRetries = AfterRetries.cancel
+  package var events = Events.usual
+
+  package init(_ version: StripeVersion = .dahlia) { self.version = version }
+
+  /// What becomes of a subscription when no retry is left: an account setting of Stripe's.
+  package enum AfterRetries: Sendable { case cancel, markUnpaid, leavePastDue }
+
+  /// The event types that the endpoint is subscribed to.
+  package enum Events: Sendable {
+    /// All that tell of access, money or their end.
+    case usual
+    /// Announcements, attempts and the payment's own events, too.
+    case all
+
+    private static let unusual: Set = [
+      "charge.failed", "charge.succeeded", "customer.created", "invoice.payment_succeeded",
+      "invoice.upcoming", "invoice.updated", "payment_intent.payment_failed",
+      "payment_intent.processing", "payment_intent.succeeded",
+    ]
+
+    func contains(_ type: String) -> Bool { self == .all || !Self.unusual.contains(type) }
+  }
+
+  static let draftSpan = Instant.Span.hours(1)
+  static let firstPaymentSpan = Instant.Span.hours(23)
+  static let sessionSpan = Instant.Span.hours(24)
+  static let announcementSpan = Instant.Span.days(3)
+}
+
+/// Whether money can be taken from a customer.
+package enum StripeCard: Sendable, Equatable {
+  case works, declines
+  /// There is none on file.
+  case missing
+}
+
+/// What a trial's end without a card does (`trial_settings.end_behavior`).
+package enum StripeMissingCard: String, Sendable {
+  case cancel, pause
+  case createInvoice = "create_invoice"
+}
+
+/// What happens to the invoices of a subscription whose collection is paused.
+package enum StripeCollectionPause: String, Sendable, CaseIterable {
+  case keepAsDraft = "keep_as_draft"
+  case markUncollectible = "mark_uncollectible"
+  case void
+}
+
+/// How a change of price is billed.
+package enum StripeProration: Sendable {
+  /// With the next regular invoice.
+  case nextInvoice
+  /// At once; where the card declines, the subscription is past due and the price already new.
+  case alwaysInvoice
+  /// At once, and the price changes only when it is paid (`pending_if_incomplete`).
+  case pendingIfIncomplete
+}

@@ -1,0 +1,53 @@
+/// An API version that a webhook endpoint can be pinned to.
+package enum StripeVersion: String, Sendable, CaseIterable {
+  case y2020 = "2020-08-27"
+  case acacia = "2024-11-20.acacia"
+  case basil = "2025-03-31.basil"
+  case dahlia = "2026-07-29.dahlia"
+
+  /// Without the train; dates sort as text.
+  var date: Substring { rawValue.prefix(10) }
+
+  /// Periods are in items, invoices name their parent, payments are objects of their own.
+  package var isBasil: Bool { date >= Self.basil.date }
+
+  /// Refunds have events of their own, beside those of their charge.
+  var hasRefundEvents: Bool { self != .y2020 }
+}
+
+/// What is sold. The premium prices are those of `webhooks/catalogue.json`.
+package struct StripePrice: Hashable, Sendable {
+  package let id: String
+  package let product: String
+  package let amount: Int64
+  package let interval: Interval
+  package let nickname: String
+  package let title: String
+
+  package enum Interval: String, Sendable {
+    case month, year
+
+    var monthCount: Int64 { self == .year ? 12 : 1 }
+  }
+
+  private static let premium = "prod_oeuwN9CMGohKpA"
+
+  package static let premiumMonthly = StripePrice(
+    id: "price_1CsrecLk4QzTmRvXcE0wuCJC", product: premium, amount: 299, interval: .month,
+    nickname: "Premium monthly", title: "Coffer Premium")
+  package static let premiumYearly = StripePrice(
+    id: "price_1SXQR7Lk4QzTmRvXcE0wvE5o", product: premium, amount: 3000, interval: .year,
+    nickname: "Premium yearly", title: "Coffer Premium")
+  /// A second, larger tier.
+  package static let plusMonthly = StripePrice(
+    id: "price_1Hq7tdLk4QzTmRvXcE0wPl5m", product: "prod_Rk2vPlusXq81Bd", amount: 999,
+    interval: .month, nickname: "Plus monthly", title: "Coffer Plus")
+  /// Listed in the catalogue as no business of ours.
+  package static let stickersMonthly = StripePrice(
+    id: "price_1Wm3zsLk4QzTmRvXcE0wSt1k", product: "prod_v0BR3HlnAao2zO", amount: 500,
+    interval: .month, nickname: "Stickers", title: "Sticker club")
+  /// Listed nowhere.
+  package static let supportMonthly = StripePrice(
+    id: "price_1Bz9unLk4QzTmRvXcE0wSu9p", product: "prod_c7SupportKq0w4", amount: 899,
+    interval: .month, nickname: "Support", title: "Priority support")
+}
