@@ -103,6 +103,14 @@ struct StripeReversalTests {
     #expect(story.schedule == Self.cutOnDay40)
   }
 
+  @Test func `a payment of two invoices takes both back only when all of it went back`() {
+    let shared = [invoicePayment(30, "inpay_3", of: "in_2", by: "pi_1", .paid)]
+    let base = Self.twoMonths.filter { $0.id != "inpay_2" } + shared
+    #expect(Story(base + [refund(40, "re_1", amount: 299)]).schedule == Self.untouched)
+    let both = Story(base + [refund(40, "re_1", amount: 598)])
+    #expect(both.schedule == Self.cutOnDay40)
+  }
+
   @Test func `a payment that was called off binds nothing`() {
     let story = after(
       invoicePayment(30, "inpay_3", of: "in_2", by: "pi_3", .canceled),

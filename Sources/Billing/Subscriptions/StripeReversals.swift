@@ -37,16 +37,22 @@ struct StripeReversals {
     self.table = table
     payments = Payments(objects, invoices: invoices)
     guard !objects.isEmpty else { return }
+    let reversed = payments.reversed
     for invoice in invoices where invoice.content.status == .paid && !invoice.tierLines.isEmpty {
-      guard let mine = payments.byInvoice[invoice.id] else { continue }
-      take(mine, of: invoice, scope(invoice))
+      guard let mine = payments.byInvoice[invoice.id], !mine.isDisjoint(with: reversed) else {
+        continue
+      }
+      // One payment may be shared by invoices: then all of them must have been given back.
+      let due = invoices.filter { payments.byInvoice[$0.id]?.isDisjoint(with: mine) == false }
+        .reduce(Int64(0)) { $0.addingClamped($1.content.amountPaid) }
+      take(mine, of: invoice, due: due, scope(invoice))
     }
     let bound = Set(invoices.flatMap { payments.byInvoice[$0.id] ?? [] })
-    for payment in payments.reversed.subtracting(bound) { noteUnbound(payment) }
+    for payment in reversed.subtracting(bound) { noteUnbound(payment) }
   }
 
   private mutating func take(
-    _ mine: Set<String>, of invoice: StripeFold.Invoice, _ scope: ReversalTable.Scope
+    _ mine: Set<String>, of invoice: StripeFold.Invoice, due: Int64, _ scope: ReversalTable.Scope
   ) {
     let shares = mine.flatMap { payments.shares[$0] ?? [] }.sorted {
       ($0.at, $0.object) < ($1.at, $1.object)
@@ -54,7 +60,7 @@ struct StripeReversals {
     var sum: Int64 = 0
     let last = shares.first { share in
       sum = sum.addingClamped(share.amount)
-      return invoice.content.amountPaid > 0 && sum >= invoice.content.amountPaid
+      return due > 0 && sum >= due
     }
     if let last {
       apply(.fullRefund, of: last.object, at: last.at, .refunded, to: invoice.id, scope)
@@ -121,6 +127,7 @@ private struct Payments {
   private(set) var byInvoice: [String: Set<String>] = [:]
   private(set) var shares: [String: [Share]] = [:]
   private(set) var events: [String: [Event]] = [:]
+
   /// Every payment that has a share or an event.
   var reversed: Set<String> { Set(shares.keys).union(events.keys) }
 
