@@ -54,7 +54,8 @@ struct RecordedStoryTests {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<50 {
       let shuffled = (order + order.prefix(2)).shuffled(using: &random)
-      #expect(facts.closure(shuffled) == facts.closure(order), "\(shuffled), seed \(seed)")
+      #expect(
+        facts.subscriptions(shuffled) == facts.subscriptions(order), "\(shuffled), seed \(seed)")
     }
   }
 
@@ -97,7 +98,8 @@ struct RecordedStoryTests {
 private struct Facts {
   let story: RecordedStory
   let facts: [[Fact]]
-  private let subscription: ObjectKey
+  /// Its subscriptions, ascending.
+  private let keys: [ObjectKey]
 
   init(_ story: RecordedStory) throws {
     self.story = story
@@ -109,28 +111,37 @@ private struct Facts {
         secrets.verify(headers: [Array(signature.utf8)], body: request.body, now: moment)
       ).facts
     }
-    subscription = try #require(
-      facts.joined().first { $0.key.kind == .subscription }?.key)
+    keys = Set(facts.joined().map(\.key).filter { $0.kind == .subscription }).sorted()
   }
 
-  func closure(_ order: [Int]) -> Subscription {
-    var closure = Subscription(subscription)
-    for index in order {
-      for fact in facts[index] { closure.insert(fact, source: Int64(index)) }
+  /// Each subscription with what does not belong to another.
+  func subscriptions(_ order: [Int]) -> [Subscription] {
+    keys.map { key in
+      var subscription = Subscription(key)
+      for index in order {
+        for fact in facts[index] where belongs(fact, to: key) {
+          subscription.insert(fact, source: Int64(index))
+        }
+      }
+      return subscription
     }
-    return closure
+  }
+
+  private func belongs(_ fact: Fact, to key: ObjectKey) -> Bool {
+    if fact.key.kind == .subscription { return fact.key == key }
+    let named = fact.links.map(\.target).filter { $0.kind == .subscription }
+    return named.isEmpty || named.contains(key)
   }
 
   func answer(
     _ order: [Int], at now: Instant, _ catalogue: Catalogue
   ) -> RecordedStory.Expectation {
-    let closure = closure(order)
-    let isOwned = closure.ownership.account == story.account
-    let coverage = closure.coverage(policy: .standard, catalogue: catalogue)
-    let entry = Schedule(isOwned ? [coverage] : [], catalogue: catalogue).entry(at: now)
+    let owned = subscriptions(order).filter { $0.ownership.account == story.account }
+    let coverages = owned.map { $0.coverage(policy: .standard, catalogue: catalogue) }
+    let entry = Schedule(coverages, catalogue: catalogue).entry(at: now)
     return RecordedStory.Expectation(
       capByteCount: entry.capByteCount, planID: entry.planID, reason: entry.reason.rawValue,
-      label: isOwned ? closure.label(coverage, at: now).rawValue : nil)
+      label: Array(zip(owned, coverages)).first.map { $0.label($1, at: now).rawValue })
   }
 }
 

@@ -36,7 +36,7 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
     package let capByteCount: Int64
     package let planID: String
     package let reason: String
-    /// Of the account's one subscription; nil while it has none.
+    /// Of the account's subscription, of several the one with the lowest id; nil while it has none.
     package let label: String?
 
     package init(capByteCount: Int64, planID: String, reason: String, label: String?) {

@@ -108,7 +108,7 @@ def subscription(sub) -> dict:
         "items": item_list(sub), "latest_invoice": sub.latest_invoice, "livemode": True,
         "managed_payments": since(FIRST_DAHLIA, {"enabled": False}),
         "metadata": dict(sub.metadata), "next_pending_invoice_item_invoice": None,
-        "on_behalf_of": None, "pause_collection": None,
+        "on_behalf_of": None, "pause_collection": sub.pause,
         "payment_settings": {
             "payment_method_options": {
                 "acss_debit": None, "bancontact": None,
@@ -120,7 +120,7 @@ def subscription(sub) -> dict:
             "payment_method_types": None, "save_default_payment_method": "off",
         },
         "pending_invoice_item_interval": None, "pending_setup_intent": None,
-        "pending_update": None, "plan": until(BASIL, plan(sub.price)), "quantity": until(BASIL, 1),
+        "pending_update": sub.pending_update, "plan": until(BASIL, plan(sub.price)), "quantity": until(BASIL, 1),
         "schedule": None, "start_date": sub.created, "status": sub.status, "test_clock": None,
         "transfer_data": None, "trial_end": sub.trial and sub.trial[1],
         "trial_settings": {
@@ -182,18 +182,18 @@ def line(invoice, index: int, entry) -> dict:
 
 def invoice(inv) -> dict:
     sub = inv.subscription
-    total = inv.total
+    total, due = inv.total, inv.due
     is_paid = inv.status == "paid"
     is_final = inv.status != "draft"
     secret = letters(inv.seed + "hosted", 96)
     hosted = f"https://invoice.stripe.com/i/acct_1Lk4QzTmRvXcE0w/live_{secret}"
-    charge = identifier("ch", inv.seed) if inv.attempt_count and total else None
-    intent = identifier("pi", inv.seed) if is_final and total else None
+    charge = identifier("ch", inv.seed) if inv.attempt_count and due else None
+    intent = identifier("pi", inv.seed) if is_final and due else None
     return {
         "id": inv.id, "object": "invoice", "account_country": "US",
-        "account_name": "Coffer", "account_tax_ids": None, "amount_due": total,
-        "amount_overpaid": since(CLOVER, 0), "amount_paid": total if is_paid else 0,
-        "amount_remaining": 0 if is_paid else total, "amount_shipping": 0, "application": None,
+        "account_name": "Coffer", "account_tax_ids": None, "amount_due": due,
+        "amount_overpaid": since(CLOVER, 0), "amount_paid": due if is_paid else 0,
+        "amount_remaining": 0 if is_paid else due, "amount_shipping": 0, "application": None,
         "application_fee_amount": until(BASIL, None), "attempt_count": inv.attempt_count,
         "attempted": inv.attempted, "auto_advance": inv.auto_advance,
         "automatic_tax": {
@@ -211,7 +211,7 @@ def invoice(inv) -> dict:
         "customer_tax_ids": [], "default_payment_method": None, "default_source": None,
         "default_tax_rates": [], "description": None, "discount": until(BASIL, None),
         "discounts": [], "due_date": None, "effective_at": inv.finalized_at,
-        "ending_balance": 0 if is_final else None, "footer": None, "from_invoice": None,
+        "ending_balance": min(0, inv.balance + total) if is_final else None, "footer": None, "from_invoice": None,
         "hosted_invoice_url": f"{hosted}?s=ap" if is_final else None,
         "invoice_pdf": f"{hosted}/pdf?s=ap" if is_final else None, "issuer": {"type": "self"},
         "last_finalization_error": None, "latest_revision": None,
@@ -256,9 +256,10 @@ def invoice(inv) -> dict:
             },
         ),
         "rendering_options": until(TRAINS, None), "shipping_cost": None, "shipping_details": None,
-        "starting_balance": 0, "statement_descriptor": None, "status": inv.status,
+        "starting_balance": inv.balance, "statement_descriptor": None, "status": inv.status,
         "status_transitions": {
-            "finalized_at": inv.finalized_at, "marked_uncollectible_at": None,
+            "finalized_at": inv.finalized_at,
+            "marked_uncollectible_at": inv.uncollectible_at,
             "paid_at": inv.paid_at, "voided_at": inv.voided_at,
         },
         "subscription": until(BASIL, sub.id),
@@ -316,8 +317,8 @@ def checkout_session(session) -> dict:
         "payment_method_collection": "always" if sub.payment_method else "if_required",
         "payment_method_configuration_details": since(TRAINS, None),
         "payment_method_options": {"card": {"request_three_d_secure": "automatic"}},
-        "payment_method_types": ["card"],
-        "payment_status": "paid" if session.amount else "no_payment_required",
+        "payment_method_types": list(session.methods),
+        "payment_status": session.payment_status,
         "permissions": since(BASIL, None), "phone_number_collection": {"enabled": False},
         "recovered_from": None,
         "saved_payment_method_options": since(
@@ -355,7 +356,8 @@ def customer(sub, moment: int, email: str) -> dict:
     }
 
 
-def charge(inv, refunded: int) -> dict:
+def charge(inv, refunded: int, refunds=(), dispute=None) -> dict:
+    """`refunds`: those made so far, which older versions list, newest first."""
     sub = inv.subscription
     charge_id = identifier("ch", inv.seed)
     return {
@@ -368,7 +370,7 @@ def charge(inv, refunded: int) -> dict:
         },
         "calculated_statement_descriptor": "COFFER", "captured": True, "created": inv.created,
         "currency": "usd", "customer": sub.customer, "description": "Subscription creation",
-        "destination": until(CHARGES_2022, None), "dispute": None, "disputed": False,
+        "destination": until(CHARGES_2022, None), "dispute": dispute, "disputed": dispute is not None,
         "failure_balance_transaction": None, "failure_code": None, "failure_message": None,
         "fraud_details": {}, "invoice": until(BASIL, inv.id), "livemode": True, "metadata": {},
         "on_behalf_of": None, "order": until(BASIL, None),
@@ -385,7 +387,7 @@ def charge(inv, refunded: int) -> dict:
         "receipt_email": EMAIL, "receipt_number": None,
         "receipt_url": f"https://pay.stripe.com/receipts/invoices/{letters(inv.seed + 'r', 80)}",
         "refunded": refunded == inv.total,
-        "refunds": until(CHARGES_2022, listed([], f"/v1/charges/{charge_id}/refunds")),
+        "refunds": until(CHARGES_2022, listed(list(refunds), f"/v1/charges/{charge_id}/refunds")),
         "review": None, "shipping": None, "source": None, "source_transfer": None,
         "statement_descriptor": "COFFER", "statement_descriptor_suffix": None,
         "status": "succeeded", "transfer_data": None, "transfer_group": None,

@@ -471,24 +471,3 @@ def thin(story: Story, sub, created: int) -> Event:
         "type": event.type,
     }
     return event
-
-
-# Days on which a version's first customer buys; each later customer buys a day after.
-_FIRST_DAY = {
-    api.Y2020: (2026, 1, 5), api.ACACIA: (2026, 2, 3), api.BASIL: (2026, 3, 2),
-    api.DAHLIA: (2026, 8, 3),
-}
-
-
-def stories() -> list[Story]:
-    told = []
-    for version, (year, month, day) in _FIRST_DAY.items():
-        begin = int(datetime(year, month, day, 10, 0, 0, tzinfo=timezone.utc).timestamp())
-        for index, telling_ in enumerate(one for one in TELLINGS if version in one.versions):
-            # Before the 29th, so that every month has the day.
-            start = begin + index * (DAY + 7 * MINUTE)
-            assert datetime.fromtimestamp(start, timezone.utc).day <= 28
-            story = Story(version, telling_.name, telling_.title, start)
-            telling_.tell(story)
-            told.append(story)
-    return told

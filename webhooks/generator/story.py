@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import NamedTuple, Optional
 
-from . import api, objects
+from . import api, objects, payments
 from .catalogue import CAPS, MONTHLY, Price
 
 SECOND, MINUTE, HOUR, DAY = 1, 60, 3600, 86_400
@@ -75,6 +75,8 @@ class Subscription:
     feedback: Optional[str] = None
     ended_at: Optional[int] = None
     latest_invoice: Optional[str] = None
+    pause: Optional[dict] = None
+    pending_update: Optional[dict] = None
 
 
 class Line(NamedTuple):
@@ -106,10 +108,17 @@ class Invoice:
     paid_at: Optional[int] = None
     voided_at: Optional[int] = None
     delivered_at: Optional[int] = None
+    uncollectible_at: Optional[int] = None
+    # What the customer has with the seller; below zero is to their credit.
+    balance: int = 0
 
     @property
     def total(self) -> int:
         return sum(line.amount for line in self.lines)
+
+    @property
+    def due(self) -> int:
+        return max(0, self.total + self.balance)
 
     def finalize(self, at: int):
         self.status, self.finalized_at, self.delivered_at = "open", at, at
@@ -123,7 +132,7 @@ class Invoice:
     def pay(self, at: int):
         if self.finalized_at is None:
             self.finalize(at)
-        self.attempted, self.attempt_count = True, self.attempt_count + (1 if self.total else 0)
+        self.attempted, self.attempt_count = True, self.attempt_count + (1 if self.due else 0)
         self.status, self.paid_at, self.next_attempt = "paid", at, None
         self.auto_advance = False
 
@@ -136,6 +145,13 @@ class Session:
     amount: int
     metadata: dict
     reference: str
+    methods: tuple[str, ...] = ("card",)
+    # Of a delayed payment method: what became of it so far.
+    outcome: Optional[str] = None
+
+    @property
+    def payment_status(self) -> str:
+        return self.outcome or ("paid" if self.amount else "no_payment_required")
 
 
 @dataclass
@@ -206,12 +222,12 @@ class Story:
 
     def subscription(
         self, price: Price = MONTHLY, status: str = "active", owned: bool = True,
-        trial_days: int = 0, has_card: bool = True,
+        trial_days: int = 0, has_card: bool = True, name: str = "",
     ) -> Subscription:
         length = 12 if price.interval == "year" else 1
         end = self.start + trial_days * DAY if trial_days else months_later(self.start, length)
         return Subscription(
-            id=self.id("sub"), item=self.id("si"), customer=self.id("cus"), created=self.start,
+            id=self.id("sub", name), item=self.id("si", name), customer=self.id("cus"), created=self.start,
             anchor=end if trial_days else self.start, period=(self.start, end), price=price,
             status=status, metadata=self.token if owned else {},
             payment_method=self.id("pm") if has_card else None,
@@ -305,9 +321,18 @@ class Story:
     ):
         self.deliver(self.event(f"invoice.{kind}", created, objects.invoice(inv)), expected, at)
 
-    def session_event(self, session: Session, created: int, expected: Expected):
-        event = self.event("checkout.session.completed", created, objects.checkout_session(session))
+    def session_event(
+        self, session: Session, created: int, expected: Expected, kind: str = "completed",
+    ):
+        event = self.event(
+            f"checkout.session.{kind}", created, objects.checkout_session(session))
         self.deliver(event, expected)
+
+    def payment_event(self, inv: Invoice, expected: Expected):
+        """Since basil the only delivery that ties a payment to its invoice."""
+        if self.is_basil:
+            event = self.event("invoice_payment.paid", inv.paid_at, payments.invoice_payment(inv))
+            self.deliver(event, expected, at=inv.paid_at + 8)
 
     def buy(
         self, price: Price = MONTHLY, paid: Expected = SUBSCRIBED, before: Expected = PENDING,
