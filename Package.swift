@@ -82,7 +82,7 @@ let package = Package(
       "Billing/Billing",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Configuration", "Subscriptions", "Stripe",
+        "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "ProviderAPI", "Jobs",
       ]),
 
     module(

@@ -39,7 +39,8 @@ final class Harness: Sendable {
   func service(stripe: [Secret] = [secret], rules: LedgerRules? = nil) -> BillingService {
     BillingService(
       database: database, rules: rules ?? self.rules, sealing: Self.sealing,
-      clock: Clock { [clock] in clock.withLock { $0 } }, stripe: WebhookSecrets(stripe))
+      clock: Clock { [clock] in clock.withLock { $0 } },
+      stores: Stores(stripe: WebhookSecrets(stripe)))
   }
 
   func set(_ now: Instant) { clock.withLock { $0 = now } }

@@ -1,12 +1,13 @@
 internal import Base
 internal import Stripe
+internal import Subscriptions
 
 /// What billing counts, and the log lines that go with what an operator must see.
 struct BillingMetrics: Sendable {
   static let shared = BillingMetrics(.shared)
 
   private let dispositions: [DecodedSource.Disposition: Metrics.Counter]
-  private let refusals: [SignatureRefusal: Metrics.Counter]
+  private let refusals: Refusals
   private let alarms: [Recorded.Alarm.Name: Metrics.Counter]
   private let notes: [String: Metrics.Counter]
   private let redeliveries: Metrics.Counter
@@ -19,11 +20,7 @@ struct BillingMetrics: Sendable {
         "coffer_billing_deliveries_total", "Verified deliveries by what became of them.",
         label: ("disposition", disposition.rawValue))
     }
-    refusals = Self.counters(SignatureRefusal.allCases) { refusal in
-      metrics.counter(
-        "coffer_billing_signature_refusals_total", "Deliveries that prove no sender, by reason.",
-        label: ("reason", "\(refusal)"))
-    }
+    refusals = Refusals(metrics)
     alarms = Self.counters(Recorded.Alarm.Name.allCases) { name in
       metrics.counter(
         "coffer_billing_alarms_total", "What an operator must look at, by kind.",
@@ -42,7 +39,9 @@ struct BillingMetrics: Sendable {
       "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
   }
 
-  func count(_ refusal: SignatureRefusal) { refusals[refusal]?.add() }
+  func count(_ refusal: WebhookRefusal, from provider: ObjectKey.Provider) {
+    refusals.count("\(provider.rawValue):\(refusal.reason)")
+  }
 
   func count(_ recorded: Recorded) {
     dispositions[recorded.disposition]?.add()
@@ -82,5 +81,25 @@ struct BillingMetrics: Sendable {
     _ keys: [Key], _ make: (Key) -> Metrics.Counter
   ) -> [Key: Metrics.Counter] {
     Dictionary(uniqueKeysWithValues: keys.map { ($0, make($0)) })
+  }
+}
+
+/// Counters by reason, made when a reason first comes up: there are some dozens.
+private final class Refusals: Sendable {
+  private let metrics: Metrics
+  private let counters = Locked<[String: Metrics.Counter]>([:])
+
+  init(_ metrics: Metrics) { self.metrics = metrics }
+
+  func count(_ reason: String) {
+    let counter = counters.withLock { counters in
+      if let counter = counters[reason] { return counter }
+      let counter = metrics.counter(
+        "coffer_billing_signature_refusals_total", "Deliveries that prove no sender, by reason.",
+        label: ("reason", reason))
+      counters[reason] = counter
+      return counter
+    }
+    counter.add()
   }
 }

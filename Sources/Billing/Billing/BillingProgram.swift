@@ -2,23 +2,37 @@ internal import Base
 package import Configuration
 internal import Endpoints
 internal import HTTPServer
+internal import HTTPSignatures
+internal import ProviderAPI
+internal import Jobs
 internal import Storage
+internal import Subscriptions
 
 /// `coffer-billing`, put together from its configuration.
 package enum BillingProgram {
   /// Serves until a signal says stop.
   package static func run(_ configuration: BillingConfiguration) throws {
+    let clock = configuration.clock
+    let stores = try Stores(configuration) { provider in
+      CircuitBreaker(CurlTransport(), provider: provider.rawValue, clock: clock)
+    }
     let database = try Database.open(configuration.database, owning: .billing)
     defer { database.close() }
     let pool = WorkPool(threads: 1, capacity: 16)
     defer { pool.stop() }
-    let service = BillingService(configuration, database: database)
+    let service = BillingService(
+      database: database, rules: LedgerRules(configuration), sealing: configuration.sealingKeys,
+      clock: clock, stores: stores,
+      claims: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) })
     try service.applyRules()
     let server = HTTPServer(
       listen: configuration.listen,
       routes: service.routes() + [Health.alive, Health.ready(database, pool: pool)],
       limits: ServerLimits(), trustedProxies: configuration.trustedProxies, name: "billing",
       problem: problem)
+    let jobs = service.jobs()
+    jobs.start()
+    defer { jobs.stop() }
     try Daemon("coffer-billing", [server, Health.monitor(configuration.metricsListen)]).run()
   }
 }

@@ -1,41 +1,56 @@
 package import Base
-package import Configuration
 package import Crypto
 package import HTTPServer
+package import HTTPSignatures
+package import Jobs
 package import Storage
-package import Stripe
 internal import Subscriptions
 
-/// Everything that `coffer-billing` serves.
+/// Everything that `coffer-billing` serves, and what it does by itself.
 package struct BillingService: Sendable {
   private let database: Database
   private let ledger: Ledger
   private let sealing: SealingKeys
   private let clock: Clock
-  private let stripe: WebhookSecrets?
+  private let stores: Stores
+  /// What a client's signature must satisfy to claim a purchase; nil where none can.
+  private let claims: SignaturePolicy?
 
-  /// `stripe` is nil where that provider is not configured.
   package init(
-    database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
-    stripe: WebhookSecrets?
+    database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock, stores: Stores,
+    claims: SignaturePolicy? = nil
   ) {
     self.database = database
-    ledger = Ledger(rules: rules)
+    ledger = Ledger(rules: rules, readable: stores.readable)
     self.sealing = sealing
     self.clock = clock
-    self.stripe = stripe
+    self.stores = stores
+    self.claims = claims
   }
 
   /// A provider that is off keeps its place, says so to whoever calls, and once in the log.
   package func routes() -> [Route] {
-    guard let stripe else {
-      Log.info(
-        "billing.provider_off",
-        ["provider": "stripe", "why": "COFFER_STRIPE_WEBHOOK_SECRETS is not set"])
-      return [AbsentProvider.route("stripe")]
+    let forgeries = ForgeryBudget()
+    let webhooks: [(ObjectKey.Provider, Webhook?)] = [
+      (.stripe, stores.stripe.map { .stripe($0, sealing: sealing) }),
+      (.apple, stores.apple.map { .apple($0, sealing: sealing) }),
+      (.google, nil),
+    ]
+    return webhooks.map { provider, webhook in
+      guard let webhook else {
+        Log.info("billing.provider_off", ["provider": provider.rawValue])
+        return AbsentProvider.route(provider)
+      }
+      return webhook.route(ledger: ledger, clock: clock, forgeries: forgeries, on: database)
     }
-    let webhook = StripeWebhook(ledger: ledger, secrets: stripe, sealing: sealing, clock: clock)
-    return [webhook.route(on: database)]
+  }
+
+  /// What reads from the providers in the background; start it after the server, stop it before
+  /// the database is closed.
+  package func jobs() -> JobRunner {
+    let reads = ProviderReads(
+      ledger: ledger, sealing: sealing, clock: clock, stripe: stores.stripeAPI)
+    return JobRunner(database: database, clock: clock, handlers: [reads.handler])
   }
 
   /// How many subscriptions one transaction derives again: few enough to delay nobody.
@@ -55,21 +70,5 @@ package struct BillingService: Sendable {
       total += count
       if count < Self.sliceCountMax { return total }
     }
-  }
-}
-
-extension BillingService {
-  /// The service that the configuration describes.
-  package init(_ configuration: BillingConfiguration, database: Database) {
-    let partition: ObjectKey.Partition =
-      switch configuration.stripe?.partition {
-      case .live, nil: .live
-      case .sandbox: .sandbox
-      }
-    self.init(
-      database: database,
-      rules: LedgerRules(catalogue: configuration.catalogue, grantingPartition: partition),
-      sealing: configuration.sealingKeys, clock: configuration.clock,
-      stripe: configuration.stripe.flatMap { WebhookSecrets($0.webhookSecrets) })
   }
 }

@@ -84,6 +84,11 @@ extension Ledger {
     return (id, sequence)
   }
 
+  /// Whether anything was ever told of a subscription.
+  package func knows(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
+    try SubscriptionRow(key, reading: database) != nil
+  }
+
   private func affected(
     by decision: Decision, reading transaction: Transaction
   ) throws -> [ObjectKey] {

@@ -23,13 +23,17 @@ package struct DecodedSource: Sendable {
   /// Equal for deliveries that mean the same, beyond their facts.
   let meaning: JSONValue
 
-  package struct Hint: Hashable, Sendable {
+  package struct Hint: Sendable {
+    /// What its job reads: a subscription, a purchase, or a payment whose invoice is unknown.
     package let object: ObjectKey
     package let reason: String
+    /// What the reader needs to know and rows may not hold in clear: a purchase's token.
+    package let secret: Secret?
 
-    package init(_ object: ObjectKey, reason: String) {
+    package init(_ object: ObjectKey, reason: String, secret: Secret? = nil) {
       self.object = object
       self.reason = reason
+      self.secret = secret
     }
   }
 
@@ -73,5 +77,23 @@ package struct DecodedSource: Sendable {
   /// Whether facts of that time may be merged when they arrive at `received`.
   static func isPremature(_ asOf: AsOf, received: Instant) -> Bool {
     asOf.from > received + clockDifferenceMax
+  }
+
+  /// By the provider's clock, the moment that a read must not have begun before; Google has none.
+  var settledBy: Instant? {
+    provider == .google ? nil : facts.map { $0.asOf.to }.max()
+  }
+
+  /// What must be read because of how the facts were merged.
+  func unsettled(_ dirty: [ObjectKey], affected: [ObjectKey]) -> [Hint] {
+    var hints = dirty.map { Hint($0, reason: "contradiction") }
+    // A refund or a dispute that no known invoice was paid by.
+    for fact in facts
+    where affected.isEmpty && (fact.key.kind == .refund || fact.key.kind == .dispute) {
+      for link in fact.links where link.target.kind == .payment && link.origin == fact.key {
+        hints.append(Hint(link.target, reason: "dangling"))
+      }
+    }
+    return hints
   }
 }

@@ -14,9 +14,15 @@ package struct EntitlementExplanation: Sendable {
   package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
   /// Sorted by their keys.
   package let subscriptions: [Subscription]
+  /// Plans given by an admin, the oldest first.
+  package let grants: [Grant]
+  /// Since when more than one of its subscriptions is paid for at once; nil while none is.
+  package let paysTwiceSince: Instant?
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
+    /// Where it counts: a sandbox subscription grants only to listed accounts.
+    package let partition: ObjectKey.Partition
     /// Derived for `now`, not as last stored.
     package let label: Label
     package let willRenew: Bool
@@ -77,6 +83,10 @@ package struct EntitlementExplanation: Sendable {
       WHERE owner = $1 ORDER BY updated_ms DESC LIMIT 1
       """, .id(account)
     ) { row in (try row.text(0), try row.text(1), try row.instant(2)) }
+    grants = try Grant.standing(of: account, reading: reader)
+    paysTwiceSince = try reader.first(
+      "SELECT since_ms FROM billing.double_payments WHERE account_id = $1", .id(account)
+    ) { row in try row.instant(0) }
     let keys = try reader.rows(
       "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
     ) { row in try row.text(0) }
@@ -91,6 +101,7 @@ extension EntitlementExplanation.Subscription {
     guard let row = try SubscriptionRow(key, reading: reader) else { return nil }
     let coverage = try Coverage(text: row.coverage)
     self.key = key
+    partition = row.realm
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
     willRenew = row.willRenew
     isDirty = row.isDirty

@@ -1,6 +1,7 @@
 package import Base
 package import Storage
-internal import Subscriptions
+internal import Jobs
+package import Subscriptions
 internal import Tiers
 
 /// Records sources and decisions and derives everything else from them, in a storage transaction.
@@ -8,8 +9,16 @@ internal import Tiers
 /// Any order and any repetition of the same sources leaves the same derived rows.
 package struct Ledger: Sendable {
   package let rules: LedgerRules
+  /// Whose API can be asked: what the others' objects need is noted and waits.
+  private let readable: Set<ObjectKey.Provider>
 
-  package init(rules: LedgerRules) { self.rules = rules }
+  package init(rules: LedgerRules, readable: Set<ObjectKey.Provider> = []) {
+    self.rules = rules
+    self.readable = readable
+  }
+
+  /// The kind of the jobs that read an object again.
+  static let readJob = "read"
 
   /// Keeps one delivery or answer and merges what it says.
   ///
@@ -19,17 +28,31 @@ package struct Ledger: Sendable {
   ) throws -> Recorded {
     let row = try SourceRow(inserting: source, in: transaction)
     var recorded = Recorded(source: source, row: row)
-    for hint in source.decoded.hints {
-      try transaction.execute(
-        """
-        INSERT INTO billing.hints (object, source_id, reason) VALUES ($1, $2, $3)
-        ON CONFLICT (object, source_id, reason) DO NOTHING
-        """, .text(hint.object.description), .integer(row.id), .text(hint.reason))
+    for (hint, payload) in zip(source.decoded.hints, source.hintPayloads) {
+      try need(hint, payload: payload, source, id: row.id, in: transaction)
     }
     if source.decoded.disposition == .joined {
       try merge(source, id: row.id, in: transaction, &recorded)
     }
     return recorded
+  }
+
+  /// Notes that an object must be read again, and has it read where its provider can be asked.
+  private func need(
+    _ hint: DecodedSource.Hint, payload: [UInt8]?, _ source: PreparedSource, id: Int64,
+    in transaction: Transaction
+  ) throws {
+    let provider = hint.object.provider
+    try transaction.execute(
+      """
+      INSERT INTO billing.hints (object, source_id, reason) VALUES ($1, $2, $3)
+      ON CONFLICT (object, source_id, reason) DO NOTHING
+      """, .text(hint.object.description), .integer(id), .text(hint.reason))
+    guard readable.contains(provider) else { return }
+    try Jobs.need(
+      Self.readJob, hint.object.description, payload: payload, due: source.received,
+      settleAfter: source.decoded.settledBy, confirmations: provider == .stripe ? 0 : 1,
+      in: transaction)
   }
 
   /// Derives subscriptions again that were derived under other rules; returns how many it found.
@@ -62,6 +85,9 @@ package struct Ledger: Sendable {
       keys, cause: .fact, source: id, at: source.received, in: transaction
     ) { recorded.add($0) }
     recorded.add(payingTwice: double)
+    for hint in source.decoded.unsettled(recorded.dirty, affected: keys) {
+      try need(hint, payload: nil, source, id: id, in: transaction)
+    }
   }
 
   /// Derives subscriptions and writes the schedules of the accounts that follow them.

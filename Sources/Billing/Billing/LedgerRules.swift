@@ -1,4 +1,5 @@
 package import Base
+package import Configuration
 package import Subscriptions
 package import Tiers
 
@@ -32,5 +33,33 @@ package struct LedgerRules: Sendable {
   func grants(_ realm: String, to account: Identifier) -> Bool {
     realm == grantingPartition.rawValue
       || realm == ObjectKey.Partition.sandbox.rawValue && sandboxAccounts.contains(account)
+  }
+}
+
+extension LedgerRules {
+  /// As the configuration of a command says, which must be that of `coffer-billing`.
+  package init(_ configuration: StoreConfiguration) {
+    self.init(
+      catalogue: configuration.catalogue,
+      grantingPartition: ObjectKey.Partition(configuration.grantingPartition),
+      sandboxAccounts: configuration.sandboxAccounts)
+  }
+}
+
+extension LedgerRules {
+  package init(_ configuration: BillingConfiguration) {
+    self.init(
+      catalogue: configuration.catalogue,
+      grantingPartition: configuration.stripe.map { ObjectKey.Partition($0.partition) } ?? .live,
+      sandboxAccounts: configuration.sandboxAccounts)
+  }
+}
+
+extension ObjectKey.Partition {
+  init(_ partition: StripeConfiguration.Partition) {
+    switch partition {
+    case .live: self = .live
+    case .sandbox: self = .sandbox
+    }
   }
 }

@@ -11,6 +11,8 @@ package struct PreparedSource: Sendable {
   let fingerprint: [UInt8]
   /// What came, in the form of an HTTP message, sealed.
   let sealed: [UInt8]
+  /// The hints' secrets, sealed for the jobs that need them.
+  let hintPayloads: [[UInt8]?]
   /// What each fact's content is stored as.
   let contents: [String]
 
@@ -22,6 +24,9 @@ package struct PreparedSource: Sendable {
     self.decoded = decoded
     self.received = received
     contents = decoded.facts.map { $0.object.stored }
+    hintPayloads = decoded.hints.map { hint in
+      hint.secret.map { sealing.seal($0.exposed, context: Self.payloadContext(hint.object)) }
+    }
     fingerprint = SHA256.hash(
       decoded.meaning.encoded() + contents.flatMap { Array($0.utf8) })
     sealed = sealing.seal(
@@ -48,5 +53,10 @@ package struct PreparedSource: Sendable {
   /// Binds a sealed body to its row, so that rows cannot be swapped.
   static func sealingContext(provider: String, deliveryID: String) -> [UInt8] {
     Array("\(provider)|\(deliveryID)".utf8)
+  }
+
+  /// Binds a job's payload to the object it is about.
+  static func payloadContext(_ object: ObjectKey) -> [UInt8] {
+    Array("payload|\(object)".utf8)
   }
 }

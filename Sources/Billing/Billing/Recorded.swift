@@ -32,6 +32,9 @@ package struct Recorded: Sendable {
     }
   }
 
+  /// Subscriptions whose objects contradict each other.
+  private(set) var dirty: [ObjectKey] = []
+
   /// The word in the answer.
   var status: String {
     if isRedelivery { return "duplicate" }
@@ -54,6 +57,7 @@ package struct Recorded: Sendable {
 
   mutating func add(_ derivation: Derivation) {
     let key = derivation.key
+    if derivation.isDirty { dirty.append(key) }
     for alarm in derivation.newAlarms {
       alarms.append(Alarm(name: alarm.name, object: key.description))
     }

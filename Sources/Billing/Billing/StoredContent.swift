@@ -1,3 +1,4 @@
+internal import Apple
 internal import JSON
 internal import Stripe
 internal import Subscriptions
@@ -15,7 +16,8 @@ extension ProviderObject: Mirrored {
     let json: JSONValue =
       switch self {
       case .stripe(let object): object.stored()
-      case .apple, .google: .null
+      case .apple(let object): object.stored()
+      case .google: .null
       }
     return String(decoding: json.encoded(), as: UTF8.self)
   }
@@ -25,8 +27,9 @@ extension ProviderObject: Mirrored {
     let json = try JSON.parse(Array(text.utf8))
     switch key.provider {
     case .stripe: self = .stripe(try StripeObject(stored: json, kind: key.kind))
-    case .apple, .google:
-      throw JSONError(code: .wrongType, path: json.path, message: "must be of Stripe")
+    case .apple: self = .apple(try AppleObject(stored: json, kind: key.kind))
+    case .google:
+      throw JSONError(code: .wrongType, path: json.path, message: "must be of a known store")
     }
   }
 }

@@ -25,10 +25,21 @@ extension DecodedSource {
   }
 
   private static func hints(_ event: StripeEvent, _ disposition: Disposition) -> [Hint] {
-    var hints = event.hints.map { Hint($0, reason: StripeEvent.Note.listCutShort.rawValue) }
-    if disposition == .premature, let fact = event.facts.first {
-      hints.append(Hint(fact.key, reason: "premature"))
-    }
-    return hints
+    let reason: String? =
+      if disposition == .premature { "premature" } else if !event.hints.isEmpty {
+        StripeEvent.Note.listCutShort.rawValue
+      } else { nil }
+    guard let reason else { return [] }
+    return Set(event.facts.flatMap { $0.readable }).sorted().map { Hint($0, reason: reason) }
+  }
+}
+
+extension Fact {
+  /// What to read so that this fact is told again: its subscription, else the payment it names.
+  fileprivate var readable: [ObjectKey] {
+    if key.kind == .subscription { return [key] }
+    let targets = links.filter { $0.origin == key }.map { $0.target }
+    let subscriptions = targets.filter { $0.kind == .subscription }
+    return subscriptions.isEmpty ? targets.filter { $0.kind == .payment } : subscriptions
   }
 }

@@ -14,7 +14,7 @@ package struct StripeAPI: Sendable {
 
   let base: String
   let key: Secret
-  let partition: ObjectKey.Partition
+  package let partition: ObjectKey.Partition
   let transport: any ProviderTransport
 
   /// `base` is without a slash at its end; `key` belongs to the partition's mode.

@@ -20,6 +20,8 @@ enum ExplanationJSON {
           "catalogue": .string(derived.catalogueVersion), "policy": .string(derived.policyVersion),
         ]
       } ?? .null,
+      "pays_twice_since": explanation.paysTwiceSince.map { .string($0.description) } ?? .null,
+      "grants": .array(explanation.grants.map(grant)),
       "subscriptions": .array(explanation.subscriptions.map(subscription)),
     ]
   }
@@ -31,11 +33,20 @@ enum ExplanationJSON {
     ]
   }
 
+  private static func grant(_ grant: Grant) -> JSONValue {
+    [
+      "grant": .string(grant.id.description), "plan": .string(grant.planID),
+      "from": moment(grant.from), "until": grant.until.map { moment($0) } ?? .null,
+      "note": .string(grant.note),
+    ]
+  }
+
   private static func subscription(
     _ subscription: EntitlementExplanation.Subscription
   ) -> JSONValue {
     [
       "subscription": .string(subscription.key.description),
+      "realm": .string(subscription.partition.rawValue),
       "label": .string(subscription.label.rawValue), "will_renew": .bool(subscription.willRenew),
       "dirty": .bool(subscription.isDirty),
       "owner_evidence": .string(subscription.ownerEvidence),

@@ -23,7 +23,14 @@ enum ExplanationText {
     } else {
       text += "derived   never: no subscription of this account is known\n"
     }
+    if let since = explanation.paysTwiceSince {
+      text += "attention pays for more than one subscription since \(since); caps never add up\n"
+    }
     text += "\nschedule\n" + indented(schedule(explanation).text)
+    for grant in explanation.grants {
+      text += "\ngrant \(grant.id): \(grant.planID) from \(grant.from) until "
+      text += "\(grant.until?.description ?? "further notice")\n  note: \(grant.note)\n"
+    }
     for subscription in explanation.subscriptions { text += "\n" + self.subscription(subscription) }
     return text
   }
@@ -43,8 +50,8 @@ enum ExplanationText {
     var text = "\(subscription.key): \(subscription.label.rawValue)"
     text += subscription.willRenew ? ", renews" : ", does not renew"
     if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
-    text +=
-      "\n  the account's own: its id stands in the metadata of the \(subscription.ownerEvidence)\n"
+    if subscription.partition == .sandbox { text += ", sandbox" }
+    text += "\n  the account's own: \(ownership(subscription.ownerEvidence))\n"
     if !subscription.intervals.isEmpty {
       var table = Table(
         ("FROM", .left), ("TO", .left), ("PLAN", .left), ("WHY", .left), ("EVIDENCE", .left),
@@ -77,6 +84,17 @@ enum ExplanationText {
       text += "\n  what happened, newest first\n" + indented(table.text)
     }
     return text
+  }
+
+  private static func ownership(_ evidence: String) -> String {
+    let parts = evidence.split(separator: ":", maxSplits: 1).map(String.init)
+    return switch parts.first {
+    case "claim": "it claimed the purchase (decision \(parts.last ?? "")) and nobody else owned it"
+    case "transfer": "an admin transferred it (decision \(parts.last ?? ""))"
+    case "predecessor": "it continues a purchase of the account"
+    case "transaction", "purchase": "its id stands in the \(evidence)"
+    default: "its id stands in the metadata of the \(evidence)"
+    }
   }
 
   private static func size(_ count: Int64) -> String {

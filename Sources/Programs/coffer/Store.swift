@@ -1,4 +1,5 @@
 internal import Base
+internal import Billing
 internal import Configuration
 internal import Storage
 internal import Sync
@@ -14,6 +15,17 @@ enum Store {
     let database = try Database.open(configuration.database, owning: schema)
     defer { database.close() }
     return try body(database, configuration)
+  }
+
+  /// The database as a command uses it that decides something about entitlements.
+  static func withLedger<Result>(
+    _ invocation: Invocation, _ body: (Database, Ledger, Instant) throws -> Result
+  ) throws -> Result {
+    let configuration = try StoreConfiguration(invocation.settings)
+    let database = try Database.open(configuration.database, owning: .billing)
+    defer { database.close() }
+    return try body(
+      database, Ledger(rules: LedgerRules(configuration)), configuration.clock.now())
   }
 
   /// The account that an operator named by its id or its username.

@@ -1,0 +1,85 @@
+internal import Base
+internal import Crypto
+internal import JSON
+internal import Jobs
+internal import ProviderAPI
+internal import Storage
+internal import Stripe
+internal import Subscriptions
+
+/// Reads again what deliveries did not tell, or told in contradictions, and records the answers.
+///
+/// An answer is a source like a delivery: sealed, kept for ever, and merged by the same door.
+struct ProviderReads: Sendable {
+  let ledger: Ledger
+  let sealing: SealingKeys
+  let clock: Clock
+  let stripe: StripeAPI?
+
+  /// One reader for every store, so that a closure is one job wherever it lies.
+  var handler: JobHandler {
+    JobHandler(Ledger.readJob, concurrencyMax: 4) { lease throws(JobFailure) in
+      try run(lease)
+    }
+  }
+
+  private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
+    guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+    do throws(APIFailure) {
+      switch key.provider {
+      case .stripe: return try readStripe(key, lease)
+      case .apple, .google: throw .misconfigured("\(key.provider.rawValue) is not configured")
+      }
+    } catch {
+      throw JobFailure(error)
+    }
+  }
+
+  private func readStripe(_ key: ObjectKey, _ lease: Lease) throws(APIFailure) -> JobResult {
+    guard let stripe, stripe.partition == key.partition else {
+      throw .misconfigured("there is no Stripe key of the \(key.partition.rawValue) mode")
+    }
+    let answer =
+      key.kind == .subscription
+      ? try stripe.closure(of: key.id) : try stripe.invoices(paidBy: key.id)
+    return result(
+      DecodedSource(
+        answerTo: lease, about: key, facts: answer.facts, notes: Set(answer.notes.map(\.rawValue))),
+      readBegan: answer.began, transcript: answer.transcript)
+  }
+
+  private func result(
+    _ decoded: DecodedSource, readBegan: Instant?, transcript: [UInt8]
+  ) -> JobResult {
+    let source = PreparedSource(
+      decoded, received: clock.now(), head: [], body: transcript, sealing: sealing)
+    return JobResult(
+      readBegan: readBegan,
+      writes: { transaction in try ledger.record(source, in: transaction) },
+      committed: { recorded in BillingMetrics.shared.count(recorded) })
+  }
+}
+
+extension DecodedSource {
+  /// What a read found; its generation tells it from every other read of the object.
+  fileprivate init(answerTo lease: Lease, about key: ObjectKey, facts: [Fact], notes: Set<String>) {
+    self.init(
+      provider: key.provider, partition: key.partition,
+      deliveryID: "read:\(lease.object):\(lease.generation)", type: "read", object: key.id,
+      facts: facts, notes: notes, disposition: .joined,
+      meaning: ["generation": .integer(lease.generation)])
+  }
+}
+
+extension JobFailure {
+  fileprivate init(_ failure: APIFailure) {
+    switch failure {
+    case .transient(let reason, let retryAfter):
+      self = .transient(reason, retryAfter: retryAfter)
+    // An operator's repair ends these, and nothing may be lost until then.
+    case .misconfigured, .malformed:
+      self = .transient(failure.description, retryAfter: .minutes(5))
+    case .refused, .gone, .notFound: self = .refused(failure.description)
+    }
+  }
+}
