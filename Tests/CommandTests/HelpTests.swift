@@ -3,6 +3,7 @@ import Testing
 struct HelpTests {
   static let commands = [
     "migrate", "account list", "account show", "account create", "entitlement explain",
+    "entitlement grant", "entitlement revoke", "subscription transfer", "subscription release",
     "plan list", "jobs list", "jobs retry", "webhook send", "request", "config",
   ]
 
