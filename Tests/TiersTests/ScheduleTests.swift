@@ -12,7 +12,8 @@ struct ScheduleTests {
     _ plan: Plan, _ from: Int64, _ to: Int64, _ reason: CapReason = .subscribed, by giver: Int = 0
   ) -> Schedule.Owed {
     Schedule.Owed(
-      giver: giver, plan: plan, from: Instant(seconds: from), to: Instant(seconds: to), reason: reason)
+      giver: giver, plan: plan, from: Instant(seconds: from), to: Instant(seconds: to),
+      reason: reason)
   }
 
   private func reasons(_ schedule: Schedule) -> [String] {

@@ -113,7 +113,8 @@ package struct Ledger: Sendable {
   /// Writes an account's schedule from what its subscriptions and grants owe; returns whether it
   /// began to pay twice.
   @discardableResult
-  func schedule(_ account: Identifier, at now: Instant, in transaction: Transaction) throws -> Bool {
+  func schedule(_ account: Identifier, at now: Instant, in transaction: Transaction) throws -> Bool
+  {
     let owed = try transaction.rows(
       "SELECT realm, coverage FROM billing.subscriptions WHERE owner = $1 ORDER BY object",
       .id(account)
