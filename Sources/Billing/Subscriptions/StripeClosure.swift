@@ -134,10 +134,11 @@ package struct StripeClosure: Hashable, Sendable {
         }
       }
     }
-    choose(invoicePayments) { $0.invoicePayments = $1.map { $0.content } }
     choose(charges) { $0.charges = $1 }
     choose(refunds) { $0.refunds = $1 }
     choose(disputes) { $0.disputes = $1 }
+    if ways.allSatisfy({ $0.isEmpty }) { return ways }
+    choose(invoicePayments) { $0.invoicePayments = $1.map { $0.content } }
     return ways
   }
 }

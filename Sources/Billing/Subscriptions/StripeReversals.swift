@@ -35,8 +35,12 @@ struct StripeReversals {
     scope: (StripeFold.Invoice) -> ReversalTable.Scope
   ) {
     self.table = table
+    // The common case: nothing went back.
+    guard !objects.isEmpty else {
+      payments = Payments(Objects(), invoices: [])
+      return
+    }
     payments = Payments(objects, invoices: invoices)
-    guard !objects.isEmpty else { return }
     let reversed = payments.reversed
     for invoice in invoices where invoice.content.status == .paid && !invoice.tierLines.isEmpty {
       guard let mine = payments.byInvoice[invoice.id], !mine.isDisjoint(with: reversed) else {

@@ -15,35 +15,43 @@ package struct Subscription: Hashable, Sendable {
     case stripe(StripeClosure)
     case apple(AppleClosure)
     case google(GoogleClosure)
+
+    /// With nothing known yet.
+    fileprivate init(_ key: ObjectKey) {
+      self =
+        switch key.provider {
+        case .stripe: .stripe(StripeClosure(id: key.id))
+        case .apple: .apple(AppleClosure(id: key.id))
+        case .google: .google(GoogleClosure(id: key.id))
+        }
+    }
   }
 
   package init(_ key: ObjectKey) {
     self.key = key
-    store =
-      switch key.provider {
-      case .stripe: .stripe(StripeClosure(id: key.id))
-      case .apple: .apple(AppleClosure(id: key.id))
-      case .google: .google(GoogleClosure(id: key.id))
-      }
+    store = Store(key)
   }
 
   /// Joins one object as a source shows it. Another provider's object is a mistake, and ignored.
   @discardableResult
   package mutating func insert(_ fact: Fact, source: Int64) -> MirrorChange {
-    switch (store, fact.object) {
-    case (.stripe(var closure), .stripe(let object)):
-      let change = closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
-      store = .stripe(closure)
-      return change
-    case (.apple(var closure), .apple(let object)):
-      let change = closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
-      store = .apple(closure)
-      return change
-    case (.google(var closure), .google(let object)):
-      let change = closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
-      store = .google(closure)
-      return change
-    default: return MirrorChange()
+    // A closure is taken out of the store while it changes, or each change would copy it whole.
+    switch fact.object {
+    case .stripe(let object):
+      guard case .stripe(var closure) = store else { return MirrorChange() }
+      store = Store(key)
+      defer { store = .stripe(closure) }
+      return closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
+    case .apple(let object):
+      guard case .apple(var closure) = store else { return MirrorChange() }
+      store = Store(key)
+      defer { store = .apple(closure) }
+      return closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
+    case .google(let object):
+      guard case .google(var closure) = store else { return MirrorChange() }
+      store = Store(key)
+      defer { store = .google(closure) }
+      return closure.insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
     }
   }
 
