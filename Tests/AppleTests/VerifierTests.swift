@@ -2,6 +2,7 @@ import Apple
 import Base
 import Crypto
 import JSON
+import JWS
 import Subscriptions
 import TestCertificates
 import Testing
@@ -89,6 +90,32 @@ struct VerifierTests {
     var body = Sample.body()
     body[body.count - 20] = body[body.count - 20] == UInt8(ascii: "A") ? 66 : 65
     #expect(refusal(body, by: verifier) == .badSignature)
+  }
+
+  @Test func `a forged signature does not have its header remembered`() {
+    let verifier = Sample.verifier()
+    #expect(refusal(Sample.body(), by: verifier) == nil)
+    let header: JSONValue = [
+      "alg": "ES256", "more": 1, "x5c": .array(Sample.chain.x5c.map { .string($0) }),
+    ]
+    let text = CompactJWS.compact(
+      header: header, payload: Sample.payload(data: Sample.data()),
+      sign: P256PrivateKey().signature)
+    for _ in 0..<2 { #expect(refusal(Sample.body(signed: text), by: verifier) == .badSignature) }
+    #expect(verifier.chainCount == 1)
+  }
+
+  @Test func `a body is read however its JSON is written`() throws {
+    let text = Sample.chain.sign(Sample.payload(data: Sample.data()))
+    let escaped = text.replacing(".", with: "\\u002e")
+    for body in [
+      #"{"signedPayload":"\#(text)"}"#, #" { "signedPayload" : "\#(text)" } "#,
+      #"{"signedPayload":"\#(escaped)"}"#, #"{"more":[1],"signedPayload":"\#(text)"}"#,
+    ] { #expect(refusal(Array(body.utf8)) == nil) }
+    for body in [
+      #"{"signedPayload":"\#(text)","signedPayload":"x"}"#, #"{"signedPayload":"\#(text)"}}"#,
+      #"{"signedPayload":"\#(text)"#, #"{"signedPayload":"\#(text) "}"#,
+    ] { #expect(refusal(Array(body.utf8)) == .malformed) }
   }
 
   @Test func `at most 32 chains are remembered`() {

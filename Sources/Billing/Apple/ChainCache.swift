@@ -3,8 +3,9 @@ internal import Crypto
 
 /// The certificate chains that led to a root lately, so that the same one costs nothing again.
 ///
-/// Only verified chains get in, hence a flood of forged ones displaces nothing. A chain is
-/// remembered for a quarter of an hour, as by Apple's own libraries, and never beyond its validity.
+/// Chains get in once verified, and headers once a signature under them is, hence a flood of forged
+/// ones displaces nothing. Each is remembered for a quarter of an hour, as by Apple's own libraries,
+/// and is never used beyond its validity.
 final class ChainCache: Sendable {
   static let countMax = 32
   static let lifetime = Instant.Span.minutes(15)
@@ -12,38 +13,55 @@ final class ChainCache: Sendable {
   private static let leafMarker = "1.2.840.113635.100.6.11.1"
   private static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
-  private struct Chain: Sendable {
+  /// A verified chain, reduced to what later signatures need.
+  struct Chain: Sendable {
     let key: P256PublicKey
     /// During which all its certificates hold.
-    let from: Instant
-    let to: Instant
-    let forgetAt: Instant
+    fileprivate let from: Instant
+    fileprivate let to: Instant
+    fileprivate let forgetAt: Instant
+
+    func checked(at moment: Instant) throws(AppleRefusal) -> Chain {
+      guard from <= moment else { throw .notYetValid }
+      guard moment < to else { throw .expired }
+      return self
+    }
   }
 
+  private typealias Memory = [[UInt8]: Chain]
+
   private let trust: AppleTrust
-  private let chains = Locked<[[UInt8]: Chain]>([:])
+  private let chains = Locked<Memory>([:])
+  private let headers = Locked<Memory>([:])
 
   init(_ trust: AppleTrust) { self.trust = trust }
 
   var count: Int { chains.withLock { $0.count } }
 
-  /// The signer's key, once its certificates are proven to lead to one of our roots at `moment`.
+  /// The chain of a header that was in a genuine JWS lately; nil for any other header.
+  func chain(ofHeader header: [UInt8], now: Instant) -> Chain? {
+    let name = SHA256.hash(header)
+    return headers.withLock { $0[name] }.flatMap { now < $0.forgetAt ? $0 : nil }
+  }
+
+  /// To be called only after a signature under this header was found genuine.
+  func remember(header: [UInt8], _ chain: Chain, now: Instant) {
+    Self.remember(chain, as: SHA256.hash(header), in: headers, now: now)
+  }
+
+  /// The chain, once its certificates are proven to lead to one of our roots at `moment`.
   ///
   /// `x5c` is as in the header: standard base64, of which every certificate has exactly one form.
-  func key(_ x5c: [String], at moment: Instant, now: Instant) throws(AppleRefusal) -> P256PublicKey
-  {
+  func chain(_ x5c: [String], at moment: Instant, now: Instant) throws(AppleRefusal) -> Chain {
     guard x5c.count == 3 else { throw .certificateCount }
     guard let root = trust.roots[x5c[2]] else { throw .wrongRoot }
     let name = SHA256.hash(Array(x5c.joined(separator: ".").utf8))
-    let known = chains.withLock { $0[name] }
-    if let known, now < known.forgetAt {
-      guard known.from <= moment else { throw .notYetValid }
-      guard moment < known.to else { throw .expired }
-      return known.key
+    if let known = chains.withLock({ $0[name] }), now < known.forgetAt {
+      return try known.checked(at: moment)
     }
     let chain = try Self.verified(x5c[0], x5c[1], root, at: moment, now: now)
-    remember(chain, as: name, now: now)
-    return chain.key
+    Self.remember(chain, as: name, in: chains, now: now)
+    return chain
   }
 
   /// Everything that costs little comes before the two signatures.
@@ -85,17 +103,17 @@ final class ChainCache: Sendable {
     return certificate
   }
 
-  private func remember(_ chain: Chain, as name: [UInt8], now: Instant) {
-    chains.withLock { chains in
-      if chains.count >= Self.countMax {
-        chains = chains.filter { now < $0.value.forgetAt }
-      }
-      if chains.count >= Self.countMax,
-        let oldest = chains.min(by: { $0.value.forgetAt < $1.value.forgetAt })
+  private static func remember(
+    _ chain: Chain, as name: [UInt8], in memory: Locked<Memory>, now: Instant
+  ) {
+    memory.withLock { memory in
+      if memory.count >= countMax { memory = memory.filter { now < $0.value.forgetAt } }
+      if memory.count >= countMax,
+        let oldest = memory.min(by: { $0.value.forgetAt < $1.value.forgetAt })
       {
-        chains[oldest.key] = nil
+        memory[oldest.key] = nil
       }
-      chains[name] = chain
+      memory[name] = chain
     }
   }
 }

@@ -1,0 +1,49 @@
+internal import Base
+package import JSON
+
+/// A compact JWS whose header is not read yet, for readers who meet the same header all the time.
+package struct JWSSegments: Sendable {
+  /// The header as it came, in base64url.
+  package let header: [UInt8]
+  package let payload: [UInt8]
+  /// What the signature speaks of: header, dot and payload as they came.
+  package let signingInput: [UInt8]
+  package let signature: [UInt8]
+
+  /// How many bytes a header may have: three certificates in base64 are about 5,000.
+  private static let headerByteCountMax = 32 * 1024
+  private static let headerLimits = JSONLimits(
+    byteCountMax: headerByteCountMax, depthMax: 8, valueCountMax: 256)
+
+  package init(_ text: [UInt8], byteCountMax: Int = 256 * 1024) throws(JWSError) {
+    guard text.count <= byteCountMax else { throw .tooLong }
+    let dot = UInt8(ascii: ".")
+    let parts = text.split(separator: dot, maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 3 else { throw .malformed("three segments are needed") }
+    guard parts[0].count <= Self.headerByteCountMax else { throw .tooLong }
+    guard let payload = Base64.url.decode(parts[1]) else {
+      throw .malformed("the payload is not base64url")
+    }
+    guard let signature = Base64.url.decode(parts[2]), !signature.isEmpty else {
+      throw .malformed("the signature is not base64url")
+    }
+    header = Array(parts[0])
+    self.payload = payload
+    self.signature = signature
+    signingInput = Array(text[..<parts[1].endIndex])
+  }
+
+  /// The header and its `alg`.
+  package func readHeader() throws(JWSError) -> (json: JSON, algorithm: String) {
+    guard let bytes = Base64.url.decode(header) else {
+      throw .malformed("the header is not base64url")
+    }
+    guard let json = try? JSON.parse(bytes, limits: Self.headerLimits), json.isObject else {
+      throw .malformed("the header is no JSON object")
+    }
+    // Whoever does not understand what it lists must refuse (section 4.1.11), and we know none.
+    guard !json["crit"].exists else { throw .critical }
+    guard let algorithm = json["alg"].string else { throw .malformed("the header has no alg") }
+    return (json, algorithm)
+  }
+}
