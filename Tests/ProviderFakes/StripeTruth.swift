@@ -49,35 +49,48 @@ extension StripeWorld {
         to: line.period.upperBound, soldAt: now, basis: basis))
   }
 
-  /// What of its sales stands now: not taken back, not exchanged, not ended early.
+  /// What of its sales stands now: until the money went back, an exchange, or an early end.
   func standingSales(of subscription: String) -> [StripeSale] {
-    let sub = subscriptions[subscription]
+    let endedAt = subscriptions[subscription].endedAt
     let all = sales.filter { $0.subscription == subscription }
-    let standing = all.filter { !isReversed($0) }
-    return standing.compactMap { sale in
-      var end = sale.to
-      for later in standing where isExchanged(sale, for: later) { end = min(end, later.from) }
-      if let endedAt = sub.endedAt, sale.soldAt <= endedAt { end = min(end, endedAt) }
-      guard sale.from < end else { return nil }
-      return StripeSale(
-        subscription: subscription, account: sale.account, product: sale.product,
-        price: sale.price, from: sale.from, to: end, soldAt: sale.soldAt, basis: sale.basis)
+    return all.flatMap { sale -> [StripeSale] in
+      let exchanges = all.filter { isExchanged(sale, for: $0) }
+      var end = min(sale.to, reversedAt(sale) ?? .distantFuture)
+      if let endedAt, sale.soldAt <= endedAt { end = min(end, endedAt) }
+      var from = sale.from
+      var pieces: [Range<Instant>] = []
+      for later in exchanges.sorted(by: { $0.from < $1.from }) {
+        if from < min(later.from, end) { pieces.append(from..<min(later.from, end)) }
+        // Once the money for the later one went back, the rest of the earlier one is owed again.
+        from = max(from, reversedAt(later) ?? .distantFuture)
+      }
+      if from < end { pieces.append(from..<end) }
+      return pieces.map { sale.during($0) }
     }
   }
 
-  /// All the money of its invoice went back, or the bank took it back.
-  private func isReversed(_ sale: StripeSale) -> Bool {
-    guard case .invoice(let id) = sale.basis, let payment = invoices[id].payment else {
-      return false
+  /// When the last of its invoice's money left us, be it by refunds or by a dispute that was lost.
+  private func reversedAt(_ sale: StripeSale) -> Instant? {
+    guard case .invoice(let id) = sale.basis, let payment = invoices[id].payment else { return nil }
+    let lost = disputes.rows.first { $0.payment == payment && $0.status == "lost" }?.created
+    var rest = payments[payment].amount
+    for refund in refunds.rows where refund.payment == payment && refund.status == .succeeded {
+      rest -= refund.amount
+      if rest <= 0 { return min(refund.created, lost ?? refund.created) }
     }
-    let isLost = disputes.rows.contains { $0.payment == payment && $0.status == "lost" }
-    let returned = refunds.rows.filter { $0.payment == payment && $0.status == .succeeded }
-      .reduce(0) { $0 + $1.amount }
-    return isLost || returned >= payments[payment].amount
+    return lost
   }
 
   /// The later one gave the unused time of the earlier one back.
   private func isExchanged(_ sale: StripeSale, for later: StripeSale) -> Bool {
     sale.from < later.from && later.from < sale.to && sale.soldAt <= later.soldAt
+  }
+}
+
+extension StripeSale {
+  fileprivate func during(_ period: Range<Instant>) -> StripeSale {
+    StripeSale(
+      subscription: subscription, account: account, product: product, price: price,
+      from: period.lowerBound, to: period.upperBound, soldAt: soldAt, basis: basis)
   }
 }

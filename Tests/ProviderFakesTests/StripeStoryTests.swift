@@ -45,13 +45,17 @@ import Testing
     "two-subscriptions": [["premium 0-31"], ["plus 5-36"]],
     "two-accounts": [["premium 0-31"], ["premium 0-3"]],
     "other-products": [["stickers 0-31"], ["support 0-31"]],
-    "refund-of-the-current-period": [[]], "refund-and-end": [[]],
-    "refund-in-part": [["premium 0-31"]], "refund-in-two-parts": [[]],
-    "refund-of-an-earlier-period": [["premium 31-61"]],
-    "refund-of-the-second-period": [["premium 0-31"]], "refund-then-failed": [["premium 0-31"]],
-    "refund-failed-then-again": [[]], "refund-pending-then-succeeded": [[]],
-    "refund-of-an-upgrade": [["premium 0-31"]], "dispute-won": [["premium 0-31"]],
-    "dispute-lost": [[]], "dispute-of-an-earlier-period-lost": [["premium 31-61"]],
+    "refund-of-the-current-period": [["premium 0-3"]], "refund-and-end": [["premium 0-3"]],
+    "refund-in-part": [["premium 0-31"]], "refund-in-two-parts": [["premium 0-4"]],
+    "refund-of-an-earlier-period": [["premium 0-31", "premium 31-61"]],
+    "refund-of-the-second-period": [["premium 0-31", "premium 31-36"]],
+    "refund-then-failed": [["premium 0-31"]],
+    "refund-failed-then-again": [["premium 0-10"]],
+    "refund-pending-then-succeeded": [["premium 0-3"]],
+    "refund-of-an-upgrade": [["premium 0-10", "premium 10-11", "premium 11-31"]],
+    "dispute-won": [["premium 0-31"]],
+    "dispute-lost": [["premium 0-3"]],
+    "dispute-of-an-earlier-period-lost": [["premium 0-31", "premium 31-61"]],
     "enquiry-closed": [["premium 0-31"]], "invoice-voided-while-past-due": [["premium 0-31"]],
     "invoice-uncollectible-then-paid": [["premium 0-31", "premium 31-61"]],
     "invoice-paid-by-other-means": [["premium 0-31", "premium 31-61"]],
@@ -118,7 +122,8 @@ import Testing
     stripe.run(for: .days(3))
     stripe.refund(invoice: stripe.latestInvoice(of: sub))
     #expect(stripe.sales(asOf: stripeStart - .seconds(1)).isEmpty)
-    #expect(stripe.sales(asOf: stripeStart + .days(2)).count == 1)
-    #expect(stripe.sales(asOf: stripe.clock.now).isEmpty)
+    func end(_ moment: Instant) -> Instant? { stripe.sales(asOf: moment).last?.to }
+    #expect(end(stripeStart + .days(2)) == stripeStart + .days(31))
+    #expect(end(stripeStart + .days(3)) == stripeStart + .days(3))
   }
 }
