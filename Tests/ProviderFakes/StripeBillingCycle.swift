@@ -68,8 +68,8 @@ extension StripeWorld {
   private func nextPeriod(of sub: Subscription) -> Range<Instant> {
     let months = (sub.scheduled ?? sub.price).interval.monthCount
     var count = months
-    while sub.anchor.addingMonths(count) <= sub.period.upperBound { count += months }
-    return sub.period.upperBound..<sub.anchor.addingMonths(count)
+    while sub.anchor.adding(months: count) <= sub.period.upperBound { count += months }
+    return sub.period.upperBound..<sub.anchor.adding(months: count)
   }
 
   // MARK: Invoices
@@ -182,6 +182,9 @@ extension StripeWorld {
     if let next { schedule(.retry(invoice: id), at: next) }
     emit("charge.failed", rendering.charge(payments[payment]))
     emit("payment_intent.payment_failed", rendering.paymentIntent(payments[payment]))
+    if customers[invoices[id].customer].card == .needsConfirmation {
+      emit(invoice: id, "payment_action_required")
+    }
     emit(invoice: id, "payment_failed")
     takeEffect(ofFailed: id, isLast: next == nil)
   }

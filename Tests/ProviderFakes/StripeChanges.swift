@@ -10,7 +10,7 @@ extension StripeWorld {
     precondition(sub.status == .active && sub.pendingUpdate == nil, "\(id) cannot change now")
     let keepsCycle = price.interval == sub.price.interval
     let period =
-      keepsCycle ? sub.period : now..<now.addingMonths(price.interval.monthCount)
+      keepsCycle ? sub.period : now..<now.adding(months: price.interval.monthCount)
     var lines = changeLines(sub, price, period)
     if keepsCycle, proration == .nextInvoice {
       sell(onAccount: lines[1], subscription: id)
@@ -174,7 +174,7 @@ extension StripeWorld {
   mutating func resume(_ id: String) {
     precondition(subscriptions[id].status == .paused, "\(id) is not paused")
     let price = subscriptions[id].price
-    let period = now..<now.addingMonths(price.interval.monthCount)
+    let period = now..<now.adding(months: price.interval.monthCount)
     let lines = [line(of: price, period, seed: "\(id)resume\(now.seconds)")]
     let invoice = addInvoice(id, "subscription_update", lines: lines)
     subscriptions[id].latestInvoice = invoice

@@ -137,7 +137,7 @@ extension StripeWorld {
     let id = newID("sub")
     let isTrial = trialDays > 0
     let end =
-      isTrial ? now + .days(trialDays) : now.addingMonths(price.interval.monthCount)
+      isTrial ? now + .days(trialDays) : now.adding(months: price.interval.monthCount)
     var sub = Subscription(
       id: id, item: newID("si"), customer: customer, account: account, created: now,
       anchor: isTrial ? end : now, period: now..<end, price: price,

@@ -63,6 +63,14 @@ extension StripeStory {
       stripe.setCard(of: sub, .works)
       stripe.pay(invoice: stripe.latestInvoice(of: sub))
     },
+    StripeStory("renewal-to-be-confirmed") { stripe in
+      let sub = stripe.buy(account: account)
+      stripe.setCard(of: sub, .needsConfirmation)
+      stripe.run(until: stripe.periodEnd(of: sub))
+      stripe.run(for: .hours(20))
+      stripe.setCard(of: sub, .works)
+      stripe.pay(invoice: stripe.latestInvoice(of: sub))
+    },
     StripeStory("failed-payment-lapse") { stripe in
       _ = failRenewal(stripe)
       stripe.run(for: .days(20))

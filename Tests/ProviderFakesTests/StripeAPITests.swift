@@ -1,5 +1,7 @@
 import Base
+import HTTPClient
 import HTTPMessages
+import HTTPServer
 import JSON
 import ProviderFakes
 import Testing
@@ -144,5 +146,21 @@ import Testing
     let replies = (0..<4).map { _ in stripe.get("/v1/subscriptions/\(sub)") }
     #expect(replies.map { $0?.status } == [429, 500, nil, 200])
     #expect(replies[0]?.headers.contains { $0.name == "Retry-After" && $0.value == "2" } == true)
+  }
+
+  @Test func `is served over HTTP by its routes`() throws {
+    let (stripe, sub) = begin()
+    let address = try #require(SocketAddress("127.0.0.1:0"))
+    let server = HTTPServer(
+      listen: address, routes: stripe.routes(), name: "fake-stripe", problem: { _, _ in nil })
+    try server.start()
+    defer { server.drain(within: .seconds(1)) }
+    let key = String(decoding: stripe.key.exposed, as: UTF8.self)
+    let reply = try HTTPClient().send(
+      "GET", "http://127.0.0.1:\(server.port)/v1/invoices?subscription=\(sub)",
+      headers: [("Authorization", "Bearer \(key)")], body: nil, timeout: .seconds(10))
+    #expect(reply.status == 200)
+    #expect(reply.headers.text("date") == "Mon, 02 Mar 2026 10:00:00 GMT")
+    #expect(try JSON.parse(reply.body)["data"].array?.count == 1)
   }
 }

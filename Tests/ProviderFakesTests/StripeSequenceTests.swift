@@ -73,6 +73,20 @@ import Testing
     #expect(ended["cancellation_details"]["reason"].string == "payment_failed")
   }
 
+  @Test func `a payment that the customer must confirm`() {
+    let stripe = makeStripe()
+    let sub = stripe.buy(account: stripeAccount)
+    stripe.setCard(of: sub, .needsConfirmation)
+    stripe.run(until: stripe.periodEnd(of: sub))
+    let count = stripe.deliveries.count
+    stripe.run(for: .hours(2))
+    #expect(
+      stripe.types(after: count) == [
+        "invoice.finalized", "invoice.payment_action_required", "invoice.payment_failed",
+        "customer.subscription.updated",
+      ])
+  }
+
   @Test func `a recovery with the invoice paid and the subscription active again`() {
     let stripe = makeStripe()
     let sub = stripe.buy(account: stripeAccount)

@@ -14,6 +14,7 @@ import Testing
     "page-abandoned-then-bought": [["premium 0.8-31.8"]],
     "failed-payment-recovery": [["premium 0-31", "premium 31-61"]],
     "failed-payment-paid-by-page": [["premium 0-31", "premium 31-61"]],
+    "renewal-to-be-confirmed": [["premium 0-31", "premium 31-61"]],
     "failed-payment-lapse": [["premium 0-31"]],
     "failed-payment-unpaid-then-paid": [["premium 0-31", "premium 31-61"]],
     "failed-payment-stays-past-due": [["premium 0-31"]], "one-second": [[]],
