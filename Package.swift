@@ -141,8 +141,8 @@ let package = Package(
     tests(
       "StripeTests",
       [
-        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "Subscriptions", "Stripe",
-        "StripeSamples",
+        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes", "SeededRandom",
+        "Subscriptions", "Stripe", "StripeSamples", "Tiers",
       ]),
     .target(
       name: "RecordedStories", dependencies: ["Base", "JSON"], path: "Tests/RecordedStories",
