@@ -67,6 +67,18 @@ struct FakeStoreTests {
   }
 
   @Test(arguments: cases)
+  func `a read of a replica that lags is settled by a later one`(it: Case) throws {
+    let told = try Told(it)
+    let expected = told.coverages(told.facts)
+    told.stripe.faults.setReplicaLag(.seconds(5))
+    let stale = try told.read(after: .seconds(0))
+    told.stripe.faults.setReplicaLag(.seconds(0))
+    let fresh = try told.read()
+    #expect(told.coverages(stale + fresh) == expected, "\(it)")
+    #expect(told.coverages(fresh + told.facts + stale) == expected, "\(it)")
+  }
+
+  @Test(arguments: cases)
   func `every order gives one answer`(it: Case) throws {
     let told = try Told(it)
     let expected = told.coverages(told.facts)
@@ -173,11 +185,16 @@ private struct Told {
       transport: FakeTransport(stripe: stripe))
   }
 
-  /// A read of every subscription, begun after the last delivery.
-  func read() throws -> [[Fact]] {
-    stripe.clock.advance(by: .seconds(20))
+  /// A read of every subscription that the replica knows, begun after the last delivery.
+  func read(after span: Instant.Span = .seconds(20)) throws -> [[Fact]] {
+    stripe.clock.advance(by: span)
     let keys = Set(facts.joined().map(\.key).filter { $0.kind == .subscription })
-    return try keys.sorted().map { try api.closure(of: $0.id).facts }
+    return try keys.sorted().map { key in
+      do throws(APIFailure) { return try api.closure(of: key.id).facts } catch {
+        guard error == .notFound, stripe.faults.replicaLag > .seconds(0) else { throw error }
+        return []
+      }
+    }
   }
 }
 
