@@ -168,11 +168,14 @@ let package = Package(
         "TestCertificates",
       ],
       path: "Tests/ProviderFakes", swiftSettings: settings),
+    .executableTarget(
+      name: "provider-fakes", dependencies: ["Base", "Crypto", "JSON", "ProviderFakes"],
+      path: "Tests/provider-fakes", swiftSettings: settings),
     tests(
       "ProviderFakesTests",
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient", "HTTPServer",
-        "ProviderFakes", "SeededRandom",
+        "ProviderFakes", "RecordedStories", "SeededRandom",
       ]),
     tests(
       "AppleTests",

@@ -199,11 +199,7 @@ package final class FakePlayStore: Sendable {
     }
   }
 
-  /// The body of a read of now.
-  package func purchase(_ token: String) -> [UInt8] {
-    act { GoogleText.pretty($0.play[token].json) }
-  }
-
+  /// The body of an order as it is now.
   package func order(_ id: String) -> [UInt8] {
     act { GoogleText.pretty($0.play.orders[id]!.json) }
   }

@@ -91,9 +91,9 @@ extension FakePlayStore {
     }
   }
 
-  private func read(_ token: String) -> FakeAnswer {
-    let now = clock.now
-    let moment = now - faults.replicaLag
+  /// What `purchases.subscriptionsv2.get` answers now, without faults but with the lag.
+  func read(_ token: String) -> FakeAnswer {
+    let moment = clock.now - faults.replicaLag
     return act { state in
       if let status = state.refusals[token] { return Self.refusal(status) }
       guard let sale = state.play.sale(token, asOf: moment) else { return Self.refusal(404) }

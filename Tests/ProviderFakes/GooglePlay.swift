@@ -63,8 +63,9 @@ struct GooglePlay: Sendable {
 
   mutating func update(_ token: String, _ change: (inout GoogleSale) -> Void) {
     var sale = self[token]
+    let before = sale.json
     change(&sale)
-    sale.version += 1
+    if sale.json != before { sale.version += 1 }
     sales[token] = sale
     saleVersions[token, default: Versions()].entries.append((now, sale))
   }

@@ -1,5 +1,5 @@
 internal import Base
-internal import JSON
+package import JSON
 
 /// The members that proto3 JSON writes: those that are not the type's default.
 struct GoogleMembers {
@@ -261,8 +261,8 @@ extension GoogleNotification {
 }
 
 /// JSON text as Google's APIs write it: two spaces of indentation, a space after the colon.
-enum GoogleText {
-  static func pretty(_ value: JSONValue) -> [UInt8] {
+package enum GoogleText {
+  package static func pretty(_ value: JSONValue) -> [UInt8] {
     Array((text(value, indentation: "") + "\n").utf8)
   }
 

@@ -25,7 +25,7 @@ struct GoogleSale: Sendable {
   var trouble: Trouble?
   var pendingOrder: String?
   var ended: Instant?
-  /// Counts changes; the etag of a read.
+  /// Counts the changes that a read shows; its etag.
   var version: Int64 = 0
   // The truth, from what was sold and never from what a read showed.
   var paid: [GoogleTruth.Period] = []

@@ -1,0 +1,84 @@
+internal import Base
+package import Crypto
+
+/// What one customer lives through at Google Play, told anew at every call.
+package struct GoogleStory: Sendable, CustomStringConvertible {
+  /// The folder's name.
+  package let name: String
+  package let title: String
+  private let script: @Sendable (GoogleTelling) -> Void
+  private let start: Instant
+
+  init(
+    _ name: String, _ title: String, _ script: @escaping @Sendable (GoogleTelling) -> Void
+  ) {
+    self.name = name
+    self.title = title
+    self.script = script
+    // Mornings of March 2026, with milliseconds as Google's times have them.
+    let digest = SHA256.hash(Array(name.utf8))
+    start = Instant(
+      milliseconds: 1_772_442_000_000 + Int64(digest[0] % 20) * 86_400_000
+        + Int64(digest[1]) * 17_113)
+  }
+
+  package var description: String { name }
+
+  /// Runs it to its end; what it delivered, reads and knows is in the telling.
+  package func tell(key: RSAPrivateKey, serviceKey: RSAPublicKey) -> GoogleTelling {
+    let telling = GoogleTelling(name: name, start: start, key: key, serviceKey: serviceKey)
+    script(telling)
+    return telling
+  }
+
+  package static let all = paying + changing + ending
+}
+
+extension GooglePlan {
+  package static let premiumMonthly = GooglePlan(
+    productID: "premium", basePlanID: "monthly", price: GoogleMoney(cents: 299),
+    period: .months(1))
+  package static let premiumYearly = GooglePlan(
+    productID: "premium", basePlanID: "yearly", price: GoogleMoney(cents: 3000),
+    period: .months(12))
+  package static let premiumPrepaid = GooglePlan(
+    productID: "premium", basePlanID: "prepaid", price: GoogleMoney(cents: 299),
+    period: .months(1), isPrepaid: true)
+  /// The larger tier; sold without grace.
+  package static let plusMonthly = GooglePlan(
+    productID: "plus", basePlanID: "monthly", price: GoogleMoney(cents: 999), period: .months(1),
+    graceDays: 0)
+  /// A product of the same app that is no storage.
+  package static let stickersMonthly = GooglePlan(
+    productID: "stickers", basePlanID: "monthly", price: GoogleMoney(cents: 199),
+    period: .months(1))
+}
+
+extension GoogleTelling {
+  /// What stories begin with: a named purchase, delivered and acknowledged.
+  func buy(_ plan: GooglePlan = .premiumMonthly) -> String {
+    time(clock.now - .seconds(60), .nobody)
+    let token = store.buy(plan, for: account)
+    let bought = plan.productID == "plus" ? Expectation.plus() : .premium()
+    deliver(bought, acknowledging: token)
+    return token
+  }
+
+  /// When what was paid for by a purchase ends, as Google shows it.
+  func end(_ token: String) -> Instant {
+    let truth = store.truth(of: token)
+    guard let end = (truth.paid + truth.graces).map(\.to).max() else {
+      preconditionFailure("nothing was sold by that purchase")
+    }
+    return end
+  }
+
+  /// Steps a second before `moment` and right at it.
+  func edge(_ moment: Instant, _ before: Expectation, _ after: Expectation) {
+    time(Instant(seconds: (moment - .milliseconds(1)).seconds), before)
+    time(moment, after)
+  }
+
+  func go(_ span: Instant.Span) { clock.advance(by: span) }
+  func go(to moment: Instant) { clock.set(moment) }
+}

@@ -1,0 +1,91 @@
+import Base
+import Crypto
+import JSON
+import JWS
+import ProviderFakes
+import RecordedStories
+import Testing
+
+/// The recorded stories, held against the key set, the rules of reading, and the fake's truth.
+@Suite struct GoogleStoryTests {
+  @Test func `what is recorded is what is told, byte for byte`() throws {
+    let issuer = try #require(RSAPrivateKey(pem: RecordedGoogleStory.issuerKey))
+    let service = try #require(RSAPrivateKey(pem: RecordedGoogleStory.serviceKey))
+    #expect(RecordedGoogleStory.all.map(\.name) == GoogleStory.all.map(\.name).sorted())
+    for story in GoogleStory.all {
+      let telling = story.tell(key: issuer, serviceKey: service.publicKey)
+      let told = telling.files.filter { $0.name.hasSuffix(".http") }
+      let recorded = RecordedGoogleStory.all.first { $0.name == story.name }
+      let requests = (recorded?.steps ?? []).compactMap(\.delivery)
+      #expect(requests.map(\.name) == told.map(\.name), "\(story)")
+      #expect(zip(requests, told).allSatisfy { $0.bytes == $1.bytes }, "\(story)")
+    }
+  }
+
+  @Test(arguments: RecordedGoogleStory.all)
+  func `every push verifies with the key set at its step's time`(story: RecordedGoogleStory) throws
+  {
+    let keys = try JSON.parse(RecordedGoogleStory.keySet)["keys"]
+    let modulus = try #require(keys[0]["n"].string.flatMap(Base64.url.decode))
+    let exponent = try #require(keys[0]["e"].string.flatMap(Base64.url.decode))
+    let key = try #require(RSAPublicKey(modulus: modulus, exponent: exponent))
+    for step in story.steps {
+      guard let delivery = step.delivery, delivery.requestLine.contains("google") else { continue }
+      let field = try #require(delivery.header("Authorization"))
+      let jws = try CompactJWS(Array(field.dropFirst(7).utf8))
+      #expect(jws.header["kid"].string == keys[0]["kid"].string)
+      #expect(key.isValid(signature: jws.signature, for: jws.signingInput))
+      let claims = try JSON.parse(jws.payload)
+      #expect(claims["iat"].integer == step.at.seconds)
+      #expect(claims["aud"].string == story.audience)
+      #expect(claims["email"].string == story.email)
+      #expect(delivery.header("Content-Length") == String(delivery.body.count))
+    }
+  }
+
+  @Test(arguments: RecordedGoogleStory.all)
+  func `every purchase that is told of can be read at that step`(story: RecordedGoogleStory) throws
+  {
+    var readable: Set<String> = []
+    for step in story.steps {
+      for (token, read) in step.reads {
+        readable.insert(token)
+        guard case .purchase(let bytes) = read else { continue }
+        let json = try JSON.parse(bytes)
+        #expect(json["kind"].string == "androidpublisher#subscriptionPurchaseV2")
+        if let linked = json["linkedPurchaseToken"].string { #expect(readable.contains(linked)) }
+      }
+      guard let delivery = step.delivery, delivery.requestLine.contains("google") else { continue }
+      let data = try JSON.parse(delivery.body)["message"]["data"].string
+      let inner = try JSON.parse(try #require(data.flatMap(Base64.standard.decode)))
+      if let token = inner["subscriptionNotification"]["purchaseToken"].string {
+        #expect(readable.contains(token), "\(delivery.name)")
+      }
+    }
+  }
+
+  /// The stories' expectations are our policy; what they add to the truth is leeway alone.
+  @Test func `what is expected is what the store owes, and at most leeway beyond`() throws {
+    let issuer = RSAPrivateKey()
+    // Money from elsewhere, no account any more, and a period whose money goes back once it is over.
+    let others = ["platform-switch", "account-deleted", "chargeback-earlier"]
+    for story in GoogleStory.all where !others.contains(story.name) {
+      let telling = story.tell(key: issuer, serviceKey: issuer.publicKey)
+      let owner = telling.account
+      let recorded = try #require(RecordedGoogleStory.all.first { $0.name == story.name })
+      let truths = telling.store.truths.filter { $0.account == owner }
+      // A claim may come minutes after the sale, and production owes a tester nothing.
+      let known =
+        recorded.steps.firstIndex { $0.expected?.planID != "free" } ?? recorded.steps.count
+      for step in recorded.steps[known...] {
+        guard let expected = step.expected, expected.reason != "leeway" else { continue }
+        let owed = ["premium", "plus"].filter { product in
+          truths.contains { $0.isOwed(product, at: step.at) }
+        }
+        #expect(
+          owed.contains(expected.planID) || (owed.isEmpty && expected.planID == "free"),
+          "\(story) at \(step.at): owed \(owed), expected \(expected.planID)")
+      }
+    }
+  }
+}

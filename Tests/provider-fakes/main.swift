@@ -1,0 +1,38 @@
+import Glibc
+
+/// What `record` can write: each provider's stories, in its folder of webhooks/.
+let recordings: [String: (String) throws(RecordingError) -> Recording] = [
+  "google": GoogleRecording.make(in:)
+]
+
+let usage = """
+  usage: provider-fakes record <provider> [--check]
+
+  Writes the stories of webhooks/<provider> in the working directory; with --check it writes
+  nothing and exits with 1 where a file differs. Providers: \(recordings.keys.sorted().joined(separator: ", "))
+
+  """
+
+func complain(_ text: String, code: Int32) -> Never {
+  let bytes = Array(text.utf8)
+  _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+  exit(code)
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+guard (2...3).contains(arguments.count), arguments[0] == "record",
+  let make = recordings[arguments[1]], arguments.count == 2 || arguments[2] == "--check"
+else { complain(usage, code: 64) }
+
+do throws(RecordingError) {
+  let recording = try make("webhooks/\(arguments[1])")
+  if arguments.count == 2 {
+    print(try recording.write())
+  } else {
+    let paths = recording.differences()
+    for path in paths { print("\(recording.folder)/\(path) is not what provider-fakes writes") }
+    exit(paths.isEmpty ? 0 : 1)
+  }
+} catch {
+  complain("provider-fakes: \(error.text)\n", code: 1)
+}
