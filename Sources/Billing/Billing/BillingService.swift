@@ -36,20 +36,24 @@ package struct BillingService: Sendable {
       (.apple, stores.apple.map { .apple($0, sealing: sealing) }),
       (.google, nil),
     ]
+    let claim = claims.map { policy in
+      ClaimRoute(ledger: ledger, stores: stores, policy: policy, sealing: sealing, clock: clock)
+        .route(on: database)
+    }
     return webhooks.map { provider, webhook in
       guard let webhook else {
         Log.info("billing.provider_off", ["provider": provider.rawValue])
         return AbsentProvider.route(provider)
       }
       return webhook.route(ledger: ledger, clock: clock, forgeries: forgeries, on: database)
-    }
+    } + [claim].compactMap { $0 }
   }
 
   /// What reads from the providers in the background; start it after the server, stop it before
   /// the database is closed.
   package func jobs() -> JobRunner {
     let reads = ProviderReads(
-      ledger: ledger, sealing: sealing, clock: clock, stripe: stores.stripeAPI)
+      ledger: ledger, sealing: sealing, clock: clock, stores: stores)
     return JobRunner(database: database, clock: clock, handlers: [reads.handler])
   }
 

@@ -80,8 +80,11 @@ package struct DecodedSource: Sendable {
   }
 
   /// By the provider's clock, the moment that a read must not have begun before; Google has none.
-  var settledBy: Instant? {
-    provider == .google ? nil : facts.map { $0.asOf.to }.max()
+  ///
+  /// A stamp from the future must not have it read until then.
+  func settledBy(received: Instant) -> Instant? {
+    guard provider != .google, let last = facts.map({ $0.asOf.to }).max() else { return nil }
+    return min(last, received + Self.clockDifferenceMax)
   }
 
   /// What must be read because of how the facts were merged.

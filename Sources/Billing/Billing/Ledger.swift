@@ -51,7 +51,8 @@ package struct Ledger: Sendable {
     guard readable.contains(provider) else { return }
     try Jobs.need(
       Self.readJob, hint.object.description, payload: payload, due: source.received,
-      settleAfter: source.decoded.settledBy, confirmations: provider == .stripe ? 0 : 1,
+      settleAfter: source.decoded.settledBy(received: source.received),
+      confirmations: provider == .stripe ? 0 : 1,
       in: transaction)
   }
 

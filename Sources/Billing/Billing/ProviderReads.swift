@@ -1,3 +1,4 @@
+internal import Apple
 internal import Base
 internal import Crypto
 internal import JSON
@@ -14,7 +15,7 @@ struct ProviderReads: Sendable {
   let ledger: Ledger
   let sealing: SealingKeys
   let clock: Clock
-  let stripe: StripeAPI?
+  let stores: Stores
 
   /// One reader for every store, so that a closure is one job wherever it lies.
   var handler: JobHandler {
@@ -28,7 +29,8 @@ struct ProviderReads: Sendable {
     do throws(APIFailure) {
       switch key.provider {
       case .stripe: return try readStripe(key, lease)
-      case .apple, .google: throw .misconfigured("\(key.provider.rawValue) is not configured")
+      case .apple: return try readApple(key, lease)
+      case .google: throw .misconfigured("\(key.provider.rawValue) is not configured")
       }
     } catch {
       throw JobFailure(error)
@@ -36,12 +38,23 @@ struct ProviderReads: Sendable {
   }
 
   private func readStripe(_ key: ObjectKey, _ lease: Lease) throws(APIFailure) -> JobResult {
-    guard let stripe, stripe.partition == key.partition else {
+    guard let stripe = stores.stripeAPI, stripe.partition == key.partition else {
       throw .misconfigured("there is no Stripe key of the \(key.partition.rawValue) mode")
     }
     let answer =
       key.kind == .subscription
       ? try stripe.closure(of: key.id) : try stripe.invoices(paidBy: key.id)
+    return result(
+      DecodedSource(
+        answerTo: lease, about: key, facts: answer.facts, notes: Set(answer.notes.map(\.rawValue))),
+      readBegan: answer.began, transcript: answer.transcript)
+  }
+
+  private func readApple(_ key: ObjectKey, _ lease: Lease) throws(APIFailure) -> JobResult {
+    guard let api = stores.appleAPIs[key.partition] else {
+      throw .misconfigured("there is no key of the App Store Server API")
+    }
+    let answer = try api.closure(of: key.id)
     return result(
       DecodedSource(
         answerTo: lease, about: key, facts: answer.facts, notes: Set(answer.notes.map(\.rawValue))),

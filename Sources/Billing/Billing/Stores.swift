@@ -1,4 +1,5 @@
 package import Apple
+internal import Base
 package import Configuration
 package import ProviderAPI
 package import Stripe
@@ -11,13 +12,17 @@ package struct Stores: Sendable {
   package var apple: AppleVerifier?
   /// Nil where its API is never asked.
   package var stripeAPI: StripeAPI?
+  /// Production and sandbox are two servers; empty where neither is ever asked.
+  package var appleAPIs: [ObjectKey.Partition: AppleAPI]
 
   package init(
-    stripe: WebhookSecrets? = nil, stripeAPI: StripeAPI? = nil, apple: AppleVerifier? = nil
+    stripe: WebhookSecrets? = nil, stripeAPI: StripeAPI? = nil, apple: AppleVerifier? = nil,
+    appleAPIs: [ObjectKey.Partition: AppleAPI] = [:]
   ) {
     self.stripe = stripe
     self.stripeAPI = stripeAPI
     self.apple = apple
+    self.appleAPIs = appleAPIs
   }
 
   /// As configured; `transport` makes the way to one provider's API.
@@ -25,6 +30,7 @@ package struct Stores: Sendable {
     _ configuration: BillingConfiguration,
     transport: (ObjectKey.Provider) -> any ProviderTransport
   ) throws(StoresError) {
+    self.init()
     if let stripe = configuration.stripe {
       self.stripe = WebhookSecrets(stripe.webhookSecrets)
       stripeAPI = stripe.apiKey.map { key in
@@ -43,14 +49,39 @@ package struct Stores: Sendable {
         throw StoresError(
           text: "\(Key.appleBundleID.rawValue) or \(Key.appleRootFile.rawValue) cannot be used")
       }
-      self.apple = AppleVerifier(trust)
+      let verifier = AppleVerifier(trust)
+      self.apple = verifier
+      if let api = apple.api {
+        appleAPIs = try Self.appleAPIs(
+          api, apple.bundleID, verifier, transport(.apple), configuration.clock)
+      }
     }
+  }
+
+  private static func appleAPIs(
+    _ settings: AppleConfiguration.API, _ bundleID: String, _ verifier: AppleVerifier,
+    _ transport: any ProviderTransport, _ clock: Clock
+  ) throws(StoresError) -> [ObjectKey.Partition: AppleAPI] {
+    guard
+      let key = AppleAPIKey(
+        keyID: settings.keyID, issuerID: settings.issuerID, bundleID: bundleID,
+        pem: settings.key)
+    else { throw StoresError(text: "\(Key.appleKeyFile.rawValue): holds no P-256 key in PEM") }
+    func api(_ base: String, _ partition: ObjectKey.Partition) -> AppleAPI {
+      AppleAPI(
+        base: base, partition: partition, key: key, verifier: verifier, transport: transport,
+        clock: clock)
+    }
+    return [
+      .live: api(settings.url, .live), .sandbox: api(settings.sandboxURL, .sandbox),
+    ]
   }
 
   /// Whose objects can be read again.
   var readable: Set<ObjectKey.Provider> {
     var providers: Set<ObjectKey.Provider> = []
     if stripeAPI != nil { providers.insert(.stripe) }
+    if !appleAPIs.isEmpty { providers.insert(.apple) }
     return providers
   }
 }

@@ -67,10 +67,12 @@ struct WebhookRefusal: Error {
 /// The place of a provider that is not configured.
 enum AbsentProvider {
   static func route(_ provider: ObjectKey.Provider) -> Route {
-    Route("POST", "/webhooks/\(provider.rawValue)") { _, _ in
-      throw Problem(
-        404, "provider_not_configured", "Provider not configured",
-        "This server takes no deliveries of \(provider.rawValue).")
-    }
+    Route("POST", "/webhooks/\(provider.rawValue)") { _, _ in throw problem(provider) }
+  }
+
+  static func problem(_ provider: ObjectKey.Provider) -> Problem {
+    Problem(
+      404, "provider_not_configured", "Provider not configured",
+      "This server has nothing to do with \(provider.rawValue).")
   }
 }
