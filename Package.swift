@@ -183,6 +183,13 @@ let package = Package(
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "Subscriptions", "ProviderAPI", "Apple",
         "TestCertificates", "SeededRandom",
       ]),
+    tests(
+      "SimulationTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
+        "Subscriptions", "Stripe", "Apple", "ProviderAPI", "Jobs", "Billing", "Configuration",
+        "ProviderFakes", "RecordedStories", "SeededRandom", "TestEngines",
+      ]),
     tests("TidyTests", []),
     tests(
       "BillingTests",

@@ -1,0 +1,98 @@
+import Base
+import ProviderFakes
+import SeededRandom
+import Subscriptions
+import Testing
+import Tiers
+
+/// Whatever order deliveries come in, however often, and whichever is lost: one and the same end.
+struct PermutationTests {
+  /// Beyond seven deliveries, so many seeded orders of each story.
+  static let orderCount = isFull ? 2000 : 100
+  static let exhaustiveCountMax = isFull ? 7 : 5
+
+  @Test(arguments: Stories.all)
+  func `every order of a story's deliveries, some of them twice, ends the same`(
+    story: Stories.Named
+  ) throws {
+    let told = try story.told()
+    let all = Array(told.parts.indices)
+    let expected = told.digest(all)
+    for order in Orders(told.deliveries, story.name) {
+      // Decisions are ours: they come where they came, among deliveries in any order.
+      let digest = told.digest(merge(order, told))
+      guard digest == expected else {
+        Issue.record("\(story.name) \(order): \(digest.difference(from: expected))")
+        return
+      }
+    }
+  }
+
+  @Test(arguments: Stories.all)
+  func `a lost delivery is repaired by reading the closure`(story: Stories.Named) throws {
+    let told = try story.told()
+    let expected = told.digest(Array(told.parts.indices))
+    for lost in told.deliveries {
+      let rest = told.parts.indices.filter { $0 != lost }
+      var ledger = told.ledger(rest)
+      let known = ledger.keys
+      // Of what nobody ever told there is nothing to read.
+      guard known == told.ledger(Array(told.parts.indices)).keys else { continue }
+      for key in known { ledger.join(try told.reread(key), source: 1000) }
+      let digest = told.digest(ledger)
+      guard digest == expected else {
+        Issue.record(
+          "\(story.name) without \(told.parts[lost].name): \(digest.difference(from: expected))")
+        return
+      }
+    }
+  }
+
+  private func merge(_ order: [Int], _ told: Told) -> [Int] {
+    let decisions = told.parts.indices.filter { !told.deliveries.contains($0) }
+    return order + decisions
+  }
+}
+
+/// All orders of a few, or seeded ones of many, each with random repetition.
+struct Orders: Sequence, IteratorProtocol {
+  private var random: SeededGenerator
+  private let items: [Int]
+  private var rest: Int
+  private var permutation: [Int]?
+
+  init(_ items: [Int], _ name: String) {
+    let seed = Seed.of(name)
+    random = SeededGenerator(seed: seed)
+    self.items = items
+    permutation = items.count <= PermutationTests.exhaustiveCountMax ? items : nil
+    rest = PermutationTests.orderCount
+  }
+
+  mutating func next() -> [Int]? {
+    if let current = permutation {
+      guard !current.isEmpty || rest == PermutationTests.orderCount else { return nil }
+      permutation = Self.following(current) ?? []
+      rest -= 1
+      return current + repeated()
+    }
+    guard rest > 0 else { return nil }
+    rest -= 1
+    return (items + repeated()).shuffled(using: &random)
+  }
+
+  private mutating func repeated() -> [Int] {
+    items.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
+  }
+
+  /// The next permutation in lexicographic order.
+  private static func following(_ items: [Int]) -> [Int]? {
+    var items = items
+    guard let pivot = items.indices.dropLast().last(where: { items[$0] < items[$0 + 1] }),
+      let swap = items.indices.last(where: { items[$0] > items[pivot] })
+    else { return nil }
+    items.swapAt(pivot, swap)
+    items[(pivot + 1)...].reverse()
+    return items
+  }
+}

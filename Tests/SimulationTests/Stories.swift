@@ -1,0 +1,39 @@
+import Base
+import Glibc
+import ProviderFakes
+import Testing
+
+/// Whether the long run was asked for (`ops/test --full`).
+let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
+
+/// One seed for all of a run, printed once: `COFFER_TEST_SEED` repeats a run.
+enum Seed {
+  static let run: UInt64 = {
+    let given = unsafe getenv("COFFER_TEST_SEED").flatMap { unsafe UInt64(String(cString: $0)) }
+    let seed = given ?? UInt64.random(in: .min ... .max)
+    print("simulation seed: COFFER_TEST_SEED=\(seed)")
+    return seed
+  }()
+
+  static func of(_ name: String) -> UInt64 {
+    name.utf8.reduce(run) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+  }
+}
+
+/// Every story of every store.
+enum Stories {
+  struct Named: Sendable, CustomTestStringConvertible {
+    let name: String
+    let told: @Sendable () throws -> Told
+    var testDescription: String { name }
+  }
+
+  static let all = stripe
+
+  /// Each in every API version that the fake speaks.
+  static let stripe: [Named] = StripeVersion.allCases.flatMap { version in
+    StripeStory.all.map { story in
+      Named(name: "stripe/\(version.rawValue)/\(story.name)") { try Told(story, version) }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Base
+import ProviderFakes
+import Subscriptions
+import Testing
+import Tiers
+
+/// Judged by what the store sold, not by our own fold: nobody who paid is locked out, and nobody
+/// keeps what was not paid for beyond what the policy gives.
+struct TruthTests {
+  /// From a fact at the store to its delivery here.
+  private static let delay = Instant.Span.minutes(2)
+  /// Without courtesy, which is a present and not for the till to know.
+  fileprivate static let policy = Policy(
+    version: "strict", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
+    courtesyForVoided: false, courtesyForUncollectible: false, courtesyForPausedCollection: false)
+
+  @Test(arguments: Stories.all)
+  func `whoever has paid has access, and nobody else beyond the policy's generosity`(
+    story: Stories.Named
+  ) throws {
+    let told = try story.told()
+    var ledger: [Int] = []
+    for moment in told.moments {
+      ledger = told.parts.indices.filter { told.parts[$0].at + Self.delay <= moment }
+      let schedule = told.schedules(told.ledger(ledger))
+      // What the till knew when the last of it had time to arrive.
+      let before = told.truth(moment - Self.delay)
+      let now = told.truth(moment)
+      for account in told.accounts {
+        let entry = schedule[account]?.entry(at: moment)
+        let cap = entry?.capByteCount ?? told.freeByteCount
+        let owed = told.owed(before.filter { now.contains($0) }, to: account, at: moment)
+        #expect(cap >= owed, "\(told) locks out \(account) at \(moment)")
+        let generosity = entry?.reason == .grace ? Self.policy.grace : Self.policy.leeway
+        let most = told.most(before + now, to: account, at: moment, generosity)
+        #expect(cap <= most, "\(told) gives \(account) too much at \(moment)")
+      }
+    }
+  }
+}
+
+extension Told {
+  /// When something happened, just after it arrived, and the edges of everything that was sold.
+  fileprivate var moments: [Instant] {
+    var happened: [Instant] = []
+    for part in parts { happened += [part.at, part.at + .minutes(2), part.at + .hours(3)] }
+    var edges: [Instant] = []
+    for edge in truth(end).flatMap({ [$0.from, $0.to] }) {
+      edges += [edge - .minutes(5), edge + .minutes(5), edge + .hours(27), edge + .days(8)]
+    }
+    return Set(happened + edges).filter { start < $0 && $0 <= end }.sorted()
+  }
+
+  fileprivate var accounts: Set<Identifier> {
+    var accounts: Set<Identifier> = []
+    for part in parts {
+      switch part.what {
+      case .claim(_, let account), .deletion(let account): accounts.insert(account)
+      case .facts: break
+      }
+    }
+    accounts.formUnion(truth(end).compactMap { $0.account })
+    return accounts
+  }
+
+  fileprivate var deleted: Set<Identifier> {
+    Set(parts.compactMap { if case .deletion(let account) = $0.what { account } else { nil } })
+  }
+
+  fileprivate var freeByteCount: Int64 { simulationCatalogue.free.byteCount }
+
+  fileprivate func schedules(_ ledger: MemoryLedger) -> [Identifier: Schedule] {
+    var coverages: [Identifier: [Coverage]] = [:]
+    for key in ledger.keys {
+      let subscription = ledger.subscription(key)
+      guard let owner = subscription.ownership.account else { continue }
+      coverages[owner, default: []].append(
+        subscription.coverage(policy: TruthTests.policy, catalogue: simulationCatalogue))
+    }
+    return coverages.mapValues { Schedule($0, catalogue: simulationCatalogue) }
+  }
+
+  /// What an account has paid for, in bytes.
+  fileprivate func owed(_ sold: [PaidPeriod], to account: Identifier, at moment: Instant) -> Int64 {
+    guard !deleted.contains(account) else { return freeByteCount }
+    return sold.filter { $0.account == account && $0.from <= moment && moment < $0.to }
+      .map { bytes($0) }.max() ?? freeByteCount
+  }
+
+  /// Who claimed what was bought without naming an account.
+  private var claimant: Identifier? {
+    parts.lazy.compactMap { part -> Identifier? in
+      if case .claim(_, let account) = part.what { account } else { nil }
+    }.first
+  }
+
+  /// The most that it may have: what was paid for, and the policy's generosity after its end.
+  fileprivate func most(
+    _ sold: [PaidPeriod], to account: Identifier, at moment: Instant, _ generosity: Instant.Span
+  ) -> Int64 {
+    sold.filter {
+      ($0.account ?? claimant) == account && $0.from <= moment && moment < $0.to + generosity
+    }.map { bytes($0) }.max() ?? freeByteCount
+  }
+
+  private func bytes(_ period: PaidPeriod) -> Int64 {
+    switch simulationCatalogue.mapping(
+      provider: provider, price: period.productID, product: nil)
+    {
+    case .plan(let plan): plan.byteCount
+    case .ignored, .unknown: freeByteCount
+    }
+  }
+
+  private var provider: String { String(name.prefix { $0 != "/" }) }
+}
