@@ -174,8 +174,8 @@ let package = Package(
     tests(
       "ProviderFakesTests",
       [
-        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient", "HTTPServer",
-        "ProviderFakes", "RecordedStories", "SeededRandom",
+        "Base", "Configuration", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient",
+        "HTTPServer", "ProviderFakes", "RecordedStories", "SeededRandom", "Subscriptions", "Tiers",
       ]),
     tests(
       "AppleTests",

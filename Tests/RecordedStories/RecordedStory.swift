@@ -98,7 +98,7 @@ extension RecordedStory.Step {
 
 extension Instant {
   /// `2026-03-02T10:00:06Z`, checked by the way back.
-  init(date text: String) {
+  package init(date text: String) {
     let parts = text.split { !$0.isNumber }.map { Int32($0) ?? 0 }
     precondition(parts.count == 6, "\(text) is no moment")
     var date = unsafe tm()
