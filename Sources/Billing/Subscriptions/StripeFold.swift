@@ -28,8 +28,9 @@ struct StripeFold {
     self.catalogue = catalogue
     let paidLines = Self.paidLines(of: invoices, trial: snapshot?.content)
     self.paidLines = paidLines
+    let last = paidLines.last.map { invoices[$0.index].id }
     reversals = StripeReversals(objects, invoices: invoices, table: policy.reversals) {
-      $0.id == paidLines.last?.invoice.id ? .current : .past
+      $0.id == last ? .current : .past
     }
   }
 
@@ -39,19 +40,26 @@ struct StripeFold {
     /// Its lines that bill a plan of this subscription; credits do not.
     let tierLines: [(line: StripeInvoice.Line, plan: Plan)]
 
+    /// What its lines bill that is neither a plan nor ignored.
+    let unknown: [Coverage.Alarm]
+
     init(id: String, content: StripeInvoice, of subscription: String, catalogue: Catalogue) {
       self.id = id
       self.content = content
-      guard content.subscription == subscription else {
-        tierLines = []
-        return
-      }
-      tierLines = content.lines.compactMap { line in
+      var tierLines: [(line: StripeInvoice.Line, plan: Plan)] = []
+      var unknown: [Coverage.Alarm] = []
+      for line in content.subscription == subscription ? content.lines : [] {
+        let mapping = catalogue.stripeMapping(price: line.price, product: line.product)
+        if mapping == .unknown {
+          unknown.append(.unknownProduct(price: line.price, product: line.product))
+        }
         guard line.amountMinorUnits >= 0, line.from < line.to,
-          let plan = catalogue.stripePlan(price: line.price, product: line.product)
-        else { return nil }
-        return (line, plan)
+          let plan = catalogue.plan(for: mapping)
+        else { continue }
+        tierLines.append((line, plan))
       }
+      self.tierLines = tierLines
+      self.unknown = unknown
     }
   }
 
@@ -60,7 +68,10 @@ struct StripeFold {
     var planID: String
     let from: Instant
     var to: Instant
-    let invoice: Invoice
+    /// Its place among the invoices: whole invoices are dear to sort.
+    let index: Int
+    /// When its invoice was made.
+    let created: Instant
     /// Owed again because what replaced it was taken back.
     var isRevived = false
     /// Taken back from then on.
@@ -68,7 +79,7 @@ struct StripeFold {
 
     /// Lines of one invoice that start together bill two items side by side.
     func isLater(than other: Paid) -> Bool {
-      (from, invoice.content.created) > (other.from, other.invoice.content.created)
+      (from, created) > (other.from, other.created)
     }
   }
 
@@ -79,9 +90,9 @@ struct StripeFold {
     for period in paid {
       let interval = interval(
         period.planID, period.from, min(period.to, period.taking?.at ?? period.to), .subscribed,
-        .init(.invoice, period.invoice.id))
-      if let end, period.invoice.wasPaid(after: end) {
-        alarms.insert(.paidAfterEnd(invoice: period.invoice.id))
+        .init(.invoice, invoices[period.index].id))
+      if let end, invoices[period.index].wasPaid(after: end) {
+        alarms.insert(.paidAfterEnd(invoice: invoices[period.index].id))
         intervals.append(interval)
       } else {
         intervals.append(ended(interval))
@@ -101,14 +112,15 @@ struct StripeFold {
   private static func paidLines(
     of invoices: [Invoice], trial snapshot: StripeSubscription?
   ) -> [Paid] {
-    invoices.filter { $0.content.status == .paid }.flatMap { invoice in
-      invoice.tierLines.filter { !isOfTrial($0.line, snapshot) }.map {
-        Paid(planID: $0.plan.id, from: $0.line.from, to: $0.line.to, invoice: invoice)
+    invoices.indices.filter { invoices[$0].content.status == .paid }.flatMap { index in
+      invoices[index].tierLines.filter { !isOfTrial($0.line, snapshot) }.map {
+        Paid(
+          planID: $0.plan.id, from: $0.line.from, to: $0.line.to, index: index,
+          created: invoices[index].content.created)
       }
     }.sorted {
-      $1.isLater(than: $0)
-        || !$0.isLater(than: $1)
-          && ($0.to, $0.planID, $0.invoice.id) < ($1.to, $1.planID, $1.invoice.id)
+      ($0.from, $0.created, $0.to, $0.planID, $0.index)
+        < ($1.from, $1.created, $1.to, $1.planID, $1.index)
     }
   }
 
@@ -135,7 +147,7 @@ struct StripeFold {
       while start > lines.startIndex, !lines[start].isLater(than: lines[start - 1]) { start -= 1 }
       var begun = next
       for index in start..<end {
-        lines[index].taking = reversals.takings[lines[index].invoice.id]
+        lines[index].taking = reversals.takings[invoices[lines[index].index].id]
         lines[index].to = min(lines[index].to, next.standing)
         lines[index].isRevived = next.any < lines[index].to
         begun.any = lines[index].from
@@ -174,7 +186,9 @@ struct StripeFold {
   /// The largest plan among the current items: tiers never add up.
   var snapshotPlan: Plan? {
     (snapshot?.content.items ?? [])
-      .compactMap { catalogue.stripePlan(price: $0.price, product: $0.product) }
+      .compactMap {
+        catalogue.plan(for: catalogue.stripeMapping(price: $0.price, product: $0.product))
+      }
       .max { ($0.byteCount, $0.id) < ($1.byteCount, $1.id) }
   }
 
@@ -182,15 +196,12 @@ struct StripeFold {
 
   private var productAlarms: Set<Coverage.Alarm> {
     var alarms: Set<Coverage.Alarm> = []
-    func check(_ price: String?, _ product: String?) {
-      if catalogue.mapping(provider: "stripe", price: price, product: product) == .unknown {
-        alarms.insert(.unknownProduct(price: price, product: product))
-      }
+    for item in snapshot?.content.items ?? []
+    where catalogue.stripeMapping(price: item.price, product: item.product) == .unknown {
+      alarms.insert(.unknownProduct(price: item.price, product: item.product))
     }
-    for item in snapshot?.content.items ?? [] { check(item.price, item.product) }
-    for invoice in invoices
-    where invoice.content.status == .paid && invoice.content.subscription == id {
-      for line in invoice.content.lines { check(line.price, line.product) }
+    for invoice in invoices where invoice.content.status == .paid {
+      alarms.formUnion(invoice.unknown)
     }
     if case .other(let status)? = snapshot?.content.status {
       alarms.insert(.unknownStatus(status))
@@ -214,12 +225,7 @@ extension StripeFold.Invoice {
 }
 
 extension Catalogue {
-  /// The plan that a Stripe item means; an unknown one means the fallback, if there is one.
-  fileprivate func stripePlan(price: String?, product: String?) -> Plan? {
-    switch mapping(provider: "stripe", price: price, product: product) {
-    case .plan(let plan): plan
-    case .ignored: nil
-    case .unknown: fallbackPlanID.flatMap { plan($0) }
-    }
+  fileprivate func stripeMapping(price: String?, product: String?) -> Mapping {
+    mapping(provider: "stripe", price: price, product: product)
   }
 }

@@ -20,7 +20,7 @@ extension StripeFold {
   var courtesy: [Coverage.Interval] {
     guard let content = snapshot?.content, content.status == .active else { return [] }
     let last = paidLines.last
-    let end = last.flatMap { reversals.takings[$0.invoice.id] == nil ? nil : $0.from }
+    let end = last.flatMap { reversals.takings[invoices[$0.index].id] == nil ? nil : $0.from }
     return invoices.filter { isForgiven($0.content, content) }.flatMap { invoice in
       invoice.tierLines.filter { $0.line.from < end ?? .distantFuture }.map {
         interval($0.plan.id, $0.line.from, $0.line.to, .courtesy, .init(.invoice, invoice.id))

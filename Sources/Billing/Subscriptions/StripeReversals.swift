@@ -42,17 +42,20 @@ struct StripeReversals {
     }
     payments = Payments(objects, invoices: invoices)
     let reversed = payments.reversed
+    let amounts = Dictionary(uniqueKeysWithValues: invoices.map { ($0.id, $0.content.amountPaid) })
     for invoice in invoices where invoice.content.status == .paid && !invoice.tierLines.isEmpty {
       guard let mine = payments.byInvoice[invoice.id], !mine.isDisjoint(with: reversed) else {
         continue
       }
       // One payment may be shared by invoices: then all of them must have been given back.
-      let due = invoices.filter { payments.byInvoice[$0.id]?.isDisjoint(with: mine) == false }
-        .reduce(Int64(0)) { $0.addingClamped($1.content.amountPaid) }
+      let sharers = mine.reduce(into: Set<String>()) { $0.formUnion(payments.invoices[$1] ?? []) }
+      let due = sharers.reduce(Int64(0)) { $0.addingClamped(amounts[$1] ?? 0) }
       take(mine, of: invoice, due: due, scope(invoice))
     }
-    let bound = Set(invoices.flatMap { payments.byInvoice[$0.id] ?? [] })
-    for payment in reversed.subtracting(bound) { noteUnbound(payment) }
+    for payment in reversed
+    where payments.invoices[payment]?.contains(where: { amounts[$0] != nil }) != true {
+      noteUnbound(payment)
+    }
   }
 
   private mutating func take(
@@ -129,6 +132,8 @@ private struct Payments {
   }
 
   private(set) var byInvoice: [String: Set<String>] = [:]
+  /// The other way round.
+  private(set) var invoices: [String: Set<String>] = [:]
   private(set) var shares: [String: [Share]] = [:]
   private(set) var events: [String: [Event]] = [:]
 
@@ -162,6 +167,7 @@ private struct Payments {
 
   private mutating func bind(_ payment: String, to invoice: String) {
     byInvoice[invoice, default: []].insert(name(payment))
+    invoices[name(payment), default: []].insert(invoice)
   }
 
   /// One name for a payment, whichever of its two ids is told.
