@@ -36,4 +36,20 @@ enum Stories {
       Named(name: "stripe/\(version.rawValue)/\(story.name)") { try Told(story, version) }
     }
   }
+
+  struct Lived: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Told on both engines in the short run, too.
+    let isShort: Bool
+    let live: @Sendable () -> Live
+    var testDescription: String { name }
+  }
+
+  static let live: [Lived] = [StripeVersion.acacia, .dahlia].flatMap { version in
+    StripeStory.all.map { story in
+      Lived(
+        name: "stripe/\(version.rawValue)/\(story.name)", isShort: version == .dahlia
+      ) { Live(story, version) }
+    }
+  }
 }

@@ -4,7 +4,7 @@ package import HTTPServer
 package import HTTPSignatures
 package import Jobs
 package import Storage
-internal import Subscriptions
+package import Subscriptions
 
 /// Everything that `coffer-billing` serves, and what it does by itself.
 package struct BillingService: Sendable {
@@ -52,9 +52,16 @@ package struct BillingService: Sendable {
   /// What reads from the providers in the background; start it after the server, stop it before
   /// the database is closed.
   package func jobs() -> JobRunner {
-    let reads = ProviderReads(
-      ledger: ledger, sealing: sealing, clock: clock, stores: stores)
-    return JobRunner(database: database, clock: clock, handlers: [reads.handler])
+    JobRunner(database: database, clock: clock, handlers: jobHandlers)
+  }
+
+  package var jobHandlers: [JobHandler] {
+    [ProviderReads(ledger: ledger, sealing: sealing, clock: clock, stores: stores).handler]
+  }
+
+  /// Has a subscription or purchase read again, as if something had been told of it.
+  package func reread(_ key: ObjectKey, in transaction: Transaction) throws {
+    try Jobs.need(Ledger.readJob, key.description, due: clock.now(), in: transaction)
   }
 
   /// How many subscriptions one transaction derives again: few enough to delay nobody.

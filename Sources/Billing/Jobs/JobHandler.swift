@@ -26,7 +26,7 @@ package struct JobResult: Sendable {
   /// When the read began by the provider's clock; nil where it has none.
   package let readBegan: Instant?
   /// Answers what is to be done once the transaction is durable.
-  let write: @Sendable (Transaction) throws -> @Sendable () -> Void
+  private let write: @Sendable (Transaction) throws -> @Sendable () -> Void
 
   /// `writes` may run more than once and may throw a `JobFailure`, which undoes it; `committed`
   /// gets its value once that is durable, for counting and logging: a crash may skip it.
@@ -39,5 +39,15 @@ package struct JobResult: Sendable {
       let value = try writes(transaction)
       return { committed(value) }
     }
+  }
+
+  /// Writes what was found and commits the lease; one transaction holds both.
+  ///
+  /// Returns whether the job is settled, and what is to be done once that is durable.
+  package func commit(
+    _ lease: Lease, now: Instant, in transaction: Transaction
+  ) throws -> (isSettled: Bool, committed: @Sendable () -> Void) {
+    let committed = try write(transaction)
+    return (try lease.commit(readBegan: readBegan, now: now, in: transaction), committed)
   }
 }

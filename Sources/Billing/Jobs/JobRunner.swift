@@ -152,11 +152,8 @@ package final class JobRunner: Sendable {
   private func commit(_ result: JobResult, _ lease: Lease) throws(JobFailure) -> Bool {
     do {
       let now = clock.now()
-      let (committed, isSettled) = try database.write(for: nil) { transaction in
-        (
-          try result.write(transaction),
-          try lease.commit(readBegan: result.readBegan, now: now, in: transaction)
-        )
+      let (isSettled, committed) = try database.write(for: nil) { transaction in
+        try result.commit(lease, now: now, in: transaction)
       }
       committed()
       return isSettled

@@ -1,0 +1,117 @@
+import Base
+import Billing
+import ProviderFakes
+import SeededRandom
+import Subscriptions
+import TestEngines
+import Testing
+
+/// The same through a real database: orders, repetitions, losses, crashes and reads in between.
+struct DatabaseTests {
+  private static let runCount = isFull ? 12 : 2
+
+  @Test(arguments: Stories.live)
+  func `orders, losses and crashes leave the rows that calm weather leaves`(
+    story: Stories.Lived
+  ) throws {
+    let live = story.live()
+    let calm = try calm(live, .sqlite)
+    let (expected, keys) = (try calm.digest(), try calm.keys)
+    var random = SeededGenerator(seed: Seed.of(story.name))
+    for run in 0..<Self.runCount {
+      let found = try stormy(live, .sqlite, keys, &random).digest()
+      guard found == expected else {
+        Issue.record("\(story.name), run \(run): \(Self.difference(found, expected))")
+        return
+      }
+    }
+  }
+
+  @Test(arguments: Stories.live.filter { $0.isShort }, TestEngine.available)
+  func `both engines end with the same rows`(story: Stories.Lived, engine: TestEngine) throws {
+    let live = story.live()
+    var random = SeededGenerator(seed: Seed.of(story.name))
+    let calm = try calm(live, .sqlite)
+    let expected = try calm.digest()
+    let found = try stormy(live, engine, calm.keys, &random).digest()
+    #expect(found == expected, "\(Self.difference(found, expected))")
+  }
+
+  /// Everything once, in order, and the jobs done as they come due.
+  private func calm(_ live: Live, _ engine: TestEngine) throws -> Installation {
+    let installation = try Installation(engine, live.stores)
+    for event in live.events { try Self.happen(event, at: event.at, installation) }
+    installation.now = max(installation.now, live.end)
+    try installation.settle()
+    return installation
+  }
+
+  private func stormy(
+    _ live: Live, _ engine: TestEngine, _ keys: [ObjectKey], _ random: inout SeededGenerator
+  ) throws -> Installation {
+    let installation = try Installation(engine, live.stores)
+    installation.now = live.end
+    var order = live.deliveries.shuffled(using: &random)
+    let lost = Bool.random(using: &random) ? order.randomElement(using: &random) : nil
+    order += order.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
+    order.removeAll { $0 == lost }
+    var readings: [Installation.Reading] = []
+    for index in order {
+      try Self.happen(live.events[index], at: installation.now, installation)
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: try installation.crash()
+      case 1: readings += try installation.beginReads()
+      case 2: if let reading = readings.popLast() { try installation.commit(reading) }
+      case 3:
+        readings += try installation.beginReads()
+        try installation.crash()
+        readings = []
+      default: break
+      }
+      installation.now = installation.now + .seconds(Int64.random(in: 0...20, using: &random))
+    }
+    for reading in readings { try installation.commit(reading) }
+    for index in live.events.indices where !live.deliveries.contains(index) {
+      try Self.happen(live.events[index], at: installation.now, installation)
+    }
+    if let lost { try repair(live, lost, keys, installation) }
+    try installation.settle()
+    return installation
+  }
+
+  /// What was lost is told again by reading every closure; of a subscription that nothing else told
+  /// of there is none to read, so that its delivery can only come late.
+  private func repair(
+    _ live: Live, _ lost: Int, _ all: [ObjectKey], _ installation: Installation
+  ) throws {
+    try installation.reread(installation.keys)
+    try installation.settle()
+    if try installation.keys != all {
+      try Self.happen(live.events[lost], at: installation.now, installation)
+    }
+  }
+
+  private static func happen(
+    _ event: Live.Event, at now: Instant, _ installation: Installation
+  ) throws {
+    installation.now = max(installation.now, now)
+    switch event.what {
+    case .delivery(let request):
+      #expect(try installation.deliver(request(installation.now)) == 200)
+    case .claim(let key, let account):
+      try installation.decide { ledger, transaction, now in
+        try ledger.decide(.claim(account, key), at: now, in: transaction)
+      }
+    case .deletion(let account):
+      try installation.decide { ledger, transaction, now in
+        try ledger.decide(.accountDeleted(account), at: now, in: transaction)
+      }
+    }
+  }
+
+  private static func difference(_ found: [String], _ expected: [String]) -> String {
+    let extra = found.filter { !expected.contains($0) }
+    let missing = expected.filter { !found.contains($0) }
+    return "found \(extra.prefix(3)), expected \(missing.prefix(3))"
+  }
+}

@@ -1,0 +1,203 @@
+import Base
+import Billing
+import Crypto
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import JSON
+import Jobs
+import ProviderFakes
+import Storage
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// Billing over a real database, driven step by step in virtual time; it can crash and come back.
+final class Installation {
+  private(set) var database: Database
+  private var service: BillingService
+  private var routes: [String: Route] = [:]
+  private let scratch: ScratchDatabase
+  private let clock = Locked(Instant(seconds: 0))
+  private let stores: (Clock) -> Stores
+
+  private static let sealing: SealingKeys = {
+    do { return try SealingKeys([Secret([UInt8](repeating: 7, count: 32))]) } catch {
+      preconditionFailure("\(error)")
+    }
+  }()
+
+  init(_ engine: TestEngine, _ stores: @escaping (Clock) -> Stores) throws {
+    scratch = try ScratchDatabase(engine)
+    self.stores = stores
+    database = try Database.open(scratch.location, owning: .billing)
+    service = Self.service(database, clock, stores)
+    index()
+  }
+
+  deinit { database.close() }
+
+  private static func service(
+    _ database: Database, _ clock: Locked<Instant>, _ stores: (Clock) -> Stores
+  ) -> BillingService {
+    let clock = Clock { clock.withLock { $0 } }
+    return BillingService(
+      database: database, rules: LedgerRules(catalogue: simulationCatalogue), sealing: sealing,
+      clock: clock, stores: stores(clock))
+  }
+
+  private func index() {
+    for route in service.routes() { routes[route.pattern] = route }
+  }
+
+  var now: Instant {
+    get { clock.withLock { $0 } }
+    set { clock.withLock { $0 = newValue } }
+  }
+
+  /// The process dies: what is committed stays, leases included, everything else is gone.
+  func crash() throws {
+    database.close()
+    database = try Database.open(scratch.location, owning: .billing)
+    service = Self.service(database, clock, stores)
+    index()
+  }
+
+  /// One delivery; returns the status of the answer.
+  func deliver(_ request: FakeRequest) throws -> Int {
+    guard let route = routes[request.path] else { return 404 }
+    let head = RequestHead(
+      method: request.method, target: request.path,
+      headers: Headers(request.headers.map { ($0.name, $0.value) }), authority: "billing")
+    do {
+      let admission = try wait(for: try route.admit(head, []))
+      return try wait(for: try admission.finish(request.body)).status
+    } catch {
+      return problem(for: error, head).response(requestID: "r").status
+    }
+  }
+
+  func decide(_ body: @escaping @Sendable (Ledger, Transaction, Instant) throws -> Void) throws {
+    let ledger = Ledger(rules: LedgerRules(catalogue: simulationCatalogue))
+    let now = self.now
+    try database.write(for: nil) { transaction in try body(ledger, transaction, now) }
+  }
+
+  // MARK: jobs
+
+  /// A read between its lease and its commit.
+  struct Reading {
+    let lease: Lease
+    let result: Result<JobResult, JobFailure>
+  }
+
+  /// Leases what is due and asks the provider; what it says is not kept yet.
+  func beginReads(limit: Int = 1) throws -> [Reading] {
+    let now = self.now
+    return try service.jobHandlers.flatMap { handler in
+      let leases = try database.write(for: nil) { transaction in
+        try Jobs.lease(handler.kind, limit: limit, now: now, in: transaction)
+      }
+      return leases.map { lease in
+        do throws(JobFailure) {
+          return Reading(lease: lease, result: .success(try handler.run(lease)))
+        } catch {
+          return Reading(lease: lease, result: .failure(error))
+        }
+      }
+    }
+  }
+
+  func commit(_ reading: Reading) throws {
+    let now = self.now
+    switch reading.result {
+    case .success(let result):
+      let committed = try database.write(for: nil) { transaction in
+        try result.commit(reading.lease, now: now, in: transaction).committed
+      }
+      committed()
+    case .failure(let failure):
+      try database.write(for: nil) { transaction in
+        _ = try reading.lease.retry(failure, now: now, in: transaction)
+      }
+    }
+  }
+
+  func reread(_ keys: [ObjectKey]) throws {
+    let service = self.service
+    try database.write(for: nil) { transaction in
+      for key in keys { try service.reread(key, in: transaction) }
+    }
+  }
+
+  /// When the next job is due, for a clock that nothing else moves.
+  var nextDue: Instant? {
+    get throws { try database.read { try Jobs.counts($0) }.compactMap { $0.earliestDue }.min() }
+  }
+
+  /// Lets time pass until no job is left, or fails after so many reads.
+  func settle(countMax: Int = 500) throws {
+    var count = 0
+    while let due = try nextDue {
+      now = max(now, due) + .seconds(1)
+      for reading in try beginReads(limit: 10) {
+        try commit(reading)
+        count += 1
+      }
+      if count > countMax {
+        Issue.record("the jobs never settle")
+        return
+      }
+      // A lease that a crash left behind has to run out first.
+      if try nextDue == due { now = now + JobRules.leaseTime }
+    }
+  }
+
+  // MARK: what was derived
+
+  /// Coverage, label, owner and schedule of everything, as rows.
+  func digest() throws -> [String] {
+    try database.read { reader in
+      try reader.rows(
+        """
+        SELECT object, owner, realm, label_without_access, will_renew, coverage
+        FROM billing.subscriptions ORDER BY object
+        """
+      ) { row in
+        let owner = try row.optionalID(1)?.description ?? "nobody"
+        return "\(try row.text(0)) of \(owner) \(try row.text(2)) \(try row.text(3)) "
+          + "\(try row.integer(4)) \(try row.text(5))"
+      }
+        + (try reader.rows(
+          """
+          SELECT account_id, from_ms, cap_bytes, plan, reason FROM billing.entitlements
+          ORDER BY account_id, from_ms
+          """
+        ) { row in
+          "\(try row.id(0)) \(try row.integer(1)) \(try row.integer(2)) \(try row.text(3)) "
+            + "\(try row.text(4))"
+        })
+    }
+  }
+
+  var keys: [ObjectKey] {
+    get throws {
+      try database.read { reader in
+        try reader.rows("SELECT object FROM billing.subscriptions ORDER BY object") { row in
+          try row.text(0)
+        }
+      }.compactMap { ObjectKey($0) }
+    }
+  }
+}
+
+private func wait<Value>(for step: Step<Value>) throws -> Value {
+  switch step {
+  case .ready(let value): return value
+  case .pending(let start):
+    let outcome = Locked<Result<Value, any Error>?>(nil)
+    start { result in outcome.signal { $0 = result } }
+    return try #require(outcome.wait(until: .now() + .seconds(30)) { $0 }, "no answer").get()
+  }
+}
