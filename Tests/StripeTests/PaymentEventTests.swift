@@ -152,4 +152,77 @@ struct PaymentEventTests {
     let object = Self.refund.adding(["id": .string(String(repeating: "r", count: 10_000))])
     #expect(throws: StripeEventError.self) { try decode("refund.created", object) }
   }
+
+  /// Every event that the endpoint is told to deliver, and the kind of mirror it feeds.
+  private static let kinds: [(types: [String], object: JSONValue, kind: ObjectKey.Kind?)] = {
+    let day30 = day0 + .days(30)
+    let dispute: JSONValue = [
+      "id": "du_1", "object": "dispute", "amount": 299, "charge": "ch_1",
+      "created": .seconds(day0), "status": "needs_response",
+    ]
+    return [
+      (
+        ["created", "updated", "deleted", "paused", "resumed", "trial_will_end"].map {
+          "customer.subscription.\($0)"
+        } + ["applied", "expired"].map { "customer.subscription.pending_update_\($0)" },
+        SampleSubscription(from: day0, to: day30).json(.basil), .subscription
+      ),
+      (
+        [
+          "paid", "payment_succeeded", "payment_failed", "payment_action_required",
+          "payment_attempt_required", "will_be_due", "overdue", "overpaid", "created", "finalized",
+          "updated", "sent", "finalization_failed", "marked_uncollectible", "voided",
+        ].map { "invoice.\($0)" }, SampleInvoice(from: day0, to: day30).json(.basil), .invoice
+      ),
+      (
+        ["completed", "async_payment_succeeded", "async_payment_failed", "expired"].map {
+          "checkout.session.\($0)"
+        }, sampleSession(account: nil), .checkoutSession
+      ),
+      (["refund.created", "refund.updated", "refund.failed"], refund, .refund),
+      (
+        ["created", "updated", "funds_withdrawn", "funds_reinstated", "closed"].map {
+          "charge.dispute.\($0)"
+        }, dispute, .dispute
+      ),
+      (["charge.refunded"], charge(["amount_refunded": 299]), .charge),
+      (["customer.deleted"], ["id": "cus_1", "object": "customer"], .customer),
+      (["customer.updated"], ["id": "cus_1", "object": "customer"], nil),
+      (["invoice.upcoming"], SampleInvoice(from: day0, to: day30).json(.basil), nil),
+      (
+        ["radar.early_fraud_warning.created"],
+        ["id": "issfr_1", "object": "radar.early_fraud_warning", "charge": "ch_1"], nil
+      ),
+      (
+        ["attached", "detached", "updated", "automatically_updated"].map { "payment_method.\($0)" },
+        ["id": "pm_1", "object": "payment_method", "customer": nil], nil
+      ),
+      (
+        ["setup_failed", "succeeded", "requires_action", "canceled"].map { "setup_intent.\($0)" },
+        ["id": "seti_1", "object": "setup_intent"], nil
+      ),
+      (
+        ["created", "updated", "released", "completed", "canceled", "aborted", "expiring"].map {
+          "subscription_schedule.\($0)"
+        }, ["id": "sub_sched_1", "object": "subscription_schedule", "subscription": "sub_1"], nil
+      ),
+      (
+        ["entitlements.active_entitlement_summary.updated"],
+        ["object": "entitlements.active_entitlement_summary", "customer": "cus_1"], nil
+      ),
+      (
+        ["test_helpers.test_clock.ready"],
+        ["id": "clock_1", "object": "test_helpers.test_clock"], nil
+      ),
+    ]
+  }()
+
+  @Test func `every event of Stripe's list feeds its mirror or is only recorded`() throws {
+    for (types, object, kind) in Self.kinds {
+      for type in types {
+        #expect(
+          try decode(type, object).facts.map(\.key.kind) == (kind.map { [$0] } ?? []), "\(type)")
+      }
+    }
+  }
 }
