@@ -163,6 +163,7 @@ package final class FakePlayStore: Sendable {
         let sale = state.play[token]
         return GoogleTruth(
           token: token, account: sale.owner, paid: sale.paid, graces: sale.graces,
+          chargedBack: sale.chargedBack,
           acknowledgeBy: sale.acknowledgeBy, acknowledged: sale.acknowledged)
       }
     }
@@ -199,8 +200,4 @@ package final class FakePlayStore: Sendable {
     }
   }
 
-  /// The body of an order as it is now.
-  package func order(_ id: String) -> [UInt8] {
-    act { GoogleText.pretty($0.play.orders[id]!.json) }
-  }
 }

@@ -1,5 +1,5 @@
+package import Base
 package import HTTPServer
-internal import Base
 internal import Crypto
 internal import JSON
 internal import JWS
@@ -85,17 +85,22 @@ extension FakePlayStore {
       return acknowledge(path[4], request.body)
     case ("GET", 2, "purchases") where path[1] == "voidedpurchases": return voided(target)
     case ("GET", 1, "orders:batchGet"): return orders(target.values("orderIds"))
-    case ("GET", 2, "orders"): return readOrder(path[1])
+    case ("GET", 2, "orders"): return readOrder(path[1], asOf: clock.now - faults.replicaLag)
     case ("POST", 2, "orders"): return refund(path[1], target)
     default: return Self.error(404, "notFound", "There is no such method.")
     }
   }
 
-  /// What `purchases.subscriptionsv2.get` answers now, without faults but with the lag.
-  func read(_ token: String) -> FakeAnswer {
-    let moment = clock.now - faults.replicaLag
-    return act { state in
-      if let status = state.refusals[token] { return Self.refusal(status) }
+  private func read(_ token: String) -> FakeAnswer {
+    if let status = state.withLock({ $0.refusals[token] }) { return Self.refusal(status) }
+    return read(token, asOf: clock.now - faults.replicaLag)
+  }
+
+  /// What `purchases.subscriptionsv2.get` answered at a moment that has passed, without faults.
+  ///
+  /// So a simulation can let reads and deliveries of a story that was told meet in any order.
+  package func read(_ token: String, asOf moment: Instant) -> FakeAnswer {
+    act { state in
       guard let sale = state.play.sale(token, asOf: moment) else { return Self.refusal(404) }
       if let ended = sale.ended, ended + GoogleTerms.retention <= moment {
         return Self.refusal(410)
@@ -110,9 +115,9 @@ extension FakePlayStore {
       : error(status, "purchaseTokenNotFound", "The purchase token was not found.")
   }
 
-  private func readOrder(_ id: String) -> FakeAnswer {
-    let moment = clock.now - faults.replicaLag
-    return act { state in
+  /// What `orders.get` answered at a moment that has passed, without faults.
+  package func readOrder(_ id: String, asOf moment: Instant) -> FakeAnswer {
+    act { state in
       guard let order = state.play.order(id, asOf: moment) else {
         return Self.error(404, "orderNotFound", "The order was not found.")
       }

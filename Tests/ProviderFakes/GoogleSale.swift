@@ -30,6 +30,7 @@ struct GoogleSale: Sendable {
   // The truth, from what was sold and never from what a read showed.
   var paid: [GoogleTruth.Period] = []
   var graces: [GoogleTruth.Period] = []
+  var chargedBack: [GoogleTruth.Period] = []
 
   enum State: String, Sendable {
     case pending = "PENDING"
@@ -119,7 +120,9 @@ package struct GoogleTruth: Sendable {
   package let paid: [Period]
   /// In which the store keeps access though a renewal was declined: silent retries and grace.
   package let graces: [Period]
-  /// When the customer's money went back because nobody acknowledged.
+  /// Over when the customer's bank took their money back; access was right while they lasted.
+  package let chargedBack: [Period]
+  /// When the customer's money goes back unless somebody acknowledged.
   package let acknowledgeBy: Instant?
   package let acknowledged: Instant?
 
@@ -137,8 +140,10 @@ package struct GoogleTruth: Sendable {
     return now < acknowledgeBy ? nil : false
   }
 
-  /// Whether the customer has a right to `productID`, by money or by the store's own grace.
+  /// Whether the customer has, or had, a right to `productID`, by money or by the store's grace.
   package func isOwed(_ productID: String, at now: Instant) -> Bool {
-    (paid + graces).contains { $0.productID == productID && $0.from <= now && now < $0.to }
+    (paid + graces + chargedBack).contains {
+      $0.productID == productID && $0.from <= now && now < $0.to
+    }
   }
 }

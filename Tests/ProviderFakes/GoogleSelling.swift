@@ -231,7 +231,10 @@ extension GooglePlay {
     if sale.state != .expired, sale.items.contains(where: { $0.order == order }) {
       revoke(token, .chargeback)
     } else {
-      update(token) { $0.paid.removeAll { $0.orderID == order } }
+      update(token) { sale in
+        sale.chargedBack += sale.paid.filter { $0.orderID == order }
+        sale.paid.removeAll { $0.orderID == order }
+      }
       void(order, of: token, .chargeback)
     }
   }

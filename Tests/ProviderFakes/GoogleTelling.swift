@@ -18,6 +18,13 @@ package final class GoogleTelling {
   private var answers: [String: [UInt8]] = [:]
   private var last: Instant
   private var isDeleted = false
+  /// What happened at our own server meanwhile; the store knows nothing of it.
+  package private(set) var decisions: [(decision: Decision, at: Instant)] = []
+
+  package enum Decision: Hashable, Sendable {
+    case claim(token: String)
+    case deleteAccount
+  }
 
   /// What the account has after a step.
   package struct Expectation: Sendable {
@@ -108,12 +115,14 @@ package final class GoogleTelling {
   package func claim(_ token: String, _ expected: Expectation, acknowledging: Bool = false) {
     step(
       at: clock.now + .seconds(3), [.init("claim", .string(letter(token)))], expected,
-      acknowledging: acknowledging ? token : nil)
+      acknowledging: acknowledging ? token : nil, deciding: .claim(token: token))
   }
 
   package func deleteAccount() {
     isDeleted = true
-    step(at: clock.now + .seconds(5), [.init("delete_account", true)], .nobody)
+    step(
+      at: clock.now + .seconds(5), [.init("delete_account", true)], .nobody,
+      deciding: .deleteAccount)
   }
 
   private func arrive(
@@ -146,12 +155,13 @@ package final class GoogleTelling {
 
   private func step(
     at moment: Instant, _ members: [JSONValue.Member], _ expected: Expectation,
-    acknowledging token: String? = nil, reading: Bool = true
+    acknowledging token: String? = nil, reading: Bool = true, deciding decision: Decision? = nil
   ) {
     let at = Self.ceiling(moment)
     precondition(last <= at, "steps are in order")
     last = at
     clock.set(max(clock.now, at))
+    if let decision { decisions.append((decision, at)) }
     var step = members + [.init("at", .string(at.description))]
     let (purchases, orders) = reading ? changedAnswers() : ([], [])
     if !purchases.isEmpty { step.append(.init("reads", .object(purchases))) }
@@ -193,12 +203,11 @@ package final class GoogleTelling {
     var (purchases, orders): ([JSONValue.Member], [JSONValue.Member]) = ([], [])
     for truth in store.truths {
       let letter = letter(truth.token)
-      if let answer = change(of: truth.token, to: store.read(truth.token)) {
+      if let answer = change(of: truth.token, to: store.read(truth.token, asOf: clock.now)) {
         purchases.append(.init(letter, keep(answer, as: "purchase-\(letter)")))
       }
       for (index, order) in store.orders(of: truth.token).enumerated() {
-        let answer = FakeAnswer(status: 200, body: store.order(order))
-        if let answer = change(of: order, to: answer) {
+        if let answer = change(of: order, to: store.readOrder(order, asOf: clock.now)) {
           orders.append(.init(order, keep(answer, as: "order-\(letter)\(index)")))
         }
       }

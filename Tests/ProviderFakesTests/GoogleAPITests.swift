@@ -88,6 +88,22 @@ import Testing
     #expect(try shop.shows(token) == "CANCELED \(shop.end)")
   }
 
+  @Test func `a story that is over can be read as of every moment in it`() throws {
+    let shop = Shop()
+    let token = shop.store.buy(Shop.monthly, for: Shop.owner)
+    shop.days(1)
+    shop.store.cancel(token)
+    shop.days(100)
+    func state(_ moment: Instant) throws -> String? {
+      let answer = shop.store.read(token, asOf: moment)
+      return try JSON.parse(answer.body)["subscriptionState"].string
+    }
+    #expect(try state(Shop.start) == "SUBSCRIPTION_STATE_ACTIVE")
+    #expect(try state(Shop.start + .days(1)) == "SUBSCRIPTION_STATE_CANCELED")
+    #expect(shop.store.read(token, asOf: Shop.start - .seconds(1)).status == 404)
+    #expect(shop.store.read(token, asOf: shop.clock.now).status == 410)
+  }
+
   @Test func `scripted failures meet the next calls`() {
     let shop = Shop()
     let token = shop.store.buy(Shop.monthly, for: Shop.owner)

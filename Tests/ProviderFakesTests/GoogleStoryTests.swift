@@ -67,8 +67,8 @@ import Testing
   /// The stories' expectations are our policy; what they add to the truth is leeway alone.
   @Test func `what is expected is what the store owes, and at most leeway beyond`() throws {
     let issuer = RSAPrivateKey()
-    // Money from elsewhere, no account any more, and a period whose money goes back once it is over.
-    let others = ["platform-switch", "account-deleted", "chargeback-earlier"]
+    // Money from elsewhere, and no account any more.
+    let others = ["platform-switch", "account-deleted"]
     for story in GoogleStory.all where !others.contains(story.name) {
       let telling = story.tell(key: issuer, serviceKey: issuer.publicKey)
       let owner = telling.account
