@@ -79,6 +79,9 @@ let package = Package(
       "Billing/Stripe",
       ["Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "Subscriptions"]),
     module(
+      "Billing/Google",
+      ["Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions"]),
+    module(
       "Billing/Billing",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",

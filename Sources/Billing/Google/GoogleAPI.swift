@@ -1,0 +1,152 @@
+package import Base
+internal import HTTPMessages
+internal import JSON
+package import ProviderAPI
+package import Subscriptions
+
+/// Reads purchases from the Google Play Developer API, and acknowledges them.
+///
+/// Every call blocks; the transport bounds each request in time and size, and here each answer is
+/// bounded in requests. Any thread may call it. https://developers.google.com/android-publisher
+package struct GoogleAPI: Sendable {
+  package static let standardBase = "https://androidpublisher.googleapis.com"
+
+  private let root: String
+  private let account: ServiceAccount
+  private let transport: any ProviderTransport
+  private let clock: Clock
+
+  /// A purchase has one current order per item; voided ones come on top.
+  private static let orderCountMax = 20
+  private static let limits = JSONLimits(byteCountMax: 1 << 20, valueCountMax: 1 << 14)
+
+  /// `base` is without a slash at its end.
+  package init(
+    base: String = GoogleAPI.standardBase, package: String, account: ServiceAccount,
+    transport: any ProviderTransport, clock: Clock
+  ) {
+    root = "\(base)/androidpublisher/v3/applications/\(encoded(package))"
+    self.account = account
+    self.transport = transport
+    self.clock = clock
+  }
+
+  /// The purchase as it is now, with the orders that are known of it: facts of that generation.
+  ///
+  /// An order that cannot be read is noted and does not fail the read. Linked purchases are only
+  /// named: each has generations, and so reads, of its own.
+  package func read(
+    token: PurchaseToken, generation: Int64, orders: [String] = []
+  ) throws(APIFailure) -> GoogleAnswer {
+    var answer = GoogleAnswer()
+    var decoder = PurchaseDecoder(generation: generation)
+    let path = "/purchases/subscriptionsv2/tokens/"
+    let purchase = try get(path + encoded(token.text), told: path + "<token>", &answer)
+    do { try decoder.readPurchase(purchase, of: token) } catch {
+      throw .malformed("the purchase: \(error)")
+    }
+    for order in Set(orders + decoder.orders).sorted().prefix(Self.orderCountMax) {
+      do throws(APIFailure) {
+        let path = "/orders/\(encoded(order))"
+        let json = try get(path, told: path, &answer)
+        do { try decoder.readOrder(json, of: token) } catch {
+          throw .malformed("an order: \(error)")
+        }
+      } catch {
+        switch error {
+        case .transient: throw error
+        case .refused, .gone, .notFound, .misconfigured, .malformed:
+          decoder.note(.orderMissing)
+        }
+      }
+    }
+    answer.facts = decoder.facts
+    answer.linked = decoder.linked
+    answer.notes = decoder.notes
+    return answer
+  }
+
+  /// Tells Google that the purchase was delivered; doing so again changes nothing.
+  package func acknowledge(
+    token: PurchaseToken, productID: String, account owner: Identifier
+  ) throws(APIFailure) {
+    let body: JSONValue = [
+      "externalAccountIds": ["obfuscatedAccountId": .string(owner.description)]
+    ]
+    let path =
+      "/purchases/subscriptions/\(encoded(productID))/tokens/\(encoded(token.text)):acknowledge"
+    _ = try authorized("POST", root + path, body: body.encoded()).successful()
+  }
+
+  // MARK: requests
+
+  private func get(
+    _ path: String, told: String, _ answer: inout GoogleAnswer
+  ) throws(APIFailure) -> JSON {
+    let reply = try authorized("GET", root + path, body: nil).successful()
+    answer.add(told, reply.body)
+    do { return try JSON.parse(reply.body, limits: Self.limits).requireObject() } catch {
+      throw .malformed("\(error)")
+    }
+  }
+
+  /// A token that Google does not take is replaced once. 409 is another request's doing.
+  private func authorized(
+    _ method: String, _ url: String, body: [UInt8]?
+  ) throws(APIFailure) -> APIReply {
+    let token = try account.token(at: clock.now(), through: transport)
+    var reply = try transport.send(request(method, url, token, body))
+    if reply.status == 401 {
+      account.forget(token)
+      let token = try account.token(at: clock.now(), through: transport)
+      reply = try transport.send(request(method, url, token, body))
+    }
+    guard reply.status != 409 else {
+      throw .transient("Google answers 409", retryAfter: reply.retryAfter)
+    }
+    return reply
+  }
+
+  private func request(
+    _ method: String, _ url: String, _ token: Secret, _ body: [UInt8]?
+  ) -> APIRequest {
+    let bearer = "Bearer " + String(decoding: token.exposed, as: UTF8.self)
+    var headers = [("Authorization", bearer), ("Accept", "application/json")]
+    if body != nil { headers.append(("Content-Type", "application/json")) }
+    return APIRequest(method, url, headers: headers, body: body)
+  }
+}
+
+/// What a read found, with what Google said word for word.
+package struct GoogleAnswer: Sendable {
+  package fileprivate(set) var facts: [Fact] = []
+  /// The purchases that this one replaces or continues.
+  package fileprivate(set) var linked: [PurchaseToken] = []
+  package fileprivate(set) var notes: Set<GoogleNote> = []
+  /// Every answer as received, in a JSON array with its request's path, the token left out.
+  package var transcript: [UInt8] {
+    Array("[".utf8) + parts.joined(separator: Array(",".utf8)) + Array("]".utf8)
+  }
+
+  private var parts: [[UInt8]] = []
+
+  fileprivate init() {}
+
+  fileprivate mutating func add(_ path: String, _ body: [UInt8]) {
+    let head: JSONValue = ["path": .string(path)]
+    parts.append(head.encoded().dropLast() + Array(",\"answer\":".utf8) + body + Array("}".utf8))
+  }
+}
+
+/// Everything but unreserved characters in percent form (RFC 3986, section 2).
+private func encoded(_ text: String) -> String {
+  var result = ""
+  for byte in text.utf8 {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+      result.unicodeScalars.append(Unicode.Scalar(byte))
+    default: result += "%" + Hex.encode([byte]).uppercased()
+    }
+  }
+  return result
+}

@@ -1,0 +1,121 @@
+package import Base
+package import JSON
+
+/// A real-time developer notification, decoded: that something happened to a purchase, not what.
+package struct GoogleNotification: Hashable, Sendable {
+  /// Pub/Sub's `messageId`: the same at every redelivery.
+  package let id: String
+  /// Google's name for it, e.g. `SUBSCRIPTION_RENEWED`; for the log alone.
+  package let type: String
+  package let created: Instant?
+  /// Of another app than ours.
+  package let isForeign: Bool
+  /// The purchase to be read; nil where none of ours is concerned.
+  package let token: PurchaseToken?
+  /// The order that a voided purchase names.
+  package let orderID: String?
+  package let notes: Set<GoogleNote>
+}
+
+/// What a decoder noticed and an operator may want to know.
+package enum GoogleNote: String, Hashable, Sendable, CaseIterable {
+  /// A notification that Google did not have when this decoder was written. It is read all the same.
+  case unknownType = "unknown_type"
+  /// The obfuscated account id is no account of ours; it is ignored.
+  case malformedAccount = "malformed_account"
+  /// A purchase with more items than are read.
+  case itemsCutShort = "items_cut_short"
+  /// An order that could not be read beside its purchase.
+  case orderMissing = "order_missing"
+}
+
+/// Genuine, so it is recorded, but not what Google documents; `id` where it can be read.
+package enum GoogleDecodingError: Error, Equatable, Sendable {
+  case undecodable(id: String?, JSONError)
+}
+
+extension GoogleNotification {
+  /// Tolerant of unknown members and numbers, strict about the token and the message's id.
+  package init(_ push: VerifiedPush) throws(GoogleDecodingError) {
+    let envelope: JSON
+    do { envelope = try JSON.parse(push.body) } catch { throw .undecodable(id: nil, error) }
+    let message = envelope["message"]
+    let id = (message["messageId"].string ?? message["message_id"].string).flatMap {
+      isID($0) ? $0 : nil
+    }
+    do throws(JSONError) {
+      guard let id else {
+        throw JSONError(
+          code: .missing, path: message["messageId"].path, message: "must be a message's id")
+      }
+      let data = message["data"]
+      guard let bytes = Base64.standard.decode(try data.requireString()) else {
+        throw JSONError(code: .wrongType, path: data.path, message: "must be standard base64")
+      }
+      try self.init(id: id, try JSON.parse(bytes).requireObject(), package: push.package)
+    } catch {
+      throw .undecodable(id: id, error)
+    }
+  }
+
+  private init(id: String, _ json: JSON, package: String) throws(JSONError) {
+    self.id = id
+    let named = try json["packageName"].requireString()
+    isForeign = named != package
+    created = json["eventTimeMillis"].exists ? try Self.moment(json["eventTimeMillis"]) : nil
+    let kinds = Self.kinds.filter { json[$0].isObject }
+    guard kinds.count == 1, let kind = kinds.first else {
+      throw JSONError(
+        code: .wrongType, path: json.path, message: "must hold exactly one notification")
+    }
+    let notification = json[kind]
+    var notes: Set<GoogleNote> = []
+    switch kind {
+    case "subscriptionNotification":
+      let number = try notification["notificationType"].requireInteger()
+      let name = Self.names[number]
+      if name == nil { notes.insert(.unknownType) }
+      type = name.map { "SUBSCRIPTION_\($0)" } ?? "SUBSCRIPTION_\(number)"
+      token = try notification["purchaseToken"].requireToken()
+      orderID = nil
+    case "voidedPurchaseNotification":
+      let isSubscription = try notification["productType"].requireInteger() == 1
+      type = "VOIDED_PURCHASE"
+      token = isSubscription ? try notification["purchaseToken"].requireToken() : nil
+      orderID = isSubscription ? try notification["orderId"].optionalID() : nil
+    default:
+      type = Self.otherTypes[kind] ?? kind
+      token = nil
+      orderID = nil
+    }
+    self.notes = notes
+  }
+
+  private static func moment(_ json: JSON) throws(JSONError) -> Instant {
+    let milliseconds = try json.requireLong()
+    guard (0...253_402_300_799_999).contains(milliseconds) else {
+      throw JSONError(
+        code: .numberRange, path: json.path, message: "must be a time before year 10000")
+    }
+    return Instant(milliseconds: milliseconds)
+  }
+
+  private static let kinds = [
+    "subscriptionNotification", "voidedPurchaseNotification", "oneTimeProductNotification",
+    "pendingRefundReviewNotification", "testNotification",
+  ]
+
+  private static let otherTypes = [
+    "oneTimeProductNotification": "ONE_TIME_PRODUCT",
+    "pendingRefundReviewNotification": "PENDING_REFUND_REVIEW", "testNotification": "TEST",
+  ]
+
+  /// https://developer.android.com/google/play/billing/rtdn-reference#sub
+  private static let names: [Int64: String] = [
+    1: "RECOVERED", 2: "RENEWED", 3: "CANCELED", 4: "PURCHASED", 5: "ON_HOLD",
+    6: "IN_GRACE_PERIOD", 7: "RESTARTED", 8: "PRICE_CHANGE_CONFIRMED", 9: "DEFERRED",
+    10: "PAUSED", 11: "PAUSE_SCHEDULE_CHANGED", 12: "REVOKED", 13: "EXPIRED",
+    17: "ITEMS_CHANGED", 18: "CANCELLATION_SCHEDULED", 19: "PRICE_CHANGE_UPDATED",
+    20: "PENDING_PURCHASE_CANCELED", 22: "PRICE_STEP_UP_CONSENT_UPDATED",
+  ]
+}

@@ -1,0 +1,31 @@
+package import Base
+internal import Crypto
+package import Subscriptions
+
+/// What names a purchase at Google Play: whoever holds it can ask for it, so it is kept sealed.
+package struct PurchaseToken: Hashable, Sendable {
+  /// Several hundred characters in practice.
+  package static let byteCountMax = 2048
+
+  let text: String
+  /// The purchase as the ledger names it: by the token's SHA-256.
+  package let objectKey: ObjectKey
+
+  /// Nil unless it is visible ASCII of a sensible length.
+  package init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    guard (1...Self.byteCountMax).contains(bytes.count), bytes.allSatisfy({ 0x21...0x7E ~= $0 })
+    else { return nil }
+    self.text = text
+    objectKey = ObjectKey(
+      provider: .google, partition: .live, kind: .purchase, id: Hex.encode(SHA256.hash(bytes)))
+  }
+
+  package var secret: Secret { Secret(text) }
+}
+
+extension PurchaseToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  package var description: String { "<purchase token>" }
+  package var debugDescription: String { "<purchase token>" }
+  package var customMirror: Swift.Mirror { Swift.Mirror(self, children: []) }
+}

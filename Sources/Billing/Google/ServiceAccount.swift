@@ -1,0 +1,90 @@
+package import Base
+internal import Crypto
+internal import JSON
+internal import JWS
+internal import ProviderAPI
+
+/// The service account that may read purchases, and the access tokens it gets.
+///
+/// Any thread may use it: one asks for a token while the others wait for it.
+package final class ServiceAccount: Sendable {
+  private static let scope = "https://www.googleapis.com/auth/androidpublisher"
+  /// A token is not used in its last minutes, for requests take time and clocks differ.
+  private static let reserve = Instant.Span.seconds(225)
+  private static let lifetime = Instant.Span.hours(1)
+
+  private let email: String
+  private let keyID: String
+  private let key: RSAPrivateKey
+  private let tokenURL: String
+  private let current = Locked<Token?>(nil)
+
+  private struct Token: Sendable {
+    let text: Secret
+    let until: Instant
+  }
+
+  /// Reads the key file of the Google Cloud console; nil where it is not one, or its token address
+  /// is neither https nor on this machine.
+  package init?(keyFile: Secret) {
+    guard let json = try? JSON.parse(keyFile.exposed), json["type"].string == "service_account",
+      let email = json["client_email"].string, let keyID = json["private_key_id"].string,
+      let pem = json["private_key"].string, let key = RSAPrivateKey(pem: Secret(pem)),
+      let tokenURL = json["token_uri"].string, Self.isSafe(tokenURL)
+    else { return nil }
+    self.email = email
+    self.keyID = keyID
+    self.key = key
+    self.tokenURL = tokenURL
+  }
+
+  private static func isSafe(_ url: String) -> Bool {
+    ["https://", "http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
+      .contains { url.hasPrefix($0) }
+  }
+
+  /// The bearer token of a request made now; blocks while one is asked for.
+  func token(
+    at now: Instant, through transport: any ProviderTransport
+  ) throws(APIFailure) -> Secret {
+    try current.withLock { current throws(APIFailure) -> Secret in
+      if let current, now < current.until { return current.text }
+      let token = try request(at: now, through: transport)
+      current = token
+      return token.text
+    }
+  }
+
+  /// Has the next request ask for a new one, unless another thread already did.
+  func forget(_ text: Secret) {
+    current.withLock { current in
+      if current?.text.exposed == text.exposed { current = nil }
+    }
+  }
+
+  /// The JWT bearer grant (RFC 7523).
+  private func request(
+    at now: Instant, through transport: any ProviderTransport
+  ) throws(APIFailure) -> Token {
+    let assertion = CompactJWS.compact(
+      header: ["alg": "RS256", "typ": "JWT", "kid": .string(keyID)],
+      payload: [
+        "iss": .string(email), "scope": .string(Self.scope), "aud": .string(tokenURL),
+        "iat": .integer(now.seconds), "exp": .integer((now + Self.lifetime).seconds),
+      ] as JSONValue, sign: key.signature)
+    let grant = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
+    let reply = try transport.send(
+      APIRequest(
+        "POST", tokenURL, headers: [("Content-Type", "application/x-www-form-urlencoded")],
+        body: Array("grant_type=\(grant)&assertion=\(assertion)".utf8)))
+    guard reply.status != 400 else {
+      throw .misconfigured("Google refuses the service account's assertion")
+    }
+    let body = try reply.successful().body
+    guard let json = try? JSON.parse(body), let text = json["access_token"].string,
+      let seconds = json["expires_in"].integer, seconds > 0
+    else { throw .malformed("the token endpoint answers without a token") }
+    let lifetime = Instant.Span.seconds(min(seconds, 86_400))
+    return Token(text: Secret(text), until: now + lifetime - Self.reserve)
+  }
+}

@@ -1,0 +1,86 @@
+internal import Base
+package import JSON
+package import Subscriptions
+
+extension GoogleObject {
+  /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
+  package func stored() -> JSONValue {
+    switch self {
+    case .purchase(let content): content.stored()
+    case .order(let content):
+      ["purchase": .string(content.purchase), "state": .string(content.state.rawValue)]
+    }
+  }
+
+  /// Reads what `stored` wrote.
+  package init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError) {
+    switch kind {
+    case .purchase: self = .purchase(try GooglePurchase(stored: json))
+    case .order:
+      self = .order(
+        GoogleOrder(
+          purchase: try json["purchase"].requireString(),
+          state: GoogleOrder.State(rawValue: try json["state"].requireString()) ?? .other))
+    default:
+      throw JSONError(
+        code: .wrongType, path: json.path, message: "must be a mirrored Google object")
+    }
+  }
+}
+
+extension GooglePurchase {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("state", .string(state.text)), ("start", .optional(startTime)),
+      ("items", .array(items.map { $0.stored() })),
+      ("replaces", replaces.map { .string($0) }), ("continues", continues.map { .string($0) }),
+      ("account", account.map { .string($0.description) }),
+      ("isAcknowledged", isAcknowledged ? true : nil), ("isTest", isTest ? true : nil),
+      ("isReplaced", isCanceledByReplacement ? true : nil),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      state: State(try json["state"].requireString()), startTime: json["start"].storedInstant,
+      items: try json["items"].requireArray().map { item throws(JSONError) in
+        try Item(stored: item)
+      },
+      replaces: json["replaces"].string, continues: json["continues"].string,
+      account: json["account"].string.flatMap { Identifier($0) },
+      isAcknowledged: json["isAcknowledged"].bool ?? false, isTest: json["isTest"].bool ?? false,
+      isCanceledByReplacement: json["isReplaced"].bool ?? false)
+  }
+}
+
+extension GooglePurchase.Item {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("product", .string(productID)), ("basePlan", basePlanID.map { .string($0) }),
+      ("to", .optional(expiryTime)), ("renews", autoRenews ? true : nil),
+      ("isFreeTrial", isFreeTrial ? true : nil), ("order", latestOrderID.map { .string($0) }),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      productID: try json["product"].requireString(), basePlanID: json["basePlan"].string,
+      expiryTime: json["to"].storedInstant, autoRenews: json["renews"].bool ?? false,
+      isFreeTrial: json["isFreeTrial"].bool ?? false, latestOrderID: json["order"].string)
+  }
+}
+
+extension JSONValue {
+  /// Absent values are left out.
+  fileprivate static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
+    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
+  }
+
+  fileprivate static func optional(_ instant: Instant?) -> JSONValue? {
+    instant.map { .integer($0.milliseconds) }
+  }
+}
+
+extension JSON {
+  fileprivate var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
+}
