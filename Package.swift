@@ -85,7 +85,8 @@ let package = Package(
       "Billing/Billing",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "ProviderAPI", "Jobs",
+        "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
+        "ProviderAPI", "Jobs",
       ]),
 
     module(
@@ -198,7 +199,8 @@ let package = Package(
       "BillingTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Configuration", "Subscriptions", "Stripe", "Billing", "RecordedStories", "StripeSamples",
+        "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
+        "ProviderAPI", "Jobs", "Billing", "RecordedStories", "StripeSamples", "TestCertificates",
         "TestEngines", "SeededRandom",
       ]),
     tests(

@@ -46,6 +46,15 @@ package struct RecordedGoogleStory: Sendable, CustomStringConvertible {
     package let reason: String
     /// By token, of the purchases that the account owns; nil where nothing is said of labels.
     package let labels: [String: String]?
+
+    package init(
+      capByteCount: Int64, planID: String, reason: String, labels: [String: String]?
+    ) {
+      self.capByteCount = capByteCount
+      self.planID = planID
+      self.reason = reason
+      self.labels = labels
+    }
   }
 
   package var description: String { name }

@@ -1,4 +1,6 @@
+internal import Apple
 internal import Base
+internal import Google
 internal import Stripe
 internal import Subscriptions
 
@@ -26,7 +28,7 @@ struct BillingMetrics: Sendable {
         "coffer_billing_alarms_total", "What an operator must look at, by kind.",
         label: ("alarm", name.rawValue))
     }
-    notes = Self.counters(StripeEvent.Note.allCases.map(\.rawValue)) { note in
+    notes = Self.counters(Self.noteNames) { note in
       metrics.counter(
         "coffer_billing_decoder_notes_total", "What decoders noticed, by kind.",
         label: ("note", note))
@@ -41,6 +43,18 @@ struct BillingMetrics: Sendable {
 
   func count(_ refusal: WebhookRefusal, from provider: ObjectKey.Provider) {
     refusals.count("\(provider.rawValue):\(refusal.reason)")
+  }
+
+  private static let noteNames = Set(
+    StripeEvent.Note.allCases.map(\.rawValue) + AppleNote.allCases.map(\.rawValue)
+      + GoogleNote.allCases.map(\.rawValue)
+  ).sorted()
+
+  /// A purchase that Google will refund three days after it was made.
+  func countUnacknowledged(_ key: ObjectKey, hours: Int64) {
+    alarms[.unacknowledged]?.add()
+    Log.error(
+      "billing.unacknowledged_purchase", ["object": key.description, "hours": String(hours)])
   }
 
   func count(_ recorded: Recorded) {

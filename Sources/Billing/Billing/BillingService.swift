@@ -34,7 +34,7 @@ package struct BillingService: Sendable {
     let webhooks: [(ObjectKey.Provider, Webhook?)] = [
       (.stripe, stores.stripe.map { .stripe($0, sealing: sealing) }),
       (.apple, stores.apple.map { .apple($0, sealing: sealing) }),
-      (.google, nil),
+      (.google, stores.google.map { .google($0, sealing: sealing) }),
     ]
     let claim = claims.map { policy in
       ClaimRoute(ledger: ledger, stores: stores, policy: policy, sealing: sealing, clock: clock)
@@ -56,7 +56,12 @@ package struct BillingService: Sendable {
   }
 
   package var jobHandlers: [JobHandler] {
-    [ProviderReads(ledger: ledger, sealing: sealing, clock: clock, stores: stores).handler]
+    let google = stores.googleAPI.map { api in
+      GoogleReads(ledger: ledger, sealing: sealing, clock: clock, database: database, api: api)
+    }
+    let reads = ProviderReads(
+      ledger: ledger, sealing: sealing, clock: clock, stores: stores, google: google)
+    return [reads.handler] + (google?.handlers ?? [])
   }
 
   /// Has a subscription or purchase read again, as if something had been told of it.

@@ -2,6 +2,7 @@ internal import Apple
 internal import Base
 internal import Crypto
 internal import Endpoints
+internal import Google
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
@@ -88,6 +89,7 @@ struct ClaimRoute: Sendable {
     do { json = try JSON.parse(body).requireObject() } catch { throw invalid(error) }
     switch json["provider"].string {
     case "apple": return try applePurchase(json["transaction"], body: body, now: now)
+    case "google": return try googlePurchase(json["token"], body: body, now: now)
     case let provider:
       throw Problem(
         400, "body_invalid", "Body invalid",
@@ -120,6 +122,22 @@ struct ClaimRoute: Sendable {
       source: PreparedSource(
         DecodedSource(reading, partition: verified.partition, signed: verified.signedDate),
         received: now, head: [], body: body, sealing: sealing))
+  }
+
+  /// Nothing is believed of a token but that it is worth reading.
+  private func googlePurchase(_ json: JSON, body: [UInt8], now: Instant) throws -> Purchase {
+    guard stores.google != nil else { throw AbsentProvider.problem(.google) }
+    let text: String
+    do { text = try json.requireString() } catch { throw invalid(error) }
+    guard let token = PurchaseToken(text) else {
+      throw invalid(
+        JSONError(code: .wrongType, path: json.path, message: "must be a purchase token"))
+    }
+    return Purchase(
+      key: token.objectKey,
+      source: PreparedSource(
+        DecodedSource(claimed: token, at: now), received: now, head: [], body: body,
+        sealing: sealing))
   }
 
   private func invalid(_ error: JSONError) -> Problem {

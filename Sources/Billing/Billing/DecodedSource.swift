@@ -29,11 +29,16 @@ package struct DecodedSource: Sendable {
     package let reason: String
     /// What the reader needs to know and rows may not hold in clear: a purchase's token.
     package let secret: Secret?
+    /// Whether an object that was ever read needs no other read because of it.
+    package let isFirstOnly: Bool
 
-    package init(_ object: ObjectKey, reason: String, secret: Secret? = nil) {
+    package init(
+      _ object: ObjectKey, reason: String, secret: Secret? = nil, isFirstOnly: Bool = false
+    ) {
       self.object = object
       self.reason = reason
       self.secret = secret
+      self.isFirstOnly = isFirstOnly
     }
   }
 

@@ -49,8 +49,10 @@ package struct Ledger: Sendable {
       ON CONFLICT (object, source_id, reason) DO NOTHING
       """, .text(hint.object.description), .integer(id), .text(hint.reason))
     guard readable.contains(provider) else { return }
+    let object = hint.object.description
+    if hint.isFirstOnly, try Jobs.find(Self.readJob, object, reading: transaction) != nil { return }
     try Jobs.need(
-      Self.readJob, hint.object.description, payload: payload, due: source.received,
+      Self.readJob, object, payload: payload, due: source.received,
       settleAfter: source.decoded.settledBy(received: source.received),
       confirmations: provider == .stripe ? 0 : 1,
       in: transaction)

@@ -16,6 +16,7 @@ struct ProviderReads: Sendable {
   let sealing: SealingKeys
   let clock: Clock
   let stores: Stores
+  let google: GoogleReads?
 
   /// One reader for every store, so that a closure is one job wherever it lies.
   var handler: JobHandler {
@@ -26,11 +27,12 @@ struct ProviderReads: Sendable {
 
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+    if key.provider == .google, let google { return try google.read(key, lease) }
     do throws(APIFailure) {
       switch key.provider {
       case .stripe: return try readStripe(key, lease)
       case .apple: return try readApple(key, lease)
-      case .google: throw .misconfigured("\(key.provider.rawValue) is not configured")
+      case .google: throw .misconfigured("there is no service account of Google Play")
       }
     } catch {
       throw JobFailure(error)
@@ -75,17 +77,20 @@ struct ProviderReads: Sendable {
 
 extension DecodedSource {
   /// What a read found; its generation tells it from every other read of the object.
-  fileprivate init(answerTo lease: Lease, about key: ObjectKey, facts: [Fact], notes: Set<String>) {
+  init(
+    answerTo lease: Lease, about key: ObjectKey, facts: [Fact], hints: [Hint] = [],
+    notes: Set<String>
+  ) {
     self.init(
       provider: key.provider, partition: key.partition,
       deliveryID: "read:\(lease.object):\(lease.generation)", type: "read", object: key.id,
-      facts: facts, notes: notes, disposition: .joined,
+      facts: facts, hints: hints, notes: notes, disposition: .joined,
       meaning: ["generation": .integer(lease.generation)])
   }
 }
 
 extension JobFailure {
-  fileprivate init(_ failure: APIFailure) {
+  init(_ failure: APIFailure) {
     switch failure {
     case .transient(let reason, let retryAfter):
       self = .transient(reason, retryAfter: retryAfter)

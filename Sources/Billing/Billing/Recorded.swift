@@ -29,6 +29,8 @@ package struct Recorded: Sendable {
       case contestedOwner = "contested_owner"
       /// An account pays for two subscriptions at once.
       case doublePayment = "double_payment"
+      /// A purchase nears the deadline at which the store takes it back.
+      case unacknowledged
     }
   }
 

@@ -1,4 +1,5 @@
 internal import Apple
+internal import Google
 internal import JSON
 internal import Stripe
 internal import Subscriptions
@@ -17,7 +18,7 @@ extension ProviderObject: Mirrored {
       switch self {
       case .stripe(let object): object.stored()
       case .apple(let object): object.stored()
-      case .google: .null
+      case .google(let object): object.stored()
       }
     return String(decoding: json.encoded(), as: UTF8.self)
   }
@@ -28,8 +29,7 @@ extension ProviderObject: Mirrored {
     switch key.provider {
     case .stripe: self = .stripe(try StripeObject(stored: json, kind: key.kind))
     case .apple: self = .apple(try AppleObject(stored: json, kind: key.kind))
-    case .google:
-      throw JSONError(code: .wrongType, path: json.path, message: "must be of a known store")
+    case .google: self = .google(try GoogleObject(stored: json, kind: key.kind))
     }
   }
 }

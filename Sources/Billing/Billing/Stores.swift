@@ -1,6 +1,7 @@
 package import Apple
 internal import Base
 package import Configuration
+package import Google
 package import ProviderAPI
 package import Stripe
 package import Subscriptions
@@ -15,14 +16,20 @@ package struct Stores: Sendable {
   /// Production and sandbox are two servers; empty where neither is ever asked.
   package var appleAPIs: [ObjectKey.Partition: AppleAPI]
 
+  package var google: GoogleVerifier?
+  package var googleAPI: GoogleAPI?
+
   package init(
     stripe: WebhookSecrets? = nil, stripeAPI: StripeAPI? = nil, apple: AppleVerifier? = nil,
-    appleAPIs: [ObjectKey.Partition: AppleAPI] = [:]
+    appleAPIs: [ObjectKey.Partition: AppleAPI] = [:], google: GoogleVerifier? = nil,
+    googleAPI: GoogleAPI? = nil
   ) {
     self.stripe = stripe
     self.stripeAPI = stripeAPI
     self.apple = apple
     self.appleAPIs = appleAPIs
+    self.google = google
+    self.googleAPI = googleAPI
   }
 
   /// As configured; `transport` makes the way to one provider's API.
@@ -56,6 +63,25 @@ package struct Stores: Sendable {
           api, apple.bundleID, verifier, transport(.apple), configuration.clock)
       }
     }
+    if let google = configuration.google {
+      try takeGoogle(google, transport(.google), configuration.clock)
+    }
+  }
+
+  private mutating func takeGoogle(
+    _ google: GoogleConfiguration, _ transport: any ProviderTransport, _ clock: Clock
+  ) throws(StoresError) {
+    guard let account = ServiceAccount(keyFile: google.serviceAccount) else {
+      throw StoresError(
+        text: "\(Key.googleServiceAccountFile.rawValue): is no key file of a service account")
+    }
+    self.google = GoogleVerifier(
+      GoogleTrust(
+        package: google.package, audience: google.pushAudience, email: google.pushEmail),
+      keys: PushKeys(url: google.keysURL, transport: transport, clock: clock))
+    googleAPI = GoogleAPI(
+      base: google.apiURL, package: google.package, account: account, transport: transport,
+      clock: clock)
   }
 
   private static func appleAPIs(
@@ -82,6 +108,7 @@ package struct Stores: Sendable {
     var providers: Set<ObjectKey.Provider> = []
     if stripeAPI != nil { providers.insert(.stripe) }
     if !appleAPIs.isEmpty { providers.insert(.apple) }
+    if googleAPI != nil { providers.insert(.google) }
     return providers
   }
 }

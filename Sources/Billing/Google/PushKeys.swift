@@ -58,8 +58,10 @@ package final class PushKeys: Sendable {
 
   private func read() {
     let result = Result { () throws(APIFailure) in
-      let reply = try transport.send(APIRequest("GET", url, headers: [("Accept", "application/json")]))
-        .successful()
+      let reply = try transport.send(
+        APIRequest("GET", url, headers: [("Accept", "application/json")])
+      )
+      .successful()
       let keys = Self.keys(reply.body)
       guard !keys.isEmpty else { throw APIFailure.malformed("the key set holds no RSA key") }
       return (keys, Self.age(reply))

@@ -51,8 +51,8 @@ package struct GoogleClosure: Hashable, Sendable {
 
   /// From when on a purchase that was really granted stands in its place; nil: none does.
   private var supersededAt: Instant? {
-    successors.values.flatMap { $0.contents }.filter { $0.wasGranted }.compactMap { $0.startTime }
-      .min()
+    successors.values.flatMap { $0.contents }.filter { $0.replaces == id && $0.wasGranted }
+      .compactMap { $0.startTime }.min()
   }
 
   /// What the purchase is while nothing is owed.

@@ -1,0 +1,182 @@
+internal import Base
+internal import Crypto
+internal import Google
+internal import JSON
+internal import Jobs
+internal import ProviderAPI
+internal import Storage
+internal import Subscriptions
+
+/// Reads purchases from Google Play and acknowledges them, each by a job of its own.
+///
+/// A purchase that is not acknowledged three days after it was made is refunded and revoked. The
+/// order is: proven by the read, owner known, kept, acknowledged. Who reads is told 24, 48 and 60
+/// hours after the purchase that it still is not.
+struct GoogleReads: Sendable {
+  let ledger: Ledger
+  let sealing: SealingKeys
+  let clock: Clock
+  let database: Database
+  let api: GoogleAPI
+
+  static let acknowledgeJob = "acknowledge"
+  static let deadlineJob = "acknowledgement_deadline"
+  /// Hours after the purchase at which somebody is told.
+  private static let alarmHours: [Int64] = [24, 48, 60]
+
+  var handlers: [JobHandler] {
+    [
+      JobHandler(Self.acknowledgeJob) { lease throws(JobFailure) in try acknowledge(lease) },
+      JobHandler(Self.deadlineJob) { lease throws(JobFailure) in try checkDeadline(lease) },
+    ]
+  }
+
+  // MARK: read
+
+  func read(_ key: ObjectKey, _ lease: Lease) throws(JobFailure) -> JobResult {
+    let token = try token(of: key, lease)
+    let orders: [String] = try Self.stored { try self.orders(of: key) }
+    let answer: GoogleAnswer
+    do throws(APIFailure) {
+      answer = try api.read(token: token, generation: lease.generation, orders: orders)
+    } catch APIFailure.gone {
+      // Sixty days after its end: what was read last still holds.
+      return JobResult(readBegan: nil, writes: { _ in })
+    } catch {
+      throw JobFailure(error)
+    }
+    let now = clock.now()
+    let linked = answer.linked.map { linked in
+      DecodedSource.Hint(
+        linked.objectKey, reason: "linked", secret: linked.secret, isFirstOnly: true)
+    }
+    let source = PreparedSource(
+      DecodedSource(
+        answerTo: lease, about: key, facts: answer.facts, hints: linked,
+        notes: Set(answer.notes.map(\.rawValue))),
+      received: now, head: [], body: answer.transcript, sealing: sealing)
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        let recorded = try ledger.record(source, in: transaction)
+        try requireAcknowledgement(of: key, lease, at: now, in: transaction)
+        return recorded
+      }, committed: { recorded in BillingMetrics.shared.count(recorded) })
+  }
+
+  private func token(of key: ObjectKey, _ lease: Lease) throws(JobFailure) -> PurchaseToken {
+    guard let payload = lease.payload else { throw .refused("the purchase's token was never told") }
+    do {
+      let bytes = try sealing.open(payload, context: PreparedSource.payloadContext(key))
+      guard let token = PurchaseToken(String(decoding: bytes, as: UTF8.self)) else {
+        throw JobFailure.refused("the purchase's token is malformed")
+      }
+      return token
+    } catch let failure as JobFailure {
+      throw failure
+    } catch {
+      throw .transient("the purchase's token cannot be opened with these keys", retryAfter: nil)
+    }
+  }
+
+  /// The orders that voided-purchase notifications named.
+  private func orders(of key: ObjectKey) throws -> [String] {
+    let prefix = DecodedSource.Hint.orderPrefix
+    return try database.read { reader in
+      try reader.rows(
+        "SELECT DISTINCT reason FROM billing.hints WHERE object = $1 ORDER BY reason",
+        .text(key.description)
+      ) { row in try row.text(0) }
+    }.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+  }
+
+  // MARK: acknowledge
+
+  private func requireAcknowledgement(
+    of key: ObjectKey, _ lease: Lease, at now: Instant, in transaction: Transaction
+  ) throws {
+    guard let purchase = try purchase(key, reading: transaction), let start = purchase.startTime,
+      purchase.needsAcknowledgement
+    else { return }
+    if try SubscriptionRow(key, reading: transaction)?.owner != nil {
+      try Jobs.need(
+        Self.acknowledgeJob, key.description, payload: lease.payload, due: now, in: transaction)
+    }
+    guard try Jobs.find(Self.deadlineJob, key.description, reading: transaction) == nil else {
+      return
+    }
+    try Jobs.need(
+      Self.deadlineJob, key.description, due: start + .hours(Self.alarmHours[0]), in: transaction)
+  }
+
+  private func acknowledge(_ lease: Lease) throws(JobFailure) -> JobResult {
+    guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+    let (purchase, owner): (GooglePurchase?, Identifier?) = try Self.stored {
+      try database.read { reader in
+        (try self.purchase(key, reading: reader), try SubscriptionRow(key, reading: reader)?.owner)
+      }
+    }
+    guard let purchase, let owner, purchase.needsAcknowledgement,
+      let product = purchase.items.first?.productID
+    else { return JobResult(readBegan: nil, writes: { _ in }) }
+    let token = try token(of: key, lease)
+    do throws(APIFailure) {
+      try api.acknowledge(token: token, productID: product, account: owner)
+    } catch {
+      throw JobFailure(error)
+    }
+    Log.info("billing.acknowledged", ["object": key.description])
+    // A replica that has not heard of it yet must not have it acknowledged over and over.
+    let due = clock.now() + JobRules.confirmationDelay
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        try Jobs.need(Ledger.readJob, key.description, due: due, in: transaction)
+      })
+  }
+
+  private func checkDeadline(_ lease: Lease) throws(JobFailure) -> JobResult {
+    guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+    let purchase: GooglePurchase? = try Self.stored {
+      try database.read { try self.purchase(key, reading: $0) }
+    }
+    guard let purchase, let start = purchase.startTime, purchase.needsAcknowledgement else {
+      return JobResult(readBegan: nil, writes: { _ in })
+    }
+    let age = clock.now() - start
+    let next = Self.alarmHours.first { Instant.Span.hours($0) > age }
+    let hours = age.milliseconds / Instant.Span.hours(1).milliseconds
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        guard let next else { return }
+        try Jobs.need(
+          Self.deadlineJob, key.description, due: start + .hours(next), in: transaction)
+      },
+      committed: { BillingMetrics.shared.countUnacknowledged(key, hours: hours) })
+  }
+
+  private func purchase(
+    _ key: ObjectKey, reading database: some Queryable
+  ) throws -> GooglePurchase? {
+    for row in try MirrorRow.all(of: key, reading: database) {
+      if case .google(.purchase(let content)) = row.fact.object { return content }
+    }
+    return nil
+  }
+
+  private static func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
+    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
+  }
+}
+
+extension GooglePurchase {
+  /// Paid for and not yet acknowledged; a pending one must not be.
+  fileprivate var needsAcknowledgement: Bool {
+    guard !isAcknowledged else { return false }
+    switch state {
+    case .active, .inGracePeriod, .canceled: return true
+    case .pending, .paused, .onHold, .expired, .pendingPurchaseCanceled, .other: return false
+    }
+  }
+}

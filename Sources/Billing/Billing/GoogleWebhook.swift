@@ -1,0 +1,97 @@
+internal import Base
+internal import Crypto
+internal import Google
+internal import HTTPMessages
+internal import JSON
+internal import Subscriptions
+
+extension Webhook {
+  /// Real-time developer notifications, pushed by Pub/Sub.
+  ///
+  /// A notification tells nothing of a purchase but that something happened to it: it asks for a
+  /// read. A token that no notification ever told can only come from a redelivery, the dead-letter
+  /// topic or the client, since no API lists tokens.
+  static func google(_ verifier: GoogleVerifier, sealing: SealingKeys) -> Webhook {
+    Webhook(
+      provider: .google, bodyByteCountMax: GoogleVerifier.bodyByteCountMax,
+      admit: { head throws(WebhookRefusal) in
+        if head.headers.all("authorization").isEmpty { throw WebhookRefusal(.missingToken) }
+      },
+      prepare: { head, body, now throws(WebhookRefusal) in
+        let push: VerifiedPush
+        do throws(GoogleRefusal) {
+          push = try verifier.verify(
+            authorization: head.headers.text("authorization"), body: body, now: now)
+        } catch {
+          throw WebhookRefusal(error)
+        }
+        do throws(GoogleDecodingError) {
+          return PreparedSource(
+            DecodedSource(try GoogleNotification(push)), received: now, head: [], body: body,
+            sealing: sealing)
+        } catch {
+          switch error {
+          case .undecodable(let id, let error):
+            return PreparedSource(
+              undecodable: id, "\(error)", from: .google, received: now, head: [], body: body,
+              sealing: sealing)
+          }
+        }
+      })
+  }
+}
+
+extension DecodedSource {
+  init(_ notification: GoogleNotification) {
+    var hints: [Hint] = []
+    if let token = notification.token, !notification.isForeign {
+      hints.append(Hint(token.objectKey, reason: notification.type, secret: token.secret))
+      if let order = notification.orderID {
+        hints.append(Hint(token.objectKey, reason: Hint.orderPrefix + order, secret: token.secret))
+      }
+    }
+    self.init(
+      provider: .google, partition: .live, deliveryID: notification.id, type: notification.type,
+      object: notification.token?.objectKey.id, created: notification.created, hints: hints,
+      notes: Set(notification.notes.map(\.rawValue)),
+      disposition: notification.isForeign ? .foreign : .recorded,
+      meaning: [
+        "type": .string(notification.type),
+        "created": notification.created.map { .integer($0.milliseconds) } ?? .null,
+        "object": notification.token.map { .string($0.objectKey.id) } ?? .null,
+        "order": notification.orderID.map { .string($0) } ?? .null,
+      ])
+  }
+
+  /// A purchase token that a client posted: it asks for a read like a notification does.
+  init(claimed token: PurchaseToken, at now: Instant) {
+    self.init(
+      provider: .google, partition: .live, deliveryID: "client:\(token.objectKey.id)",
+      type: "client token", object: token.objectKey.id, created: now,
+      hints: [Hint(token.objectKey, reason: "claimed", secret: token.secret)],
+      disposition: .recorded, meaning: ["object": .string(token.objectKey.id)])
+  }
+}
+
+extension DecodedSource.Hint {
+  /// Begins the reason of a hint that names one order of a purchase.
+  static let orderPrefix = "order:"
+}
+
+extension WebhookRefusal {
+  /// While Google's keys cannot be had nothing is proven, so Pub/Sub is asked to come again.
+  fileprivate init(_ refusal: GoogleRefusal) {
+    let code = refusal.name.split(separator: "-").joined(separator: "_")
+    let isUnproven = refusal == .keysUnavailable
+    self.init(
+      reason: refusal.name, isForgery: !isUnproven,
+      problem: isUnproven
+        ? Problem(
+          503, code, "Keys unavailable",
+          "The keys that push tokens are signed with cannot be read now.", retryAfterSeconds: 30)
+        : Problem(
+          401, code, "Push token refused",
+          "The bearer token does not prove that our push subscription sent this.",
+          headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer\"")]))
+  }
+}
