@@ -187,12 +187,19 @@ let package = Package(
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "Subscriptions", "ProviderAPI", "Apple",
         "TestCertificates", "SeededRandom",
       ]),
+    .target(
+      name: "ClaimingDevice",
+      dependencies: [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Endpoints",
+        "Storage",
+      ], path: "Tests/ClaimingDevice", swiftSettings: settings),
     tests(
       "SimulationTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Subscriptions", "Stripe", "Apple", "ProviderAPI", "Jobs", "Billing", "Configuration",
-        "ProviderFakes", "RecordedStories", "SeededRandom", "TestEngines",
+        "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
+        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
+        "TestEngines",
       ]),
     tests("TidyTests", []),
     tests(
@@ -200,7 +207,8 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
         "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
-        "ProviderAPI", "Jobs", "Billing", "RecordedStories", "StripeSamples", "TestCertificates",
+        "ProviderAPI", "Jobs", "Billing", "ClaimingDevice", "RecordedStories", "StripeSamples",
+        "TestCertificates",
         "TestEngines", "SeededRandom",
       ]),
     tests(

@@ -1,5 +1,6 @@
 import Base
 import Billing
+import ClaimingDevice
 import Configuration
 import Crypto
 import Endpoints
@@ -162,7 +163,7 @@ private final class GoogleInstallation {
   func claim(_ token: String) throws {
     let device = try ClaimingDevice(of: story.account, scratch.location)
     let answer = try device.claim(
-      ["provider": "google", "token": .string(token)], at: now, through: service)
+      ["provider": "google", "token": .string(token)], at: now, through: service.routes())
     #expect(answer.status == 200 || answer.status == 202, "\(answer.word)")
   }
 

@@ -27,6 +27,23 @@ struct DatabaseTests {
     }
   }
 
+  /// Google has no as-of: only the generation of a read says which of two answers is the newer.
+  @Test(arguments: Stories.liveGoogle)
+  func `notifications, reads and commits that interleave with the store's own time end the same`(
+    story: Stories.Lived
+  ) throws {
+    let live = story.live()
+    let expected = try calm(live, .sqlite).digest()
+    var random = SeededGenerator(seed: Seed.of("in time " + story.name))
+    for run in 0..<Self.runCount {
+      let found = try overlapping(live, &random).digest()
+      guard found == expected else {
+        Issue.record("\(story.name), run \(run): \(Self.difference(found, expected))")
+        return
+      }
+    }
+  }
+
   @Test(arguments: Stories.live.filter { $0.isShort }, TestEngine.available)
   func `both engines end with the same rows`(story: Stories.Lived, engine: TestEngine) throws {
     let live = story.live()
@@ -40,7 +57,10 @@ struct DatabaseTests {
   /// Everything once, in order, and the jobs done as they come due.
   private func calm(_ live: Live, _ engine: TestEngine) throws -> Installation {
     let installation = try Installation(engine, live.stores)
-    for event in live.events { try Self.happen(event, at: event.at, installation) }
+    for event in live.events {
+      try Self.happen(event, at: event.at, installation)
+      try installation.runDue()
+    }
     installation.now = max(installation.now, live.end)
     try installation.settle()
     return installation
@@ -79,6 +99,36 @@ struct DatabaseTests {
     return installation
   }
 
+  /// Every event arrives up to a day and a half late; between arrivals reads begin, and end later.
+  private func overlapping(
+    _ live: Live, _ random: inout SeededGenerator
+  ) throws -> Installation {
+    let installation = try Installation(.sqlite, live.stores)
+    let arrivals = live.events.map { event in
+      (at: event.at + .minutes(Int64.random(in: 0...2160, using: &random)), event: event)
+    }.sorted { $0.at < $1.at }
+    var readings: [Installation.Reading] = []
+    for (at, event) in arrivals {
+      try Self.happen(event, at: at, installation)
+      for _ in 0..<Int.random(in: 0...3, using: &random) {
+        installation.now = installation.now + .seconds(Int64.random(in: 0...90, using: &random))
+        if Bool.random(using: &random) {
+          readings += try installation.beginReads()
+        } else if let index = readings.indices.randomElement(using: &random) {
+          try installation.commit(readings.remove(at: index))
+        }
+      }
+      if Int.random(in: 0..<8, using: &random) == 0 {
+        try installation.crash()
+        readings = []
+      }
+    }
+    installation.now = max(installation.now, live.end)
+    for reading in readings { try installation.commit(reading) }
+    try installation.settle()
+    return installation
+  }
+
   /// What was lost is told again by reading every closure; of a subscription that nothing else told
   /// of there is none to read, so that its delivery can only come late.
   private func repair(
@@ -102,6 +152,9 @@ struct DatabaseTests {
       try installation.decide { ledger, transaction, now in
         try ledger.decide(.claim(account, key), at: now, in: transaction)
       }
+    case .posted(let claim, let account):
+      let status = try installation.post(claim, by: account)
+      #expect(status == 200 || status == 202)
     case .deletion(let account):
       try installation.decide { ledger, transaction, now in
         try ledger.decide(.accountDeleted(account), at: now, in: transaction)

@@ -2,6 +2,7 @@ import Base
 import Billing
 import Crypto
 import HTTPMessages
+import JSON
 import ProviderFakes
 import Stripe
 import Subscriptions
@@ -23,6 +24,8 @@ struct Live: Sendable {
     /// Signed anew at every attempt.
     case delivery(@Sendable (Instant) -> FakeRequest)
     case claim(ObjectKey, by: Identifier)
+    /// A device of the account posts a claim, signed.
+    case posted(JSONValue, by: Identifier)
     case deletion(Identifier)
   }
 
@@ -50,19 +53,21 @@ extension Live {
       }
     }
     stripe.run(for: .minutes(10))
-    let base = "https://stripe.fake"
     self.init(
       name: "stripe/\(version.rawValue)/\(story.name)", events: events.sorted { $0.at < $1.at },
       stores: { clock in
-        Stores(
-          stripe: WebhookSecrets(stripe.secrets),
-          stripeAPI: StripeAPI(
-            base: base, key: stripe.key, partition: .live,
-            transport: FakeTransport(base: base) { request in
-              // The API lives in our virtual time, too.
-              if stripe.clock.now < clock.now() { stripe.run(until: clock.now()) }
-              return stripe.answer(request)
-            }))
+        Stores(stripe: WebhookSecrets(stripe.secrets), stripeAPI: Self.api(of: stripe, clock))
       }, end: stripe.clock.now)
+  }
+
+  /// A fake Stripe's API in an installation's virtual time.
+  static func api(of stripe: FakeStripe, _ clock: Clock) -> StripeAPI {
+    let base = "https://stripe.fake"
+    return StripeAPI(
+      base: base, key: stripe.key, partition: .live,
+      transport: FakeTransport(base: base) { request in
+        if stripe.clock.now < clock.now() { stripe.run(until: clock.now()) }
+        return stripe.answer(request)
+      })
   }
 }

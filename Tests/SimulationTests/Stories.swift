@@ -28,7 +28,14 @@ enum Stories {
     var testDescription: String { name }
   }
 
-  static let all = stripe
+  static let all = stripe + google
+
+  /// Those whose till is judged by periods of money alone.
+  static let judged = stripe
+
+  static let google: [Named] = GoogleStory.all.map { story in
+    Named(name: "google/\(story.name)") { try Told(story) }
+  }
 
   /// Each in every API version that the fake speaks.
   static let stripe: [Named] = StripeVersion.allCases.flatMap { version in
@@ -45,7 +52,13 @@ enum Stories {
     var testDescription: String { name }
   }
 
-  static let live: [Lived] = [StripeVersion.acacia, .dahlia].flatMap { version in
+  static let live = liveStripe + liveGoogle
+
+  static let liveGoogle: [Lived] = GoogleStory.all.map { story in
+    Lived(name: "google/\(story.name)", isShort: true) { Live(story) }
+  }
+
+  static let liveStripe: [Lived] = [StripeVersion.acacia, .dahlia].flatMap { version in
     StripeStory.all.map { story in
       Lived(
         name: "stripe/\(version.rawValue)/\(story.name)", isShort: version == .dahlia

@@ -20,6 +20,8 @@ package struct DecodedSource: Sendable {
   /// What the decoder noticed, as metrics labels.
   package let notes: Set<String>
   package let disposition: Disposition
+  /// Whether we asked for it.
+  let isAnswer: Bool
   /// Equal for deliveries that mean the same, beyond their facts.
   let meaning: JSONValue
 
@@ -60,7 +62,7 @@ package struct DecodedSource: Sendable {
     provider: ObjectKey.Provider, partition: ObjectKey.Partition?, deliveryID: String,
     type: String, apiVersion: String? = nil, object: String? = nil, created: Instant? = nil,
     facts: [Fact] = [], hints: [Hint] = [], notes: Set<String> = [], disposition: Disposition,
-    meaning: JSONValue
+    isAnswer: Bool = false, meaning: JSONValue
   ) {
     self.provider = provider
     self.partition = partition
@@ -73,6 +75,7 @@ package struct DecodedSource: Sendable {
     self.hints = hints
     self.notes = notes
     self.disposition = disposition
+    self.isAnswer = isAnswer
     self.meaning = meaning
   }
 
@@ -93,7 +96,11 @@ package struct DecodedSource: Sendable {
   }
 
   /// What must be read because of how the facts were merged.
+  ///
+  /// After an answer nothing: what a read leaves unsettled another one would, too. One that began too
+  /// early is repeated by its own job.
   func unsettled(_ dirty: [ObjectKey], affected: [ObjectKey]) -> [Hint] {
+    guard !isAnswer else { return [] }
     var hints = dirty.map { Hint($0, reason: "contradiction") }
     // A refund or a dispute that no known invoice was paid by.
     for fact in facts

@@ -23,6 +23,8 @@ struct GoogleReads: Sendable {
   static let deadlineJob = "acknowledgement_deadline"
   /// Hours after the purchase at which somebody is told.
   private static let alarmHours: [Int64] = [24, 48, 60]
+  /// The current order and those before it, of which one may have been charged back.
+  private static let knownOrderCountMax: Int64 = 3
 
   var handlers: [JobHandler] {
     [
@@ -79,15 +81,23 @@ struct GoogleReads: Sendable {
     }
   }
 
-  /// The orders that voided-purchase notifications named.
+  /// The orders that voided-purchase notifications named, and the last that were read before.
   private func orders(of key: ObjectKey) throws -> [String] {
     let prefix = DecodedSource.Hint.orderPrefix
     return try database.read { reader in
-      try reader.rows(
+      let named = try reader.rows(
         "SELECT DISTINCT reason FROM billing.hints WHERE object = $1 ORDER BY reason",
         .text(key.description)
+      ) { row in try row.text(0) }.filter { $0.hasPrefix(prefix) }
+      let known = try reader.rows(
+        """
+        SELECT origin FROM billing.links WHERE target = $1 AND kind = 'part'
+        ORDER BY source_id DESC, origin LIMIT $2
+        """, .text(key.description), .integer(Self.knownOrderCountMax)
       ) { row in try row.text(0) }
-    }.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+      return named.map { String($0.dropFirst(prefix.count)) }
+        + known.compactMap { ObjectKey($0) }.filter { $0.kind == .order }.map { $0.id }
+    }
   }
 
   // MARK: acknowledge
@@ -99,8 +109,11 @@ struct GoogleReads: Sendable {
       purchase.needsAcknowledgement
     else { return }
     if try SubscriptionRow(key, reading: transaction)?.owner != nil {
+      // Once done, it is done again only for a store that forgets, and not in a loop.
+      let before = try Jobs.find(Self.acknowledgeJob, key.description, reading: transaction)
+      let due = (before?.committed ?? 0) > 0 ? now + .hours(1) : now
       try Jobs.need(
-        Self.acknowledgeJob, key.description, payload: lease.payload, due: now, in: transaction)
+        Self.acknowledgeJob, key.description, payload: lease.payload, due: due, in: transaction)
     }
     guard try Jobs.find(Self.deadlineJob, key.description, reading: transaction) == nil else {
       return

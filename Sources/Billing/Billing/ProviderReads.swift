@@ -84,7 +84,7 @@ extension DecodedSource {
     self.init(
       provider: key.provider, partition: key.partition,
       deliveryID: "read:\(lease.object):\(lease.generation)", type: "read", object: key.id,
-      facts: facts, hints: hints, notes: notes, disposition: .joined,
+      facts: facts, hints: hints, notes: notes, disposition: .joined, isAnswer: true,
       meaning: ["generation": .integer(lease.generation)])
   }
 }

@@ -1,23 +1,21 @@
-import Base
-import Billing
-import Crypto
-import Endpoints
-import HTTPMessages
-import HTTPServer
-import HTTPSignatures
-import JSON
-import Storage
-import Testing
+package import Base
+internal import Crypto
+internal import Endpoints
+package import HTTPMessages
+package import HTTPServer
+package import HTTPSignatures
+package import JSON
+package import Storage
 
 /// A device with a key that the sync program knows, posting claims to billing's route.
-struct ClaimingDevice {
-  static let authority = "billing.coffer.example"
-  static let policy = SignaturePolicy(authorities: [authority])
+package struct ClaimingDevice: Sendable {
+  package static let authority = "billing.coffer.example"
+  package static let policy = SignaturePolicy(authorities: [authority])
 
   private let key = Ed25519PrivateKey()
 
   /// Registers the key for the account, as coffer-sync would.
-  init(of account: Identifier, _ location: DatabaseLocation) throws {
+  package init(of account: Identifier, _ location: DatabaseLocation) throws {
     let database = try Database.open(location, owning: .sync)
     defer { database.close() }
     let publicKey = key.publicKey.bytes
@@ -35,19 +33,25 @@ struct ClaimingDevice {
     }
   }
 
-  /// Posts a claim; returns the status and the answer's one word.
-  func claim(
-    _ body: JSONValue, at now: Instant, through service: BillingService
-  ) throws -> (status: Int, word: String) {
+  /// The head and the body of a claim, signed now.
+  package func request(_ body: JSONValue, at now: Instant) -> (head: RequestHead, body: [UInt8]) {
     let bytes = body.encoded()
     let headers = RequestSigner(key: key, authority: Self.authority).headers(
       method: "POST", target: "/v1/claims", body: bytes, created: now, nonce: Random.bytes(16))
     let head = RequestHead(
       method: "POST", target: "/v1/claims", headers: Headers(headers), authority: Self.authority)
-    let route = try #require(service.routes().first { $0.pattern == "/v1/claims" })
+    return (head, bytes)
+  }
+
+  /// Posts a claim through the service's route; returns the status and the answer's one word.
+  package func claim(
+    _ body: JSONValue, at now: Instant, through routes: [Route]
+  ) throws -> (status: Int, word: String) {
+    let (head, bytes) = request(body, at: now)
+    guard let route = routes.first(where: { $0.pattern == head.target }) else { return (404, "") }
     let response: Response
     do {
-      response = try route.admit(head, []).wait().finish(bytes).wait()
+      response = try wait(for: try wait(for: try route.admit(head, [])).finish(bytes))
     } catch {
       response = problem(for: error, head).response(requestID: "r")
     }
@@ -55,5 +59,20 @@ struct ClaimingDevice {
     let json = try JSON.parse(bytes)
     let word = json["status"].string ?? json["type"].string ?? ""
     return (response.status, word.split(separator: ":").last.map(String.init) ?? word)
+  }
+
+  private struct NoAnswer: Error {}
+
+  private func wait<Value>(for step: Step<Value>) throws -> Value {
+    switch step {
+    case .ready(let value): return value
+    case .pending(let start):
+      let outcome = Locked<Result<Value, any Error>?>(nil)
+      start { result in outcome.signal { $0 = result } }
+      guard let result = outcome.wait(until: .now() + .seconds(30), { $0 }) else {
+        throw NoAnswer()
+      }
+      return try result.get()
+    }
   }
 }
