@@ -1,7 +1,7 @@
 package import Base
 internal import Crypto
 internal import Endpoints
-package import HTTPMessages
+internal import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 package import JSON
@@ -33,21 +33,26 @@ package struct ClaimingDevice: Sendable {
     }
   }
 
-  /// The head and the body of a claim, signed now.
-  package func request(_ body: JSONValue, at now: Instant) -> (head: RequestHead, body: [UInt8]) {
-    let bytes = body.encoded()
+  /// The head of a claim, signed now.
+  private func head(_ bytes: [UInt8], at now: Instant) -> RequestHead {
     let headers = RequestSigner(key: key, authority: Self.authority).headers(
       method: "POST", target: "/v1/claims", body: bytes, created: now, nonce: Random.bytes(16))
-    let head = RequestHead(
+    return RequestHead(
       method: "POST", target: "/v1/claims", headers: Headers(headers), authority: Self.authority)
-    return (head, bytes)
   }
 
   /// Posts a claim through the service's route; returns the status and the answer's one word.
   package func claim(
     _ body: JSONValue, at now: Instant, through routes: [Route]
   ) throws -> (status: Int, word: String) {
-    let (head, bytes) = request(body, at: now)
+    try claim(body.encoded(), at: now, through: routes)
+  }
+
+  /// The same with whatever body.
+  package func claim(
+    _ bytes: [UInt8], at now: Instant, through routes: [Route]
+  ) throws -> (status: Int, word: String) {
+    let head = head(bytes, at: now)
     guard let route = routes.first(where: { $0.pattern == head.target }) else { return (404, "") }
     let response: Response
     do {

@@ -6,9 +6,10 @@ internal import HTTPServer
 extension Command {
   static let webhookSend = Command(
     words: ["webhook", "send"],
-    abstract: "Sends a recorded Stripe delivery, signed anew with a configured secret.",
-    discussion: "The fixture is a whole raw HTTP request, as under webhooks/. Its old signature "
-      + "is dropped; everything else is sent as recorded. Prints the status and the answer.",
+    abstract: "Sends a recorded delivery; Stripe's is signed anew with a configured secret.",
+    discussion: "The fixture is a whole raw HTTP request, as under webhooks/. Stripe's signature "
+      + "is replaced, since it holds for minutes; everything else, and what the App Store and "
+      + "Google sent, goes as recorded. Prints the status and the answer.",
     arguments: [Argument(name: "fixture", text: "path of the recorded request")],
     options: [
       Option(
@@ -28,19 +29,29 @@ extension Command {
       guard let fixture = RawRequest(try InputFile.bytes(at: path)) else {
         throw CommandFailure(.refused, "\(path) is not a whole HTTP request")
       }
-      let secret = try secret(invocation.option("--secret-index"), configuration)
-      let moment = try moment(invocation.option("--at")) ?? configuration.clock.now()
-      let signature = StripeSignature.header(secret: secret, at: moment, body: fixture.body)
+      let signatures =
+        try fixture.target == "/webhooks/stripe"
+        ? [stripeSignature(fixture, invocation, configuration)] : []
       let url =
         invocation.option("--url")
         ?? Exchange.baseURL(configuration.billingListen) + fixture.target
       let exchange = try Exchange(
         method: fixture.method, url: url,
         headers: fixture.headers.filter { !dropped.contains($0.name.lowercased()) }
-          .map { ($0.name, $0.value) } + [("Stripe-Signature", signature)],
+          .map { ($0.name, $0.value) } + signatures,
         body: fixture.body)
       return Answer(code: exchange.code, text: exchange.text, json: exchange.json)
     })
+
+  private static func stripeSignature(
+    _ fixture: RawRequest, _ invocation: Invocation, _ configuration: PeerConfiguration
+  ) throws(CommandFailure) -> (String, String) {
+    let secret = try secret(invocation.option("--secret-index"), configuration)
+    let moment = try moment(invocation.option("--at")) ?? configuration.clock.now()
+    return (
+      "Stripe-Signature", StripeSignature.header(secret: secret, at: moment, body: fixture.body)
+    )
+  }
 
   /// What this sender writes itself.
   private static let dropped: Set<String> = [

@@ -1,0 +1,150 @@
+import Base
+import Billing
+import ClaimingDevice
+import Crypto
+import JSON
+import Storage
+import Subscriptions
+import TestEngines
+import Testing
+
+/// Whose a purchase is: a claim is the weakest word, a transfer the strongest.
+struct ClaimTests {
+  private let ada = Random.identifier()
+  private let bob = Random.identifier()
+  private let original = "2000000\(Int64.random(in: 100_000_000...999_999_999))"
+
+  private var key: ObjectKey {
+    ObjectKey(provider: .apple, partition: .live, kind: .subscription, id: original)
+  }
+
+  private func claim(
+    of account: Identifier? = nil, environment: String = "Production", at now: Instant = day(1)
+  ) -> JSONValue {
+    [
+      "provider": "apple",
+      "transaction": .string(
+        AppleSample.transaction(
+          original, day: 0, account: account, environment: environment, signed: now)),
+    ]
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a device's claim gives the purchase to its account, and again changes nothing`(
+    engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine)
+    let device = try shop.device(of: ada)
+    #expect(try shop.post(claim(), by: device) == (200, "owned"))
+    #expect(try shop.cap(of: ada, at: day(2)) == 1000)
+    #expect(try shop.post(claim(), by: device) == (200, "owned"))
+    #expect(try shop.count("SELECT count(*) FROM billing.decisions") == 1)
+  }
+
+  @Test func `a claim on another account's purchase is refused and keeps nothing`() throws {
+    let shop = try Shop()
+    #expect(try shop.post(claim(), by: shop.device(of: ada)) == (200, "owned"))
+    let sources = try shop.count("SELECT count(*) FROM billing.sources")
+    #expect(
+      try shop.post(claim(at: day(1) + .seconds(9)), by: shop.device(of: bob))
+        == (409, "purchase_owned"))
+    #expect(try shop.cap(of: bob, at: day(2)) == 10)
+    #expect(try shop.count("SELECT count(*) FROM billing.sources") == sources)
+  }
+
+  @Test func `the provider's own token outweighs a claim`() throws {
+    let shop = try Shop()
+    #expect(try shop.post(claim(), by: shop.device(of: bob)) == (200, "owned"))
+    let told = AppleSample.transaction(original, day: 0, account: ada, signed: day(3))
+    #expect(try shop.notify("n1", told, at: day(3)) == 200)
+    #expect(try shop.cap(of: ada, at: day(4)) == 1000)
+    #expect(try shop.cap(of: bob, at: day(4)) == 10)
+  }
+
+  @Test func `an admin's transfer outweighs the token, and the next transfer that one`() throws {
+    let shop = try Shop()
+    #expect(try shop.post(claim(of: ada), by: shop.device(of: ada)) == (200, "owned"))
+    try shop.decide(.transfer(bob, key, note: "sold the phone"))
+    #expect(try shop.cap(of: bob, at: day(2)) == 1000)
+    #expect(try shop.cap(of: ada, at: day(2)) == 10)
+    try shop.decide(.transfer(ada, key, note: "bought it back"))
+    #expect(try shop.cap(of: ada, at: day(2)) == 1000)
+    #expect(try shop.cap(of: bob, at: day(2)) == 10)
+  }
+
+  @Test func `a deleted account's purchase is nobody's until somebody else claims it`() throws {
+    let shop = try Shop()
+    #expect(try shop.post(claim(of: ada), by: shop.device(of: ada)) == (200, "owned"))
+    try shop.decide(.accountDeleted(ada))
+    #expect(try shop.cap(of: ada, at: day(2)) == 10)
+    #expect(try shop.owner(of: key) == nil)
+    #expect(try shop.post(claim(of: ada), by: shop.device(of: bob)) == (200, "owned"))
+    #expect(try shop.cap(of: bob, at: day(2)) == 1000)
+  }
+
+  @Test func `a sandbox purchase is owned and grants nothing but to a listed account`() throws {
+    let shop = try Shop(sandbox: [bob])
+    #expect(
+      try shop.post(claim(environment: "Sandbox"), by: shop.device(of: ada)) == (200, "owned"))
+    #expect(try shop.cap(of: ada, at: day(2)) == 10)
+    let other = ClaimTests()
+    #expect(
+      try shop.post(other.claim(environment: "Sandbox"), by: shop.device(of: bob))
+        == (200, "owned"))
+    #expect(try shop.cap(of: bob, at: day(2)) == 1000)
+  }
+
+  @Test func `a key that no account has registered claims nothing`() throws {
+    let shop = try Shop()
+    let stranger = try shop.device(of: ada)
+    try shop.forget(ada)
+    #expect(try shop.post(claim(), by: stranger) == (401, "unknown_key"))
+  }
+
+  @Test(arguments: [
+    #"{}"#, #"{"provider":null}"#, #"{"provider":"stripe","id":"sub_1"}"#, #"[]"#,
+    #"{"provider":"apple"}"#, #"{"provider":"apple","transaction":null}"#,
+    #"{"provider":"apple","transaction":7}"#, "null", "",
+  ])
+  func `a malformed claim is told what is wrong`(body: String) throws {
+    let shop = try Shop()
+    let device = try shop.device(of: ada)
+    let answer = try shop.postText(body, by: device)
+    #expect(answer.status == 400)
+  }
+
+  @Test func `a forged transaction is refused as a forged delivery is`() throws {
+    let shop = try Shop()
+    let text = AppleSample.transaction(original, day: 0, signed: day(1))
+    let forged = String(text.dropLast(4)) + "AAAA"
+    #expect(
+      try shop.post(
+        ["provider": "apple", "transaction": .string(forged)], by: shop.device(of: ada)
+      ) == (400, "bad_signature"))
+    #expect(try shop.count("SELECT count(*) FROM billing.sources") == 0)
+  }
+
+  @Test func `a grant lifts the cap, and taking it back lowers it from then on`() throws {
+    let shop = try Shop()
+    shop.now = day(1)
+    try shop.decide(
+      .grant(ada, planID: "premium", from: day(1), until: nil, note: "our tester"))
+    #expect(try shop.cap(of: ada, at: day(400)) == 1000)
+    let grants = try shop.database.read { try Grant.standing(of: ada, reading: $0) }
+    shop.now = day(5)
+    try shop.decide(.ungrant(ada, grant: grants[0].id, note: "left"))
+    #expect(try shop.cap(of: ada, at: day(4)) == 1000)
+    #expect(try shop.cap(of: ada, at: day(6)) == 10)
+  }
+
+  @Test func `two live subscriptions are counted as double payment and never summed`() throws {
+    let shop = try Shop()
+    let first = AppleSample.transaction(original, day: 0, account: ada, signed: day(1))
+    let other = AppleSample.transaction("9\(original)", day: 0, account: ada, signed: day(1))
+    #expect(try shop.notify("n1", first, at: day(1)) == 200)
+    #expect(try shop.count("SELECT count(*) FROM billing.double_payments") == 0)
+    #expect(try shop.notify("n2", other, at: day(1)) == 200)
+    #expect(try shop.count("SELECT count(*) FROM billing.double_payments") == 1)
+    #expect(try shop.cap(of: ada, at: day(2)) == 1000)
+  }
+}
