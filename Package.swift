@@ -179,7 +179,8 @@ let package = Package(
       "ProviderFakesTests",
       [
         "Base", "Configuration", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient",
-        "HTTPServer", "ProviderFakes", "RecordedStories", "SeededRandom", "Subscriptions", "Tiers",
+        "HTTPServer", "Apple", "ProviderFakes", "RecordedStories", "SeededRandom", "Subscriptions",
+        "TestCertificates", "Tiers",
       ]),
     tests(
       "AppleTests",

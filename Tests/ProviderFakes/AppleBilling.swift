@@ -1,0 +1,108 @@
+internal import Base
+
+/// What happens by itself: renewals, failures, grace, and ends.
+extension AppStoreWorld {
+  /// What is due of one subscription.
+  mutating func step(_ id: String) {
+    let subscription = self[id]
+    switch subscription.phase {
+    case .running:
+      if let ending = subscription.ending(terms) {
+        expire(id, ending)
+      } else if subscription.hasWorkingCard {
+        renew(id, from: subscription.last.expires)
+      } else {
+        fail(id)
+      }
+    case .grace:
+      if let ending = subscription.ending(terms) { expire(id, ending) } else { endGrace(id) }
+    case .retry: expire(id, .billing)
+    case .ended, .revoked: preconditionFailure("nothing is due of what is over")
+    }
+  }
+
+  /// A payment came through: a new period for everybody who shares it.
+  mutating func renew(_ id: String, from start: Instant, _ subtype: String? = nil) {
+    let product = self[id].renewing
+    let end = terms.end(product, from: start)
+    for member in family(of: id) {
+      self[member].phase = .running
+      self[member].nextProduct = nil
+      self[member].priceIncrease = nil
+      self[member].renewalCount += 1
+      sell(product, to: member, from: start, to: end, .renewal)
+      tell("DID_RENEW", subtype, of: member)
+    }
+  }
+
+  /// The bank declined: grace where the app has it, and retries for 60 days in any case.
+  private mutating func fail(_ id: String) {
+    let last = self[id].last
+    let days = last.isTrial && !settings.graceAfterTrial ? 0 : settings.graceDays
+    for member in family(of: id) {
+      guard days > 0 else {
+        self[member].phase = .retry
+        tell("DID_FAIL_TO_RENEW", of: member)
+        continue
+      }
+      let until = last.expires + terms.days(days)
+      self[member].phase = .grace(until: until)
+      let sale = self[member].last
+      till.grant(
+        grace: AppleTill.Entry(
+          original: member, account: self[member].owner, productID: sale.product.id,
+          transaction: sale.id, from: sale.expires, to: until))
+      tell("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: member)
+    }
+  }
+
+  private mutating func endGrace(_ id: String) {
+    for member in family(of: id) {
+      self[member].phase = .retry
+      tell("GRACE_PERIOD_EXPIRED", of: member)
+    }
+  }
+
+  mutating func expire(_ id: String, _ intent: AppleSubscription.ExpirationIntent) {
+    for member in family(of: id) {
+      self[member].phase = .ended(intent)
+      self[member].willRenew = false
+      till.endGrace(of: member, at: now)
+      tell("EXPIRED", intent.subtype, of: member)
+    }
+  }
+
+  /// The card works again: recovered at once, where the store is trying.
+  ///
+  /// Recovered in grace, the renewal day stays, so the period begins where the last one ended; that
+  /// `purchaseDate` says so, too, and not the day of payment, is not documented.
+  mutating func repairCard(_ id: String) {
+    self[id].hasWorkingCard = true
+    guard self[id].ending(terms) == nil else { return }
+    switch self[id].phase {
+    case .grace:
+      for member in family(of: id) { till.endGrace(of: member, at: now) }
+      renew(id, from: self[id].last.expires, "BILLING_RECOVERY")
+    case .retry: renew(id, from: now, "BILLING_RECOVERY")
+    case .running, .ended, .revoked: break
+    }
+  }
+
+  /// Adds a transaction, and what it is worth to the till.
+  mutating func sell(
+    _ product: AppleProduct, to id: String, from start: Instant, to end: Instant,
+    _ reason: AppleSale.Reason, isTrial: Bool = false
+  ) {
+    let subscription = self[id]
+    // The first transaction gives the subscription its id.
+    let transaction = subscription.sales.isEmpty ? id : newTransactionID()
+    self[id].sales.append(
+      AppleSale(
+        id: transaction, lineID: newLineID(), product: product, purchased: start, expires: end,
+        reason: reason, token: subscription.token, isTrial: isTrial, modified: now))
+    till.sell(
+      AppleTill.Entry(
+        original: id, account: subscription.owner, productID: product.id, transaction: transaction,
+        from: start, to: end))
+  }
+}

@@ -1,0 +1,189 @@
+package import Base
+internal import JSON
+
+/// What customers, banks and the seller do. Subscriptions go by their original transaction's id.
+extension FakeAppStore {
+  // MARK: customers
+
+  /// A first purchase of the group, named for an account unless told otherwise; returns its id.
+  ///
+  /// `account` is whose money it is, for the truth. `sameCustomerAs` is another subscription of
+  /// the customer, in another group.
+  package func buy(
+    _ product: AppleProduct, for account: Identifier?, namesAccount: Bool = true,
+    trialDays: Int64 = 0, sameCustomerAs other: String? = nil
+  ) -> String {
+    act {
+      $0.buy(
+        product, for: account, token: namesAccount ? account : nil, trialDays: trialDays,
+        by: other.map { [world = $0] id in world[id].customer })
+    }
+  }
+
+  /// After its end; `namesAccount` is false on the store's own page, where no app is asked.
+  package func resubscribe(
+    _ id: String, _ product: AppleProduct? = nil, namesAccount: Bool = false
+  ) {
+    act { $0.resubscribe(id, product, token: namesAccount ? $0[id].owner : nil) }
+  }
+
+  /// An upgrade or crossgrade at once, or a change with the next renewal; back to the present
+  /// product, it undoes that.
+  package func change(_ id: String, to product: AppleProduct) { act { $0.change(id, to: product) } }
+  package func turnOffRenewal(_ id: String) { act { $0.setRenewal(id, false) } }
+  package func turnOnRenewal(_ id: String) { act { $0.setRenewal(id, true) } }
+  package func acceptPrice(_ id: String) { act { $0.acceptPrice(id) } }
+
+  /// A member of the family gets it, too; returns the id of their own subscription.
+  package func share(_ id: String, with account: Identifier?) -> String {
+    act { $0.share(id, with: account) }
+  }
+
+  package func stopSharing(_ member: String) { act { $0.stopSharing(member) } }
+
+  // MARK: banks
+
+  /// The next renewal will be declined.
+  package func breakCard(_ id: String) { act { $0.breakCard(id) } }
+
+  /// What failed is paid for at once.
+  package func repairCard(_ id: String) { act { $0.repairCard(id) } }
+
+  // MARK: the store and the seller
+
+  /// All of the price goes back, or so many thousandths of a percent of it.
+  package func refund(_ transaction: String, percentage: Int64? = nil) {
+    act { $0.refund(transaction, percentage: percentage) }
+  }
+
+  package func reverseRefund(_ transaction: String) { act { $0.reverseRefund(transaction) } }
+  package func extend(_ id: String, days: Int64) { act { $0.extend(id, days: days) } }
+  package func raisePrice(_ id: String, needsConsent: Bool = true) {
+    act { $0.raisePrice(id, needsConsent: needsConsent) }
+  }
+
+  /// Nobody's subscription of it renews any more.
+  package func withdraw(_ product: AppleProduct) { act { $0.withdraw(product) } }
+
+  // MARK: other notifications
+
+  /// Any type about a subscription as it is: what changes nothing, and what nobody knows yet.
+  package func notify(_ id: String, _ type: String, _ subtype: String? = nil) {
+    act { $0.tell(type, subtype, of: id) }
+  }
+
+  package func sendTest() { act { $0.publish("TEST", nil, .app) } }
+
+  /// A purchase that is no subscription.
+  package func sellOnce(_ product: String) {
+    act { world in
+      let id = world.newTransactionID()
+      let settings = world.settings
+      let payload = JSONValue.apple([
+        ("transactionId", .string(id)), ("originalTransactionId", .string(id)),
+        ("bundleId", .string(settings.bundleID)), ("productId", .string(product)),
+        ("purchaseDate", .apple(world.now)), ("originalPurchaseDate", .apple(world.now)),
+        ("quantity", 1), ("type", "Consumable"), ("inAppOwnershipType", "PURCHASED"),
+        ("signedDate", .apple(world.stamp())),
+        ("environment", .string(settings.environment.rawValue)),
+        ("transactionReason", "PURCHASE"), ("storefront", "USA"), ("storefrontId", "143441"),
+        ("price", 990), ("currency", "USD"), ("appTransactionId", .string(world.newCustomer())),
+      ])
+      world.publish("ONE_TIME_CHARGE", nil, .data(transaction: payload))
+    }
+  }
+
+  /// The end of an extension of everybody's subscriptions.
+  package func finishMassExtension(of product: AppleProduct, succeeded: Int64, failed: Int64) {
+    act { world in
+      let settings = world.settings
+      let summary = JSONValue.apple([
+        ("requestIdentifier", .string(world.newUUID().description)),
+        ("environment", .string(settings.environment.rawValue)),
+        ("appAppleId", settings.announcedAppID), ("bundleId", .string(settings.bundleID)),
+        ("productId", .string(product.id)), ("storefrontCountryCodes", ["USA"]),
+        ("failedCount", .integer(failed)), ("succeededCount", .integer(succeeded)),
+      ])
+      world.publish("RENEWAL_EXTENSION", "SUMMARY", .other("summary", summary))
+    }
+  }
+
+  package func createExternalPurchaseToken() {
+    act { world in
+      let settings = world.settings
+      let prefix = settings.environment == .sandbox ? "SANDBOX_" : ""
+      let token = JSONValue.apple([
+        ("externalPurchaseId", .string(prefix + world.newUUID().description)),
+        ("tokenCreationDate", .apple(world.now)), ("appAppleId", settings.announcedAppID),
+        ("bundleId", .string(settings.bundleID)),
+      ])
+      world.publish("EXTERNAL_PURCHASE_TOKEN", "UNREPORTED", .other("externalPurchaseToken", token))
+    }
+  }
+
+  /// A guardian takes back consent to the app.
+  package func rescindConsent() {
+    act { world in
+      let settings = world.settings
+      let transaction = JSONValue.apple([
+        ("receiptType", .string(settings.environment.rawValue)),
+        ("appAppleId", settings.announcedAppID), ("bundleId", .string(settings.bundleID)),
+        ("applicationVersion", .string(settings.bundleVersion)),
+        ("receiptCreationDate", .apple(world.now)), ("signedDate", .apple(world.stamp())),
+        ("appTransactionId", .string(world.newCustomer())), ("originalPlatform", "iOS"),
+      ])
+      world.publish("RESCIND_CONSENT", nil, .consent(transaction))
+    }
+  }
+
+  // MARK: asking
+
+  /// Every transaction of a subscription, oldest first.
+  package func transactions(of id: String) -> [String] { act { $0[id].sales.map(\.id) } }
+
+  package func latestTransaction(of id: String) -> String { act { $0[id].last.id } }
+
+  /// `expiresDate` of the latest transaction.
+  package func expiry(of id: String) -> Instant { act { $0[id].last.expires } }
+
+  /// `data.status`: 1 active, 2 expired, 3 billing retry, 4 grace, 5 revoked.
+  package func status(of id: String) -> Int64 { act { $0[id].status } }
+
+  /// The latest transaction as StoreKit gives it to the app, which may post it to claim it.
+  package func signedTransaction(for id: String) -> String {
+    signer.sign(
+      act { world in
+        world.transactionPayload(of: world[id], world[id].last, signed: world.stamp())
+      })
+  }
+
+  // MARK: the truth
+
+  /// Of every subscription, in the order of their first purchase.
+  package var truths: [AppleTruth] { act { $0.truths } }
+
+  /// What was known at the till at a moment that has passed.
+  package func truths(asOf moment: Instant) -> [AppleTruth] { world(asOf: moment).truths }
+
+  package func truth(of id: String) -> AppleTruth {
+    act { $0.till.truth(of: id, $0[id].owner) }
+  }
+
+  package func paidPeriods(of id: String) -> [PaidPeriod] { truth(of: id).periods }
+
+  /// Until when the store keeps access of a subscription whose renewal failed; nil where none does.
+  package func graceUntil(_ id: String) -> Instant? {
+    let now = clock.now
+    return truth(of: id).graces.first { $0.from <= now && now < $0.to }?.to
+  }
+}
+
+extension AppStoreWorld {
+  var truths: [AppleTruth] { ids.map { till.truth(of: $0, self[$0].owner) } }
+}
+
+extension AppleTruth {
+  package var periods: [PaidPeriod] {
+    paid.map { PaidPeriod(account: account, productID: $0.productID, from: $0.from, to: $0.to) }
+  }
+}

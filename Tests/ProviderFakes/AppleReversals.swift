@@ -1,0 +1,71 @@
+internal import Base
+
+/// Money that goes back, and families.
+extension AppStoreWorld {
+  /// `percentage` of the price in thousandths of a percent, or all of it.
+  mutating func refund(_ transaction: String, percentage: Int64?) {
+    guard let (id, index) = find(transaction) else {
+      preconditionFailure("no such transaction was made")
+    }
+    let sale = self[id].sales[index]
+    precondition(
+      sale.revocation == nil && self[id].sharedFrom == nil, "there is no money to give back")
+    let isLast = index == self[id].sales.count - 1
+    if isLast, !self[id].isOver, self[id].willRenew { setRenewal(id, false) }
+    revoke(
+      id, index,
+      AppleSale.Revocation(
+        date: now, kind: percentage == nil ? .full : .prorated, percentage: percentage ?? 100_000))
+    tell("REFUND", nil, of: id, sale: self[id].sales[index])
+    if isLast { for member in family(of: id).dropFirst() { stopSharing(member) } }
+  }
+
+  /// A refund that the store took back; what was revoked is good again, to its old end.
+  mutating func reverseRefund(_ transaction: String) {
+    guard let (id, index) = find(transaction), self[id].sales[index].revocation != nil else {
+      preconditionFailure("no such refund was made")
+    }
+    self[id].sales[index].revocation = nil
+    self[id].sales[index].modified = now
+    till.giveBack(transaction)
+    if index == self[id].sales.count - 1, self[id].phase == .revoked {
+      self[id].phase = now < self[id].last.expires ? .running : .ended(.customer)
+    }
+    tell("REFUND_REVERSED", nil, of: id, sale: self[id].sales[index])
+  }
+
+  /// Another customer of the family gets the same until the same end, as a subscription of theirs.
+  mutating func share(_ id: String, with account: Identifier?) -> String {
+    let shared = self[id]
+    precondition(
+      shared.phase == .running && shared.sharedFrom == nil && shared.last.purchased <= now,
+      "only what runs can be shared")
+    let member = newTransactionID()
+    add(
+      AppleSubscription(
+        id: member, customer: newCustomer(), sharedFrom: id, owner: account, token: nil, sales: [],
+        willRenew: shared.willRenew, nextProduct: shared.nextProduct, runStart: now))
+    sell(shared.product, to: member, from: now, to: shared.last.expires, .purchase)
+    tell("SUBSCRIBED", "INITIAL_BUY", of: member)
+    return member
+  }
+
+  /// The buyer stopped sharing, the member left, or the money went back.
+  mutating func stopSharing(_ member: String) {
+    precondition(self[member].sharedFrom != nil && !self[member].isOver, "nothing is shared")
+    self[member].willRenew = false
+    revoke(
+      member, self[member].sales.count - 1,
+      AppleSale.Revocation(date: now, kind: .family, percentage: nil))
+    tell("REVOKE", of: member)
+  }
+
+  private mutating func revoke(_ id: String, _ index: Int, _ revocation: AppleSale.Revocation) {
+    self[id].sales[index].revocation = revocation
+    self[id].sales[index].modified = now
+    till.takeBack(self[id].sales[index].id, at: now)
+    guard index == self[id].sales.count - 1, !self[id].isOver else { return }
+    self[id].phase = .revoked
+    till.endGrace(of: id, at: now)
+  }
+}

@@ -1,0 +1,186 @@
+package import Base
+internal import Crypto
+package import HTTPServer
+internal import JSON
+internal import JWS
+
+/// The App Store Server API: bearer tokens, reads, errors by number, and faults on demand.
+extension FakeAppStore {
+  /// For a server of our own.
+  package func routes() -> [Route] {
+    FakeRoutes.routes([
+      ("GET", "/inApps/v1/subscriptions/{id}"), ("GET", "/inApps/v2/history/{id}"),
+      ("POST", "/inApps/v1/notifications/history"),
+    ]) { self.answer($0) }
+  }
+
+  /// One request at the clock's now; nil: no answer ever comes.
+  ///
+  /// What lags is signed now all the same, as a replica that knows no better would.
+  package func answer(_ request: FakeRequest) -> FakeAnswer? {
+    let now = clock.now
+    switch faults.failureOfNextRequest() {
+    case .timeout: return nil
+    case .status(let status, let retryAfter):
+      // Not the seconds that everybody else means.
+      let until = retryAfter.map { String((now + .seconds($0)).milliseconds) }
+      return reply(
+        AppleError.standing(for: status), now, until.map { [("Retry-After", $0)] } ?? [])
+    case nil: break
+    }
+    let signed = act { $0.stamp() }
+    return answer(request, world(asOf: now - faults.replicaLag), signed: signed, now: now)
+  }
+
+  /// What the API answered at a moment that has passed, without faults.
+  ///
+  /// So a simulation can let reads and deliveries of a story that was told meet in any order.
+  package func answer(_ request: FakeRequest, asOf moment: Instant) -> FakeAnswer {
+    var world = world(asOf: moment)
+    world.run(until: moment)
+    return answer(request, world, signed: world.stamp(), now: moment)
+  }
+
+  private func answer(
+    _ request: FakeRequest, _ world: AppStoreWorld, signed: Instant, now: Instant
+  ) -> FakeAnswer {
+    guard isAuthorized(request, now) else {
+      return FakeAnswer(
+        status: 401, headers: [("Content-Type", "text/plain"), ("Date", now.httpDate)],
+        body: Array("Unauthenticated\n".utf8))
+    }
+    let target = GoogleTarget(request.path)
+    let reads = AppleReads(world: world, signer: signer, signed: signed)
+    do throws(AppleError) {
+      switch (request.method, target.segments.count, target.segments.dropLast()) {
+      case ("GET", 4, ["inApps", "v1", "subscriptions"]):
+        return json(try reads.statuses(target), now)
+      case ("GET", 4, ["inApps", "v2", "history"]): return json(try reads.history(target), now)
+      case ("POST", 4, ["inApps", "v1", "notifications"]) where target.segments[3] == "history":
+        return json(try notificationHistory(target, request.body, world, now), now)
+      default: throw .general
+      }
+    } catch { return reply(error, now) }
+  }
+
+  private func json(_ value: JSONValue, _ now: Instant) -> FakeAnswer {
+    FakeAnswer(
+      status: 200, headers: [("Content-Type", "application/json"), ("Date", now.httpDate)],
+      body: value.encoded())
+  }
+
+  private func reply(
+    _ error: AppleError, _ now: Instant, _ headers: [(name: String, value: String)] = []
+  ) -> FakeAnswer {
+    let body: JSONValue = [
+      "errorCode": .integer(error.code), "errorMessage": .string(error.message),
+    ]
+    return FakeAnswer(
+      status: error.status,
+      headers: [("Content-Type", "application/json"), ("Date", now.httpDate)] + headers,
+      body: body.encoded())
+  }
+
+  // MARK: who asks
+
+  /// Whether the bearer token is one that the store's rules allow.
+  private func isAuthorized(_ request: FakeRequest, _ now: Instant) -> Bool {
+    guard let field = request.header("authorization"), field.hasPrefix("Bearer "),
+      let key = settings.apiKey, let jws = try? CompactJWS(Array(field.utf8.dropFirst(7))),
+      jws.algorithm == "ES256", jws.header["kid"].string == settings.apiKeyID,
+      jws.header["typ"].string == "JWT",
+      key.isValid(signature: jws.signature, for: jws.signingInput),
+      let claims = try? JSON.parse(jws.payload), let issued = claims["iat"].integer,
+      let expiry = claims["exp"].integer
+    else { return false }
+    return claims["iss"].string == settings.apiIssuerID
+      && claims["bid"].string == settings.bundleID
+      && claims["aud"].string == "appstoreconnect-v1"
+      && issued <= now.seconds + 60 && now.seconds < expiry && expiry <= issued + 3600
+  }
+
+  // MARK: notifications
+
+  private static let pageCount = 20
+
+  /// Get Notification History.
+  private func notificationHistory(
+    _ target: GoogleTarget, _ body: [UInt8], _ world: AppStoreWorld, _ now: Instant
+  ) throws(AppleError) -> JSONValue {
+    guard let fields = try? JSON.parse(body) else { throw .general }
+    guard let from = fields["startDate"].integer else { throw .invalidStart }
+    guard let to = fields["endDate"].integer else { throw .invalidEnd }
+    guard from >= (now - .days(180)).milliseconds else { throw .startTooOld }
+    guard from < to else { throw .startAfterEnd }
+    let (type, id) = (fields["notificationType"].string, fields["transactionId"].string)
+    guard type == nil || id == nil else { throw .tooManyFilters }
+    let subtype = fields["notificationSubtype"].string
+    let onlyFailures = fields["onlyFailures"].bool ?? false
+    let start = Int(target.values("paginationToken").first ?? "0")
+    guard let start, start >= 0 else { throw .invalidPaginationToken }
+    let subscription = id.flatMap { world.find($0)?.id }
+    let found = world.notices.filter { notice in
+      let attempts = attempts(notice)
+      return (from...to).contains(notice.signed.milliseconds)
+        && (type == nil || notice.type == type) && (subtype == nil || notice.subtype == subtype)
+        && (id == nil || (subscription != nil && notice.original == subscription))
+        && (!onlyFailures || !(attempts.last?.isSuccess ?? true))
+    }
+    let page = found.dropFirst(start).prefix(Self.pageCount)
+    let hasMore = start + page.count < found.count
+    return .apple([
+      ("paginationToken", hasMore ? .string(String(start + page.count)) : nil),
+      ("hasMore", .bool(hasMore)),
+      (
+        "notificationHistory",
+        .array(
+          page.map { notice in
+            [
+              "sendAttempts": .array(attempts(notice).map(\.json)),
+              "signedPayload": .string(signedPayload(of: notice.delivery, at: notice.signed)),
+            ]
+          })
+      ),
+    ])
+  }
+}
+
+extension AppleAttempt {
+  fileprivate var json: JSONValue {
+    ["attemptDate": .apple(at), "sendAttemptResult": .string(result)]
+  }
+}
+
+/// An error as the API tells it; the status is the number's beginning.
+struct AppleError: Error {
+  let code: Int64
+  let message: String
+
+  var status: Int { Int(code / 10_000) }
+
+  private init(_ code: Int64, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  static let general = Self(4_000_000, "Bad request.")
+  static let invalidRevision = Self(4_000_005, "Invalid request revision.")
+  static let invalidTransaction = Self(4_000_006, "Invalid transaction id.")
+  static let invalidStart = Self(4_000_013, "Invalid request. The start date is invalid.")
+  static let invalidEnd = Self(4_000_014, "Invalid request. The end date is invalid.")
+  static let startTooOld = Self(4_000_012, "Invalid request. The start date is too old.")
+  static let startAfterEnd = Self(4_000_016, "Invalid request. The start date is after the end.")
+  static let invalidPaginationToken = Self(4_000_015, "Invalid request. Invalid paginationToken.")
+  static let tooManyFilters = Self(4_000_018, "Invalid request. Too many filters.")
+  static let invalidSort = Self(4_000_021, "Invalid request. The sort parameter is invalid.")
+  static let notFound = Self(4_040_010, "Transaction id not found.")
+
+  /// What stands for a failure that a test scripted.
+  static func standing(for status: Int) -> AppleError {
+    switch status {
+    case 429: Self(4_290_000, "Rate limit exceeded.")
+    case 500: Self(5_000_001, "An unknown error occurred. Please try again.")
+    default: Self(Int64(status) * 10_000, "The request could not be served.")
+    }
+  }
+}
