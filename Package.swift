@@ -202,6 +202,12 @@ let package = Package(
         "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
         "TestEngines",
       ]),
+    tests(
+      "GoogleTests",
+      [
+        "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions", "Google",
+        "SeededRandom",
+      ]),
     tests("TidyTests", []),
     tests(
       "BillingTests",

@@ -1,0 +1,192 @@
+import Base
+import Crypto
+import Google
+import HTTPMessages
+import JSON
+import ProviderAPI
+import Subscriptions
+import Testing
+
+/// Reads of purchases over a scripted transport.
+struct APITests {
+  private static let token = PurchaseToken("token.AO-J1Oz/0123 +456".filter { $0 != " " })!
+
+  /// Answers by path, and counts.
+  private final class Script: ProviderTransport {
+    let requests = Locked<[(method: String, url: String, bearer: String?)]>([])
+    private let answer: @Sendable (APIRequest, Int) throws(APIFailure) -> (Int, String)
+
+    init(_ answer: @escaping @Sendable (APIRequest, Int) throws(APIFailure) -> (Int, String)) {
+      self.answer = answer
+    }
+
+    func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+      let count = requests.withLock { requests in
+        requests.append(
+          (
+            request.method, request.url,
+            request.headers.first { $0.0 == "Authorization" }?.1
+          ))
+        return requests.count
+      }
+      if request.url.hasSuffix("/token") {
+        return reply(200, #"{"access_token":"secret-\#(count)","expires_in":3599}"#)
+      }
+      let (status, body) = try answer(request, count)
+      let reply = reply(status, body)
+      if let failure = reply.transientFailure { throw failure }
+      return reply
+    }
+
+    private func reply(_ status: Int, _ body: String) -> APIReply {
+      APIReply(
+        status: status, headers: Headers([]), body: Array(body.utf8), elapsed: .milliseconds(1))
+    }
+  }
+
+  private func api(_ script: Script, now: Instant = Sample.now) throws -> GoogleAPI {
+    let file: JSONValue = [
+      "type": "service_account", "client_email": "a@b", "private_key_id": "1",
+      "private_key": .string(String(decoding: Sample.key.pem.exposed, as: UTF8.self)),
+      "token_uri": "https://oauth2.example/token",
+    ]
+    let account = try #require(ServiceAccount(keyFile: Secret(file.encoded())))
+    return GoogleAPI(
+      package: "app.coffer", account: account, transport: script, clock: .fixed(now))
+  }
+
+  private func purchase(_ json: String) throws -> GooglePurchase {
+    let script = Script { request, _ throws(APIFailure) in
+      request.url.contains("/orders/") ? (404, "") : (200, json)
+    }
+    let answer = try api(script).read(token: Self.token, generation: 3)
+    guard case .google(.purchase(let purchase))? = answer.facts.first?.object else {
+      throw APIFailure.malformed("no purchase")
+    }
+    #expect(answer.facts.first?.asOf == .generation(3))
+    return purchase
+  }
+
+  @Test func `a purchase with nothing in it is none that gives anything`() throws {
+    let empty = try purchase("{}")
+    #expect(empty.state == .other("UNSPECIFIED"))
+    #expect(empty.items.isEmpty && empty.startTime == nil && !empty.isAcknowledged)
+  }
+
+  @Test(arguments: [
+    ("2026-03-01T10:00:00Z", 0), ("2026-03-01T10:00:00.5Z", 500),
+    ("2026-03-01T10:00:00.123456789Z", 123),
+  ])
+  func `times have up to nine digits of a second`(text: String, milliseconds: Int64) throws {
+    let read = try purchase(#"{"startTime":"\#(text)"}"#)
+    #expect(read.startTime == Instant(milliseconds: 1_772_359_200_000 + milliseconds))
+  }
+
+  @Test(arguments: [
+    "2026-02-30T10:00:00Z", "2026-03-01T25:00:00Z", "2026-03-01T10:00:00", "2026-03-01 10:00:00Z",
+    "2026-03-01T10:00:00.Z", "2026-03-01T10:00:00.1234567890Z", "2026-03-01T10:00:00+01:00", "",
+  ])
+  func `a time that is none makes the answer malformed`(text: String) {
+    #expect(throws: APIFailure.self) { try purchase(#"{"startTime":"\#(text)"}"#) }
+  }
+
+  @Test func `the person who bought is not kept`() throws {
+    let read = try purchase(
+      #"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","subscribeWithGoogleInfo":{"#
+        + #""emailAddress":"ada@example.com","givenName":"Ada"}}"#)
+    let stored = String(decoding: GoogleObject.purchase(read).stored().encoded(), as: UTF8.self)
+    #expect(!stored.contains("ada") && !stored.contains("Ada"))
+  }
+
+  @Test func `an obfuscated id that is no account of ours is noted and ignored`() throws {
+    let script = Script { _, _ throws(APIFailure) in
+      (200, #"{"externalAccountIdentifiers":{"obfuscatedExternalAccountId":"alice"}}"#)
+    }
+    let answer = try api(script).read(token: Self.token, generation: 1)
+    #expect(answer.notes == [.malformedAccount])
+  }
+
+  @Test func `a purchase round-trips through its stored form`() throws {
+    let read = try purchase(
+      #"{"subscriptionState":"SUBSCRIPTION_STATE_IN_GRACE_PERIOD","startTime":"2026-03-01T10:00:00Z","#
+        + #""acknowledgementState":"ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED","testPurchase":{},"#
+        + #""linkedPurchaseToken":"older","lineItems":[{"productId":"premium","#
+        + #""expiryTime":"2026-04-01T10:00:00Z","autoRenewingPlan":{"autoRenewEnabled":true},"#
+        + #""offerDetails":{"basePlanId":"monthly"},"latestSuccessfulOrderId":"GPA.1",""#
+        + #"offerPhase":{"freeTrial":{}}}]}"#)
+    let object = GoogleObject.purchase(read)
+    let json = try JSON.parse(object.stored().encoded())
+    #expect(try GoogleObject(stored: json, kind: .purchase) == object)
+    #expect(read.replaces == PurchaseToken("older")?.objectKey.id)
+  }
+
+  @Test func `one access token serves many reads, and is asked for again before its end`() throws {
+    let script = Script { _, _ throws(APIFailure) in (200, "{}") }
+    let api = try api(script)
+    for generation in 1...5 {
+      _ = try api.read(token: Self.token, generation: Int64(generation))
+    }
+    #expect(script.requests.withLock { $0.filter { $0.url.hasSuffix("/token") }.count } == 1)
+  }
+
+  @Test func `a token that Google does not take is replaced once`() throws {
+    let script = Script { request, _ throws(APIFailure) in
+      let isFirst = request.headers.contains { $0.1 == "Bearer secret-1" }
+      return isFirst ? (401, "") : (200, "{}")
+    }
+    _ = try api(script).read(token: Self.token, generation: 1)
+    #expect(script.requests.withLock { $0.count } == 4)
+  }
+
+  @Test(arguments: [
+    (401, APIFailure.misconfigured("the provider answers 401")),
+    (403, .misconfigured("the provider answers 403")), (404, .notFound), (410, .gone),
+    (400, .refused(status: 400, "the provider answers 400")),
+    (409, .transient("Google answers 409", retryAfter: nil)),
+    (429, .transient("the provider answers 429", retryAfter: nil)),
+    (503, .transient("the provider answers 503", retryAfter: nil)),
+  ])
+  func `each status means what the fact sheet says`(status: Int, failure: APIFailure) throws {
+    let script = Script { _, _ throws(APIFailure) in (status, "{}") }
+    let api = try api(script)
+    #expect(throws: failure) { try api.read(token: Self.token, generation: 1) }
+  }
+
+  @Test(arguments: [403, 404, 410, 400])
+  func `an order that cannot be read does not fail the read of its purchase`(status: Int) throws {
+    let script = Script { request, _ throws(APIFailure) in
+      request.url.contains("/orders/") ? (status, "") : (200, "{}")
+    }
+    let answer = try api(script).read(token: Self.token, generation: 1, orders: ["GPA.7"])
+    #expect(answer.notes == [.orderMissing])
+    #expect(answer.facts.count == 1)
+  }
+
+  @Test func `tokens stand percent-encoded in addresses and in no transcript or error`() throws {
+    let script = Script { _, _ throws(APIFailure) in (200, "{}") }
+    let answer = try api(script).read(token: Self.token, generation: 1)
+    let urls = script.requests.withLock { $0.map { $0.url } }
+    #expect(urls.contains { $0.hasSuffix("token.AO-J1Oz%2F0123%2B456") })
+    #expect(!String(decoding: answer.transcript, as: UTF8.self).contains("AO-J1O"))
+  }
+
+  @Test func `an acknowledgement names product, token and account`() throws {
+    let script = Script { _, _ throws(APIFailure) in (200, "") }
+    try api(script).acknowledge(
+      token: Self.token, productID: "premium",
+      account: Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!)
+    let last = script.requests.withLock { $0.last }
+    #expect(last?.method == "POST")
+    #expect(
+      last?.url.hasSuffix(
+        "/purchases/subscriptions/premium/tokens/token.AO-J1Oz%2F0123%2B456:acknowledge") == true)
+  }
+
+  @Test(arguments: [
+    "", "{}", #"{"type":"authorized_user"}"#,
+    #"{"type":"service_account","client_email":"a","private_key_id":"1","private_key":"x","token_uri":"https://a"}"#,
+  ])
+  func `a file that is no service account's key is refused`(text: String) {
+    #expect(ServiceAccount(keyFile: Secret(text)) == nil)
+  }
+}

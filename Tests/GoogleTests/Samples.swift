@@ -1,0 +1,129 @@
+import Base
+import Crypto
+import Google
+import HTTPMessages
+import JSON
+import JWS
+import ProviderAPI
+
+/// One push subscription, one issuer key and one moment, about which the tests tell their stories.
+enum Sample {
+  static let now = Instant(seconds: 1_780_000_000)
+  static let audience = "https://billing.coffer.example/webhooks/google"
+  static let email = "push@coffer.iam.gserviceaccount.com"
+  static let package = "app.coffer"
+  static let key = RSAPrivateKey()
+  static let otherKey = RSAPrivateKey()
+  static let body = Array(#"{"message":{"data":"e30=","messageId":"1"}}"#.utf8)
+
+  static func keySet(_ keys: [(id: String, key: RSAPrivateKey)] = [("k1", key)]) -> [UInt8] {
+    let all = keys.map { id, key -> JSONValue in
+      [
+        "kty": "RSA", "alg": "RS256", "use": "sig", "kid": .string(id),
+        "n": .string(Base64.url.encode(key.publicKey.modulus)),
+        "e": .string(Base64.url.encode(key.publicKey.exponent)),
+      ]
+    }
+    let set: JSONValue = ["keys": .array(all)]
+    return set.encoded()
+  }
+
+  typealias Changes = [String: JSONValue?]
+
+  static func claims(_ changes: Changes = [:]) -> JSONValue {
+    object(
+      [
+        ("iss", "https://accounts.google.com"), ("aud", .string(audience)),
+        ("email", .string(email)), ("email_verified", true), ("sub", "110"), ("azp", "110"),
+        ("iat", .integer(now.seconds - 10)), ("exp", .integer(now.seconds + 3590)),
+      ], changes)
+  }
+
+  static func header(_ changes: Changes = [:]) -> JSONValue {
+    object([("alg", "RS256"), ("kid", "k1"), ("typ", "JWT")], changes)
+  }
+
+  private static func object(_ members: [(String, JSONValue)], _ changes: Changes) -> JSONValue {
+    var all = members.compactMap { name, value -> JSONValue.Member? in
+      guard let change = changes[name] else { return .init(name, value) }
+      return change.map { .init(name, $0) }
+    }
+    for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
+      if let value, !members.contains(where: { $0.0 == name }) { all.append(.init(name, value)) }
+    }
+    return .object(all)
+  }
+
+  /// The header's value with a token of those claims.
+  static func bearer(
+    _ claims: JSONValue = claims(), header: JSONValue = header(),
+    sign: ([UInt8]) -> [UInt8] = key.signature
+  ) -> String {
+    "Bearer " + CompactJWS.compact(header: header, payload: claims, sign: sign)
+  }
+}
+
+/// An address that answers what the test says, and counts.
+final class Endpoint: ProviderTransport {
+  private let state: Locked<State>
+
+  private struct State {
+    var answer: (status: Int, headers: [(String, String)], body: [UInt8])?
+    var count = 0
+  }
+
+  init(_ body: [UInt8] = Sample.keySet(), headers: [(String, String)] = []) {
+    state = Locked(State(answer: (200, headers, body)))
+  }
+
+  /// Nil is no answer at all.
+  func answer(_ body: [UInt8]?, status: Int = 200, headers: [(String, String)] = []) {
+    state.withLock { $0.answer = body.map { (status, headers, $0) } }
+  }
+
+  var requestCount: Int { state.withLock { $0.count } }
+
+  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    let answer = state.withLock { state in
+      state.count += 1
+      return state.answer
+    }
+    guard let answer else { throw .transient("timeout", retryAfter: nil) }
+    return APIReply(
+      status: answer.status, headers: Headers(answer.headers), body: answer.body,
+      elapsed: .milliseconds(1))
+  }
+}
+
+/// A verifier with its own key set and clock.
+final class Gate: Sendable {
+  let endpoint: Endpoint
+  let verifier: GoogleVerifier
+  private let moment: Locked<Instant>
+
+  init(_ endpoint: Endpoint = Endpoint()) {
+    let moment = Locked(Sample.now)
+    self.moment = moment
+    self.endpoint = endpoint
+    verifier = GoogleVerifier(
+      GoogleTrust(package: Sample.package, audience: Sample.audience, email: Sample.email),
+      keys: PushKeys(
+        url: "https://keys.example/certs", transport: endpoint,
+        clock: Clock { moment.withLock { $0 } }))
+  }
+
+  var now: Instant {
+    get { moment.withLock { $0 } }
+    set { moment.withLock { $0 = newValue } }
+  }
+
+  /// Nil where the push is believed.
+  func refusal(_ authorization: String?) -> GoogleRefusal? {
+    do throws(GoogleRefusal) {
+      _ = try verifier.verify(authorization: authorization, body: Sample.body, now: now)
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
