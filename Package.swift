@@ -173,7 +173,8 @@ let package = Package(
       ],
       path: "Tests/ProviderFakes", swiftSettings: settings),
     .executableTarget(
-      name: "provider-fakes", dependencies: ["Base", "Crypto", "JSON", "ProviderFakes"],
+      name: "provider-fakes",
+      dependencies: ["Base", "Crypto", "JSON", "ProviderFakes", "TestCertificates"],
       path: "Tests/provider-fakes", swiftSettings: settings),
     tests(
       "ProviderFakesTests",

@@ -8,6 +8,13 @@ package struct AppleTestChain: Sendable {
   package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
   package static let leafMarker = "1.2.840.113635.100.6.11.1"
 
+  /// Of the length of the App Store's own, so that what is signed has its size.
+  private static let organization = ["Coffer Test Certification Authority", "Coffer Inc.", "US"]
+  private static let notice =
+    "This certificate was made for Coffer's own tests and says nothing about anybody. Nobody may "
+    + "rely on it, no program outside of those tests may trust it, and whoever finds it elsewhere "
+    + "should throw it away, together with everything that it signed, and tell us where it was."
+
   package let root: TestCertificate
   package let intermediate: TestCertificate
   package let leaf: TestCertificate
@@ -26,13 +33,22 @@ package struct AppleTestChain: Sendable {
   ) {
     var plans = Plans(
       root: TestCertificatePlan(
-        commonName: "Test Root CA", notBefore: notBefore, notAfter: notAfter, isAuthority: true),
+        commonName: "Coffer Test Root CA - G3", notBefore: notBefore, notAfter: notAfter,
+        isAuthority: true),
       intermediate: TestCertificatePlan(
-        commonName: "Test Intermediate CA", notBefore: notBefore, notAfter: notAfter,
+        commonName: "Coffer Test Worldwide Developer Certification Authority", notBefore: notBefore,
+        notAfter: notAfter,
         isAuthority: true, pathLength: 0, markers: [Self.intermediateMarker]),
       leaf: TestCertificatePlan(
-        commonName: "Test Receipt Signing", notBefore: notBefore, notAfter: notAfter,
+        commonName: "Test ECC App Store and Receipt Signing", notBefore: notBefore,
+        notAfter: notAfter,
         isAuthority: false, markers: [Self.leafMarker]))
+    plans.root.organization = Self.organization
+    plans.intermediate.organization = ["Test Unit 6"] + Self.organization.dropFirst()
+    plans.leaf.organization = Self.organization
+    plans.leaf.policyNotice = Self.notice
+    plans.intermediate.statusAddress = "http://ocsp.coffer.example/ocsp03-testrootca"
+    plans.leaf.statusAddress = "http://ocsp.coffer.example/ocsp03-testintermediate06"
     spoil(&plans)
     root = given ?? TestCertificate(plans.root)
     intermediate = TestCertificate(plans.intermediate, issuer: root)

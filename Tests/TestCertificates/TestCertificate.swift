@@ -13,8 +13,7 @@ package struct TestCertificate: Sendable {
     key = plan.privateKey
     let info = plan.publicKeyInfo
     keyIdentifier = Array(SHA256.hash(info).prefix(20))
-    subject = DER.sequence(
-      DER.value(0x31, DER.sequence(DER.object("2.5.4.3"), DER.text(plan.commonName))))
+    subject = plan.subject
     let algorithm = DER.sequence(DER.object("1.2.840.10045.4.3.2"))
     let body = DER.sequence(
       DER.value(0xA0, DER.integer([2])),
@@ -54,6 +53,12 @@ package struct TestCertificatePlan: Sendable {
   package var isAuthority: Bool
   /// How many authorities may follow below.
   package var pathLength: UInt8?
+  /// Unit, organization and country beside the common name; authorities of the public have them.
+  package var organization: [String] = []
+  /// The text of a certificate policy; nil for a certificate without policies.
+  package var policyNotice: String?
+  /// Where its status would be asked for; nobody answers there.
+  package var statusAddress: String?
   /// Dotted names of extensions that hold a null.
   package var markers: [String] = []
   /// The dotted name of one more extension, marked critical.
@@ -97,6 +102,14 @@ package struct TestCertificatePlan: Sendable {
     }
   }
 
+  fileprivate var subject: [UInt8] {
+    let kinds = ["2.5.4.3", "2.5.4.11", "2.5.4.10", "2.5.4.6"]
+    let names = zip(kinds, [commonName] + organization).map { kind, name in
+      DER.value(0x31, DER.sequence(DER.object(kind), DER.text(name)))
+    }
+    return DER.sequence(names.flatMap { $0 })
+  }
+
   fileprivate func extensions(keyIdentifier: [UInt8], issuer: [UInt8]) -> [UInt8] {
     var constraints = isAuthority ? DER.yes : []
     if let pathLength { constraints += DER.integer([pathLength]) }
@@ -109,6 +122,18 @@ package struct TestCertificatePlan: Sendable {
         "2.5.29.15", isAuthority ? DER.bits([0x06], unused: 1) : DER.bits([0x80], unused: 7),
         isCritical: true),
     ]
+    if let statusAddress {
+      // Authority information access: OCSP, as a URI.
+      let place = DER.sequence(
+        DER.object("1.3.6.1.5.5.7.48.1"), DER.value(0x86, Array(statusAddress.utf8)))
+      all.append(extended("1.3.6.1.5.5.7.1.1", DER.sequence(place)))
+    }
+    if let policyNotice {
+      let notice = DER.sequence(
+        DER.object("1.3.6.1.5.5.7.2.2"), DER.sequence(DER.text(policyNotice)))
+      let policy = DER.sequence(DER.object("2.5.29.32.0"), DER.sequence(notice))
+      all.append(extended("2.5.29.32", DER.sequence(policy)))
+    }
     all += markers.map { extended($0, [0x05, 0x00]) }
     if let name = criticalExtension { all.append(extended(name, [0x05, 0x00], isCritical: true)) }
     return DER.value(0x30, all.flatMap { $0 })

@@ -2,7 +2,7 @@ import Glibc
 
 /// What `record` can write: each provider's stories, in its folder of webhooks/.
 let recordings: [String: (String) throws(RecordingError) -> Recording] = [
-  "google": GoogleRecording.make(in:)
+  "apple": AppleRecording.make(in:), "google": GoogleRecording.make(in:),
 ]
 
 let usage = """

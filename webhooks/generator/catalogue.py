@@ -31,7 +31,29 @@ UNKNOWN = Price(
     "Support", "Priority support",
 )
 
-CAPS = {"free": 1_000_000, "premium": 30_000_000_000}
+CAPS = {"free": 1_000_000, "premium": 30_000_000_000, "plus": 200_000_000_000}
+
+
+def _row(provider: str, product: str, price: str | None, amount: int, interval: str) -> dict:
+    row = {"provider": provider, "product": product, "price": price, "amount": amount,
+           "currency": "usd", "interval": interval}
+    return {name: value for name, value in row.items() if value is not None}
+
+
+# The stores' products, as Tests/ProviderFakes sells them.
+_APPLE = "com.example.coffer"
+_STORES = {
+    "premium": [
+        _row("apple", f"{_APPLE}.premium.monthly", None, 299, "month"),
+        _row("apple", f"{_APPLE}.premium.yearly", None, 3000, "year"),
+        _row("google", "premium", "premium:monthly", 299, "month"),
+        _row("google", "premium", "premium:yearly", 3000, "year"),
+    ],
+    "plus": [
+        _row("apple", f"{_APPLE}.plus.monthly", None, 999, "month"),
+        _row("google", "plus", "plus:monthly", 999, "month"),
+    ],
+}
 
 
 def catalogue() -> dict:
@@ -45,18 +67,21 @@ def catalogue() -> dict:
                 "title": "Premium",
                 "bytes": CAPS["premium"],
                 "products": [
-                    {
-                        "provider": "stripe",
-                        "product": price.product,
-                        "price": price.id,
-                        "amount": price.amount,
-                        "currency": "usd",
-                        "interval": price.interval,
-                    }
+                    _row("stripe", price.product, price.id, price.amount, price.interval)
                     for price in (MONTHLY, YEARLY)
-                ],
-            }
+                ] + _STORES["premium"],
+            },
+            {
+                "id": "plus",
+                "title": "Plus",
+                "bytes": CAPS["plus"],
+                "products": _STORES["plus"],
+            },
         ],
-        "ignored": [{"provider": "stripe", "product": STICKERS.product}],
+        "ignored": [
+            {"provider": "stripe", "product": STICKERS.product},
+            {"provider": "apple", "product": f"{_APPLE}.stickers.monthly"},
+            {"provider": "google", "product": "stickers"},
+        ],
         "fallback": None,
     }
