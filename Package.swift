@@ -107,7 +107,12 @@ let package = Package(
 
     .target(
       name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
-    program("bench", ["Base", "Crypto", "JSON", "HTTPSignatures", "SeededRandom"]),
+    program(
+      "bench",
+      [
+        "Base", "Crypto", "JSON", "HTTPSignatures", "Storage", "Tiers", "Subscriptions", "Billing",
+        "SeededRandom",
+      ]),
 
     .target(
       name: "TestCertificates", dependencies: ["Base", "Crypto", "JSON", "JWS"],
@@ -223,8 +228,8 @@ let package = Package(
       "ScenarioTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
-        "Configuration", "RawClient", "RecordedStories", "StripeSamples", "TestDevices",
-        "TestEngines",
+        "Configuration", "HTTPServer", "RawClient", "RecordedStories", "StripeSamples",
+        "TestDevices", "TestEngines",
         "SeededRandom",
       ]),
   ]

@@ -26,6 +26,7 @@ enum Bench {
       switch options.subject {
       case .webhooks: try WebhookBench(options, workspace).report()
       case .sync: try SyncBench(options, workspace).report()
+      case .fold: try FoldBench(options, workspace).report()
       }
     print(options.wantsJSON ? report.json : report.text)
     return report

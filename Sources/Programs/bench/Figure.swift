@@ -11,6 +11,16 @@ struct Figure {
   let text: String
   /// What the value should reach; nil where there is no aim.
   var aim: Int?
+  /// Whether less is better.
+  var isCost = false
+
+  var isReached: Bool? { aim.map { isCost ? value <= $0 : value >= $0 } }
+
+  static func microseconds(_ name: String, _ value: Double, _ what: String) -> Figure {
+    Figure(
+      name: "\(name)_nanoseconds", value: Int((value * 1000).rounded()),
+      text: "\(decimal(value, places: 1)) µs \(what)")
+  }
 
   static func rate(_ name: String, _ perSecond: Double, _ what: String) -> Figure {
     Figure(
@@ -29,9 +39,9 @@ struct Figure {
     var members: [JSONValue.Member] = [
       .init("name", .string(name)), .init("value", .integer(Int64(value))),
     ]
-    if let aim {
+    if let aim, let isReached {
       members.append(.init("aim", .integer(Int64(aim))))
-      members.append(.init("reached", .bool(value >= aim)))
+      members.append(.init("reached", .bool(isReached)))
     }
     return .object(members)
   }

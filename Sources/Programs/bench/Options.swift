@@ -2,7 +2,7 @@ internal import Base
 
 /// What the command line asks for.
 struct Options: Sendable {
-  enum Subject: String, CaseIterable { case webhooks, sync }
+  enum Subject: String, CaseIterable { case webhooks, sync, fold }
 
   var subject = Subject.webhooks
   var seconds = 10
@@ -23,10 +23,11 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|sync [options]
+    usage: ops/bench webhooks|sync|fold [options]
 
       webhooks  signed Stripe events a second, against bare libmicrohttpd and a FastAPI service
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
+      fold      what one more event costs: coverage in memory, and recording it in the ledger
 
       --seconds N      the timed part of each server (10)
       --warm-up N      seconds before it that do not count (2)
@@ -47,7 +48,7 @@ struct Options: Sendable {
   init(_ arguments: [String]) throws(BenchError) {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
-      throw .usage("say what to measure: webhooks or sync (--help tells more)")
+      throw .usage("say what to measure: webhooks, sync or fold (--help tells more)")
     }
     self.subject = subject
     while let flag = rest.popFirst() {

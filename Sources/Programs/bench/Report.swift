@@ -28,10 +28,9 @@ struct Report {
     let width = facts.map(\.name.count).max() ?? 0
     lines += facts.map { "  " + Self.padded($0.name, width) + "  " + $0.value }
     lines.append("")
-    lines += table
-    lines.append("")
+    if !rows.isEmpty { lines += table + [""] }
     lines += figures.map { figure in
-      let verdict = figure.aim.map { figure.value >= $0 ? "  reached" : "  MISSED" } ?? ""
+      let verdict = figure.isReached.map { $0 ? "  reached" : "  MISSED" } ?? ""
       return "  " + figure.text + verdict
     }
     lines += notes.map { "  note: " + $0 }
