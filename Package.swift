@@ -234,3 +234,14 @@ let package = Package(
       ]),
   ]
 )
+
+// libFuzzer's targets need a build of their own (ops/fuzz): nobody else's is to carry its loop.
+if Context.environment["COFFER_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz",
+      dependencies: [
+        "Apple", "Base", "Crypto", "Google", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Stripe",
+        "Subscriptions", "TestCertificates",
+      ], path: "Tests/Fuzz", exclude: ["corpus"], swiftSettings: settings))
+}

@@ -1,0 +1,157 @@
+import Apple
+import Base
+import Crypto
+import Glibc
+import Google
+import HTTPMessages
+import JSON
+import JWS
+import ProviderAPI
+import Stripe
+import Subscriptions
+import TestCertificates
+
+/// What is fed with whatever bytes: it may refuse them, and must never crash, hang or leak.
+enum FuzzTarget {
+  static let all: [String: @Sendable ([UInt8]) -> Void] = [
+    "apple": apple, "json": json, "jws": jws, "oidc": oidc, "rtdn": rtdn, "stripe": stripe,
+    "x509": x509,
+  ]
+
+  static let current: @Sendable ([UInt8]) -> Void = {
+    let name = unsafe getenv("COFFER_FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
+    guard let target = all[name] else { return { @Sendable _ in } }
+    return target
+  }()
+
+  private static let now = Instant(seconds: 1_780_000_000)
+
+  // MARK: Stripe
+
+  private static let secrets = WebhookSecrets([Secret("whsec_fuzz")])!
+  private static let event = Array(#"{"object":"event"}"#.utf8)
+
+  /// The `Stripe-Signature` header; and the input as a genuine event's body.
+  private static func stripe(_ input: [UInt8]) {
+    _ = try? secrets.verify(headers: [input], body: event, now: now)
+    let time = String(now.seconds)
+    let code = Hex.encode(
+      HMACSHA256.code(key: Secret("whsec_fuzz"), Array(time.utf8), Array(".".utf8), input))
+    let header = Array("t=\(time),v1=\(code)".utf8)
+    if let delivery = try? secrets.verify(headers: [header], body: input, now: now) {
+      _ = try? StripeEvent(delivery)
+    }
+  }
+
+  // MARK: texts
+
+  private static func json(_ input: [UInt8]) {
+    guard let json = try? JSON.parse(input) else { return }
+    visit(json, depth: 0)
+  }
+
+  private static func visit(_ json: JSON, depth: Int) {
+    guard depth < 70 else { return }
+    _ = (json.string, json.integer, json.bool, json.isNull, json.isObject, json.path)
+    for item in json.array ?? [] { visit(item, depth: depth + 1) }
+    for (_, value) in json.members ?? [] { visit(value, depth: depth + 1) }
+    _ = try? json["a"]["b"].requireString()
+  }
+
+  private static func jws(_ input: [UInt8]) {
+    guard let jws = try? CompactJWS(input) else { return }
+    precondition(jws.signingInput.count < input.count)
+  }
+
+  // MARK: Apple
+
+  private static let chain = AppleTestChain(notBefore: now - .days(9), notAfter: now + .days(9))
+  private static let verifier = AppleVerifier(
+    AppleTrust(roots: [chain.root.der], bundleID: "app.coffer", appAppleID: 7)!)
+
+  /// Certificates as a header's `x5c` brings them: the input replaces leaf, intermediate or both.
+  private static func x509(_ input: [UInt8]) {
+    guard let choice = input.first else { return }
+    let own = Base64.standard.encode(Array(input.dropFirst()))
+    let x5c = chain.x5c
+    let list = [choice & 1 == 0 ? own : x5c[0], choice & 2 == 0 ? own : x5c[1], x5c[2]]
+    let payload: JSONValue = ["signedDate": .integer(now.milliseconds)]
+    let text = CompactJWS.compact(
+      header: ["alg": "ES256", "x5c": .array(list.map { .string($0) })], payload: payload,
+      sign: { _ in [UInt8](repeating: 1, count: 64) })
+    _ = try? verifier.verify(signedPayload: text, now: now)
+  }
+
+  /// What a genuine chain signed, whatever it is.
+  private static func apple(_ input: [UInt8]) {
+    let text = chain.sign(input)
+    if let verified = try? verifier.verify(signedPayload: text, now: now) {
+      _ = try? AppleNotification(verified)
+    }
+    if let verified = try? verifier.verify(transaction: text, now: now) {
+      _ = try? AppleTransactionReading(verified)
+    }
+  }
+
+  // MARK: Google
+
+  private static let key = RSAPrivateKey()
+
+  private struct Answer: ProviderTransport {
+    let body: [UInt8]
+
+    func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+      APIReply(status: 200, headers: Headers([]), body: body, elapsed: .milliseconds(1))
+    }
+  }
+
+  private static let keySet: [UInt8] = {
+    let set: JSONValue = [
+      "keys": [
+        [
+          "kty": "RSA", "kid": "k", "n": .string(Base64.url.encode(key.publicKey.modulus)),
+          "e": .string(Base64.url.encode(key.publicKey.exponent)),
+        ]
+      ]
+    ]
+    return set.encoded()
+  }()
+
+  private static func gate(_ keySet: [UInt8]) -> GoogleVerifier {
+    GoogleVerifier(
+      GoogleTrust(package: "app.coffer", audience: "a", email: "e"),
+      keys: PushKeys(url: "https://keys", transport: Answer(body: keySet), clock: .fixed(now)))
+  }
+
+  private static let google = gate(keySet)
+  private static let genuine =
+    "Bearer "
+    + CompactJWS.compact(
+      header: ["alg": "RS256", "kid": "k"],
+      payload: [
+        "iss": "accounts.google.com", "aud": "a", "email": "e", "email_verified": true,
+        "iat": .integer(now.seconds), "exp": .integer(now.seconds + 3600),
+      ] as JSONValue, sign: key.signature)
+
+  /// The token, and the input as a key set.
+  private static func oidc(_ input: [UInt8]) {
+    let text = String(decoding: input, as: UTF8.self)
+    _ = try? google.verify(authorization: "Bearer " + text, body: [], now: now)
+    _ = try? gate(input).verify(authorization: genuine, body: [], now: now)
+  }
+
+  /// The envelope, and the input as the notification inside one.
+  private static func rtdn(_ input: [UInt8]) {
+    read(input)
+    let envelope: JSONValue = [
+      "message": ["messageId": "1", "data": .string(Base64.standard.encode(input))]
+    ]
+    read(envelope.encoded())
+  }
+
+  private static func read(_ body: [UInt8]) {
+    if let push = try? google.verify(authorization: genuine, body: body, now: now) {
+      _ = try? GoogleNotification(push)
+    }
+  }
+}
