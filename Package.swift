@@ -179,7 +179,10 @@ let package = Package(
       path: "Tests/ProviderFakes", swiftSettings: settings),
     .executableTarget(
       name: "provider-fakes",
-      dependencies: ["Base", "Crypto", "JSON", "ProviderFakes", "TestCertificates"],
+      dependencies: [
+        "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "ProviderFakes",
+        "TestCertificates",
+      ],
       path: "Tests/provider-fakes", swiftSettings: settings),
     tests(
       "ProviderFakesTests",

@@ -44,18 +44,9 @@ enum AppleRecording {
     return [
       "keys/leaf.pem": chain.leaf.key.pem.exposed, "keys/leaf.der": chain.leaf.der,
       "keys/intermediate.der": chain.intermediate.der, "keys/root.der": chain.root.der,
-      "root.pem": pem(chain.root.der), "keys/\(apiKeyFile)": P256PrivateKey().pem.exposed,
+      "root.pem": PEM.certificate(chain.root.der),
+      "keys/\(apiKeyFile)": P256PrivateKey().pem.exposed,
     ]
-  }
-
-  private static func pem(_ certificate: [UInt8]) -> [UInt8] {
-    var text = "-----BEGIN CERTIFICATE-----\n"
-    var rest = Base64.standard.encode(certificate)[...]
-    while !rest.isEmpty {
-      text += rest.prefix(64) + "\n"
-      rest = rest.dropFirst(64)
-    }
-    return Array((text + "-----END CERTIFICATE-----\n").utf8)
   }
 
   // MARK: comparing

@@ -17,6 +17,11 @@ struct Recording {
     return "\(files.count) files, \(differing.count) written, \(stale.count) removed"
   }
 
+  /// Writes all of them into a folder that may hold other files.
+  func add() throws(RecordingError) {
+    for path in files.keys { try write(path) }
+  }
+
   /// The files that are missing, differ, or are of no story.
   func differences() -> [String] {
     let (stale, differing) = compare()

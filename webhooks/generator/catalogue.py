@@ -40,9 +40,9 @@ def _row(provider: str, product: str, price: str | None, amount: int, interval: 
     return {name: value for name, value in row.items() if value is not None}
 
 
-# The stores' products, as Tests/ProviderFakes sells them.
+# What Tests/ProviderFakes sells besides.
 _APPLE = "com.example.coffer"
-_STORES = {
+_FAKES = {
     "premium": [
         _row("apple", f"{_APPLE}.premium.monthly", None, 299, "month"),
         _row("apple", f"{_APPLE}.premium.yearly", None, 3000, "year"),
@@ -50,6 +50,7 @@ _STORES = {
         _row("google", "premium", "premium:yearly", 3000, "year"),
     ],
     "plus": [
+        _row("stripe", "prod_Rk2vPlusXq81Bd", "price_1Hq7tdLk4QzTmRvXcE0wPl5m", 999, "month"),
         _row("apple", f"{_APPLE}.plus.monthly", None, 999, "month"),
         _row("google", "plus", "plus:monthly", 999, "month"),
     ],
@@ -69,13 +70,13 @@ def catalogue() -> dict:
                 "products": [
                     _row("stripe", price.product, price.id, price.amount, price.interval)
                     for price in (MONTHLY, YEARLY)
-                ] + _STORES["premium"],
+                ] + _FAKES["premium"],
             },
             {
                 "id": "plus",
                 "title": "Plus",
                 "bytes": CAPS["plus"],
-                "products": _STORES["plus"],
+                "products": _FAKES["plus"],
             },
         ],
         "ignored": [
