@@ -1,7 +1,4 @@
-import Apple
 import Base
-import Configuration
-import Crypto
 import JSON
 import ProviderFakes
 import RecordedStories
@@ -84,11 +81,17 @@ import Tiers
   @Test(arguments: RecordedAppleStory.all)
   func `the decoder and the fold say what the story expects`(story: RecordedAppleStory) throws {
     guard story.stripeSecret == nil else { return }
-    var ledger = try Replay(story)
+    var ledger = try AppleLedger(
+      of: story.account, root: RecordedAppleStory.root, bundleID: story.bundleID,
+      appAppleID: story.appAppleID)
+    let deletedAt = story.steps.first { $0.deletesAccount }?.at ?? .distantFuture
     for step in story.steps {
-      if let request = step.delivery { try ledger.deliver(request, at: step.at) }
+      if let request = step.delivery {
+        #expect(request.header("Content-Length") == String(request.body.count))
+        try ledger.deliver(request.body, at: step.at)
+      }
       if let text = step.claim { try ledger.claim(text, at: step.at) }
-      guard let expected = step.expected, step.at < ledger.deletedAt else { continue }
+      guard let expected = step.expected, step.at < deletedAt else { continue }
       let found = ledger.entitlement(at: step.at)
       #expect(found.planID == expected.planID, "at \(step.at)")
       #expect(found.reason.rawValue == expected.reason, "at \(step.at)")
@@ -97,67 +100,5 @@ import Tiers
         #expect(ledger.label(at: step.at)?.rawValue == expected.label, "at \(step.at)")
       }
     }
-  }
-}
-
-/// A ledger of one account in memory, fed by the verifier and the decoder.
-private struct Replay {
-  let story: RecordedAppleStory
-  let deletedAt: Instant
-  private let verifier: AppleVerifier
-  private let catalogue: Catalogue
-  private var subscriptions: [ObjectKey: Subscription] = [:]
-  private var claimed: Set<ObjectKey> = []
-  private var sequence: Int64 = 0
-
-  init(_ story: RecordedAppleStory) throws {
-    self.story = story
-    deletedAt = story.steps.first { $0.deletesAccount }?.at ?? .distantFuture
-    let trust = AppleTrust(
-      roots: [RecordedAppleStory.root], bundleID: story.bundleID, appAppleID: story.appAppleID)
-    verifier = AppleVerifier(try #require(trust))
-    catalogue = try CatalogueFile.catalogue(of: RecordedStory.catalogue)
-  }
-
-  mutating func deliver(_ request: RecordedRequest, at now: Instant) throws {
-    #expect(request.header("Content-Length") == String(request.body.count))
-    let verified = try verifier.verify(body: request.body, now: now)
-    join(try AppleNotification(verified).facts)
-  }
-
-  mutating func claim(_ text: String, at now: Instant) throws {
-    let verified = try verifier.verify(transaction: text, now: now)
-    let reading = try AppleTransactionReading(verified)
-    join([reading.fact].compactMap { $0 })
-    claimed.insert(reading.subscription)
-  }
-
-  private mutating func join(_ facts: [Fact]) {
-    sequence += 1
-    for fact in facts where fact.key.partition == .live {
-      for link in fact.links where link.kind == .part {
-        subscriptions[link.target, default: Subscription(link.target)]
-          .insert(fact, source: sequence)
-      }
-    }
-  }
-
-  private var owned: [(key: ObjectKey, subscription: Subscription)] {
-    subscriptions.filter { key, subscription in
-      let owner = subscription.ownership.account
-      return owner == story.account || (owner == nil && claimed.contains(key))
-    }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
-
-  private func coverage(_ subscription: Subscription) -> Coverage {
-    subscription.coverage(policy: .standard, catalogue: catalogue)
-  }
-
-  func entitlement(at now: Instant) -> Schedule.Break {
-    Schedule(owned.map { coverage($0.subscription) }, catalogue: catalogue).entry(at: now)
-  }
-
-  func label(at now: Instant) -> Label? {
-    owned.first.map { $0.subscription.label(coverage($0.subscription), at: now) }
   }
 }

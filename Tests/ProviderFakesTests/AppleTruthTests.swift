@@ -29,28 +29,6 @@ import Testing
     }
   }
 
-  /// One random thing that a customer, a bank or the store may do now.
-  private func act(_ shop: Shop, _ id: String, _ random: inout SeededGenerator) throws {
-    let store = shop.store
-    let read = try shop.read(id)
-    let renews = read.renewal["autoRenewStatus"].integer == 1
-    let hasBegun = try #require(read.transaction["purchaseDate"].instant) <= shop.clock.now
-    switch (read.status, Int.random(in: 0..<9, using: &random)) {
-    case (1, 0): store.breakCard(id)
-    case (1, 1), (4, 1): if renews { store.turnOffRenewal(id) } else { store.turnOnRenewal(id) }
-    case (1, 2) where hasBegun:
-      let product = read.transaction["productId"].string
-      store.change(
-        id, to: product == AppleProduct.plusMonthly.id ? .premiumMonthly : .plusMonthly)
-    case (1, 3) where hasBegun: store.refund(store.latestTransaction(of: id))
-    case (1, 4) where Bool.random(using: &random): store.extend(id, days: 3)
-    case (4, 3...5), (3, 2...3): store.repairCard(id)
-    case (5, 0...1): store.reverseRefund(store.latestTransaction(of: id))
-    case (2, 0...3), (5, 2...4): store.resubscribe(id)
-    default: break
-    }
-  }
-
   @Test func `over random lives a read gives access exactly when the store owes it`() throws {
     let seed = SeededGenerator.seed(of: "AppleTruthTests.lives")
     var random = SeededGenerator(seed: seed)
@@ -62,7 +40,7 @@ import Testing
       let id = shop.buy(trialDays: life % 4 == 0 ? 14 : 0)
       for step in 0..<40 {
         shop.go(.hours(Int64.random(in: 1...150, using: &random)))
-        try act(shop, id, &random)
+        try AppleLife.act(shop, id, &random)
         let truth = shop.store.truth(of: id)
         let owed = AppleProduct.all.map(\.id).filter { truth.isOwed($0, at: shop.clock.now) }
         let shown = try shown(shop, id).map { [$0] } ?? []
@@ -79,7 +57,7 @@ import Testing
       let id = shop.buy()
       for _ in 0..<40 {
         shop.go(.hours(Int64.random(in: 1...150, using: &random)))
-        try act(shop, id, &random)
+        try AppleLife.act(shop, id, &random)
       }
       let periods = shop.store.truth(of: id).paid.sorted { $0.from < $1.from }
       for (a, b) in zip(periods, periods.dropFirst()) { try #require(a.to <= b.from) }
@@ -159,5 +137,30 @@ import Testing
     #expect(shop.store.truths(asOf: Shop.start + .days(4))[0].paid.map(\.to) == [end])
     #expect(shop.store.truths(asOf: Shop.start + .days(5))[0].paid.map(\.to) == [shop.clock.now])
     #expect(shop.store.truths(asOf: Shop.start - .seconds(1)).isEmpty)
+  }
+}
+
+/// A customer, a bank and a store that do what comes to their minds.
+enum AppleLife {
+  /// One random thing that a customer, a bank or the store may do now.
+  static func act(_ shop: AppleShop, _ id: String, _ random: inout SeededGenerator) throws {
+    let store = shop.store
+    let read = try shop.read(id)
+    let renews = read.renewal["autoRenewStatus"].integer == 1
+    let hasBegun = try #require(read.transaction["purchaseDate"].instant) <= shop.clock.now
+    switch (read.status, Int.random(in: 0..<9, using: &random)) {
+    case (1, 0): store.breakCard(id)
+    case (1, 1), (4, 1): if renews { store.turnOffRenewal(id) } else { store.turnOnRenewal(id) }
+    case (1, 2) where hasBegun:
+      let product = read.transaction["productId"].string
+      store.change(
+        id, to: product == AppleProduct.plusMonthly.id ? .premiumMonthly : .plusMonthly)
+    case (1, 3) where hasBegun: store.refund(store.latestTransaction(of: id))
+    case (1, 4) where Bool.random(using: &random): store.extend(id, days: 3)
+    case (4, 3...5), (3, 2...3): store.repairCard(id)
+    case (5, 0...1): store.reverseRefund(store.latestTransaction(of: id))
+    case (2, 0...3), (5, 2...4): store.resubscribe(id)
+    default: break
+    }
   }
 }
