@@ -208,7 +208,7 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
         "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
-        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
+        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom", "TestCertificates",
         "TestEngines",
       ]),
     tests(

@@ -1,5 +1,5 @@
 internal import Base
-internal import Crypto
+package import Crypto
 
 /// What one customer lives through at the App Store, told anew at every call.
 package struct AppleStory: Sendable, CustomStringConvertible {
@@ -30,8 +30,10 @@ package struct AppleStory: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// Runs it to its end; what it delivered and knows is in the telling.
-  package func tell(signer: AppleSigner) -> AppleTelling {
+  /// Runs it to its end; what it delivered and knows is in the telling, whose API takes `apiKey`.
+  package func tell(signer: AppleSigner, apiKey: P256PublicKey? = nil) -> AppleTelling {
+    var settings = settings
+    settings.apiKey = apiKey ?? settings.apiKey
     let telling = AppleTelling(name: name, start: start, signer: signer, settings: settings)
     script(telling)
     return telling

@@ -28,10 +28,14 @@ enum Stories {
     var testDescription: String { name }
   }
 
-  static let all = stripe + google
+  static let all = stripe + apple + google
 
   /// Those whose till is judged by periods of money alone.
-  static let judged = stripe
+  static let judged = stripe + apple
+
+  static let apple: [Named] = AppleStory.all.map { story in
+    Named(name: "apple/\(story.name)") { try Told(story) }
+  }
 
   static let google: [Named] = GoogleStory.all.map { story in
     Named(name: "google/\(story.name)") { try Told(story) }
@@ -52,7 +56,11 @@ enum Stories {
     var testDescription: String { name }
   }
 
-  static let live = liveStripe + liveGoogle
+  static let live = liveStripe + liveApple + liveGoogle
+
+  static let liveApple: [Lived] = AppleStory.all.map { story in
+    Lived(name: "apple/\(story.name)", isShort: true) { Live(story) }
+  }
 
   static let liveGoogle: [Lived] = GoogleStory.all.map { story in
     Lived(name: "google/\(story.name)", isShort: true) { Live(story) }

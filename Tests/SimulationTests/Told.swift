@@ -83,6 +83,7 @@ let simulationCatalogue: Catalogue = {
           id: "plus", title: "Plus", byteCount: 200_000_000_000,
           products: [
             Plan.Product(provider: "stripe", id: StripePrice.plusMonthly.product),
+            Plan.Product(provider: "apple", id: "com.example.coffer.plus.monthly"),
             Plan.Product(provider: "google", id: "plus"),
           ]),
       ], ignored: [Plan.Product(provider: "stripe", id: StripePrice.stickersMonthly.product)])

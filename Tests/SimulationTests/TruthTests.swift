@@ -82,9 +82,18 @@ extension Told {
 
   /// What an account has paid for, in bytes.
   fileprivate func owed(_ sold: [PaidPeriod], to account: Identifier, at moment: Instant) -> Int64 {
-    guard !deleted.contains(account) else { return freeByteCount }
+    guard !deleted.contains(account), hasClaimed(account, by: moment) else {
+      return freeByteCount
+    }
     return sold.filter { $0.account == account && $0.from <= moment && moment < $0.to }
       .map { bytes($0) }.max() ?? freeByteCount
+  }
+
+  /// Whether whatever the account claims in this story was claimed, and had time to arrive.
+  private func hasClaimed(_ account: Identifier, by moment: Instant) -> Bool {
+    parts.allSatisfy { part in
+      if case .claim(_, account) = part.what { part.at + .minutes(2) <= moment } else { true }
+    }
   }
 
   /// Who claimed what was bought without naming an account.
