@@ -28,6 +28,14 @@ struct Figure {
       text: "\(Int(perSecond.rounded())) \(what) a second")
   }
 
+  /// How much more something costs than it did, which should not exceed `limit`.
+  static func growth(_ name: String, _ ratio: Double, _ what: String, limit: Double) -> Figure {
+    Figure(
+      name: "\(name)_thousandths", value: Int((ratio * 1000).rounded(.up)),
+      text: "\(decimal(ratio, places: 3)) \(what) (aim: at most \(decimal(limit, places: 2)))",
+      aim: Int(limit * 1000), isCost: true)
+  }
+
   static func ratio(_ name: String, _ ratio: Double, _ what: String, aim: Double) -> Figure {
     Figure(
       name: "\(name)_thousandths", value: Int((ratio * 1000).rounded(.down)),

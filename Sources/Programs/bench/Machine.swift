@@ -18,11 +18,15 @@ struct Machine {
       let version = try workspace.output("pkg-config", "--modversion", library)
       facts.append((library, version.filter { !$0.isWhitespace }))
     }
-    facts += [
-      ("load", "\(options.connectionCount) connections, \(options.threadCount) generator threads"),
-      ("time", "\(options.warmUpSeconds) s warm-up, \(options.seconds) s timed"),
-      ("seed", "\(options.seed)"),
-    ]
+    if options.subject != .fold {
+      facts += [
+        (
+          "load", "\(options.connectionCount) connections, \(options.threadCount) generator threads"
+        ),
+        ("time", "\(options.warmUpSeconds) s warm-up, \(options.seconds) s timed"),
+      ]
+    }
+    facts.append(("seed", "\(options.seed)"))
     self.facts = facts
   }
 

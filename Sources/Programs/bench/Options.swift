@@ -13,6 +13,8 @@ struct Options: Sendable {
   var requestCount = 150_000
   var accountCount = 64
   var documentCount = 32
+  /// Subscriptions in the larger of the two ledgers that an event is added to.
+  var storedCount = 100_000
   var seed: UInt64 = 1
   /// Leaves the peers out, for trying a change; there are no ratios then.
   var measuresOursOnly = false
@@ -27,7 +29,7 @@ struct Options: Sendable {
 
       webhooks  signed Stripe events a second, against bare libmicrohttpd and a FastAPI service
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
-      fold      what one more event costs: coverage in memory, and recording it in the ledger
+      fold      coverage of ten years in memory; recording one more event among many others
 
       --seconds N      the timed part of each server (10)
       --warm-up N      seconds before it that do not count (2)
@@ -36,6 +38,7 @@ struct Options: Sendable {
       --requests N     prepared before the clock starts, no two alike (150000)
       --accounts N     sync: how many accounts write (64)
       --documents N    sync: documents of each account (32)
+      --stored N       fold: subscriptions in the larger ledger (100000)
       --seed N         what ids and contents derive from (1)
       --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
       --ours           leave the peers out, for trying a change
@@ -80,6 +83,7 @@ struct Options: Sendable {
     case "--requests": requestCount = try number(100...2_000_000)
     case "--accounts": accountCount = try number(1...10_000)
     case "--documents": documentCount = try number(1...10_000)
+    case "--stored": storedCount = try number(1000...1_000_000)
     case "--seed": seed = UInt64(try number(0...Int.max))
     case "--directory": directory = value
     default: throw .usage("there is no option \(flag) (--help lists them)")

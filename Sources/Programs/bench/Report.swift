@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What a run prints: the machine, a row for each server, and the figures.
+/// What a run prints: the machine, a row for each server or each thing timed, and the figures.
 struct Report {
   /// One server under load.
   struct Row {
@@ -18,6 +18,7 @@ struct Report {
   let subject: Options.Subject
   var facts: [(name: String, value: String)]
   var rows: [Row] = []
+  var timings: [Timing] = []
   var figures: [Figure] = []
   var notes: [String] = []
 
@@ -28,7 +29,8 @@ struct Report {
     let width = facts.map(\.name.count).max() ?? 0
     lines += facts.map { "  " + Self.padded($0.name, width) + "  " + $0.value }
     lines.append("")
-    if !rows.isEmpty { lines += table + [""] }
+    if !rows.isEmpty { lines += Self.table(serverCells) + [""] }
+    if !timings.isEmpty { lines += Self.table([Timing.columns] + timings.map(\.cells)) + [""] }
     lines += figures.map { figure in
       let verdict = figure.isReached.map { $0 ? "  reached" : "  MISSED" } ?? ""
       return "  " + figure.text + verdict
@@ -37,29 +39,32 @@ struct Report {
     return lines.joined(separator: "\n")
   }
 
-  private var table: [String] {
+  /// The head and a line for each server.
+  private var serverCells: [[String]] {
     let head = [
       "server", "timed", "per second", "p50 ms", "p99 ms", "max ms", "cpu µs", "generator µs",
       "2xx", "other", "stored",
     ]
-    let cells = rows.map { row in
-      [
-        row.server, "\(row.outcome.timedCount)", "\(Int(row.outcome.perSecond.rounded()))",
-        Self.milliseconds(row.outcome, 0.5), Self.milliseconds(row.outcome, 0.99),
-        Self.milliseconds(row.outcome, 1),
-        Figure.decimal(row.outcome.serverMicrosecondsEach, places: 1),
-        Figure.decimal(row.outcome.generatorMicrosecondsEach, places: 1),
-        "\(row.outcome.succeeded)", "\(row.outcome.refusedCount)",
-        row.storedCount.map(String.init) ?? "-",
-      ]
-    }
-    let widths = head.indices.map { column in
-      ([head] + cells).map { $0[column].count }.max() ?? 0
-    }
-    return ([head] + cells).map { row in
+    return [head]
+      + rows.map { row in
+        [
+          row.server, "\(row.outcome.timedCount)", "\(Int(row.outcome.perSecond.rounded()))",
+          Self.milliseconds(row.outcome, 0.5), Self.milliseconds(row.outcome, 0.99),
+          Self.milliseconds(row.outcome, 1),
+          Figure.decimal(row.outcome.serverMicrosecondsEach, places: 1),
+          Figure.decimal(row.outcome.generatorMicrosecondsEach, places: 1),
+          "\(row.outcome.succeeded)", "\(row.outcome.refusedCount)",
+          row.storedCount.map(String.init) ?? "-",
+        ]
+      }
+  }
+
+  private static func table(_ cells: [[String]]) -> [String] {
+    let widths = cells[0].indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+    return cells.map { row in
       "  "
         + row.indices.map { column in
-          Self.padded(row[column], widths[column], right: column > 0)
+          padded(row[column], widths[column], right: column > 0)
         }.joined(separator: "  ")
     }
   }
@@ -69,6 +74,7 @@ struct Report {
       "subject": .string(subject.rawValue),
       "machine": .object(facts.map { .init($0.name, .string($0.value)) }),
       "servers": .array(rows.map(Self.json)),
+      "timings": .array(timings.map(\.json)),
       "figures": .array(figures.map(\.json)),
       "notes": .array(notes.map { .string($0) }),
       "whole": .bool(isWhole),
