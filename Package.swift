@@ -208,7 +208,8 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
         "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
-        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom", "TestCertificates",
+        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
+        "TestCertificates",
         "TestEngines",
       ]),
     tests(
