@@ -114,8 +114,16 @@ extension EntitlementExplanation.Subscription {
         planID: interval.planID, from: interval.from, to: interval.to, why: interval.why,
         evidence: evidence, sources: try Self.sources(of: evidence, reading: reader))
     }
-    sources = try Self.sources(of: key, reading: reader)
+    sources = try Self.shown(by: key).flatMap { try Self.sources(of: $0, reading: reader) }
     transitions = try Self.transitions(of: key, reading: reader)
+  }
+
+  /// The objects that show the subscription itself: an App Store one has a status and renewal info.
+  private static func shown(by key: ObjectKey) -> [ObjectKey] {
+    guard key.provider == .apple else { return [key] }
+    return [.status, .renewal].map { kind in
+      ObjectKey(provider: key.provider, partition: key.partition, kind: kind, id: key.id)
+    }
   }
 
   private static func sources(

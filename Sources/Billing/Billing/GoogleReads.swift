@@ -150,10 +150,15 @@ struct GoogleReads: Sendable {
 
   private func checkDeadline(_ lease: Lease) throws(JobFailure) -> JobResult {
     guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
-    let purchase: GooglePurchase? = try Self.stored {
-      try database.read { try self.purchase(key, reading: $0) }
+    let (purchase, isDone): (GooglePurchase?, Bool) = try Self.stored {
+      try database.read { reader in
+        let job = try Jobs.find(Self.acknowledgeJob, lease.object, reading: reader)
+        return (try self.purchase(key, reading: reader), (job?.committed ?? 0) > 0)
+      }
     }
-    guard let purchase, let start = purchase.startTime, purchase.needsAcknowledgement else {
+    // What Google confirmed to us is done, though the purchase was not read since.
+    guard let purchase, let start = purchase.startTime, purchase.needsAcknowledgement, !isDone
+    else {
       return JobResult(readBegan: nil, writes: { _ in })
     }
     let age = clock.now() - start
