@@ -75,7 +75,7 @@ func at(_ day: Double) -> Instant {
   Instant(seconds: 1_767_225_600 + Int64(day * 86_400))
 }
 
-private func dayText(_ instant: Instant) -> String {
+func dayText(_ instant: Instant) -> String {
   let seconds = instant.seconds - 1_767_225_600
   let hours = seconds % 86_400 / 3600
   return "day \(seconds / 86_400)" + (hours == 0 ? "" : " \(hours) h")

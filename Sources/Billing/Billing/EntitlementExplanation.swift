@@ -114,7 +114,9 @@ extension EntitlementExplanation.Subscription {
         planID: interval.planID, from: interval.from, to: interval.to, why: interval.why,
         evidence: evidence, sources: try Self.sources(of: evidence, reading: reader))
     }
-    sources = try Self.shown(by: key).flatMap { try Self.sources(of: $0, reading: reader) }
+    sources = Set(
+      try Self.shown(by: key).flatMap { try Self.sources(of: $0, reading: reader) }
+    ).sorted { $0.id < $1.id }
     transitions = try Self.transitions(of: key, reading: reader)
   }
 

@@ -1,0 +1,163 @@
+import Base
+import SeededRandom
+import Subscriptions
+import Tiers
+
+/// Facts of the App Store and Google Play, as their decoders make them.
+enum StoreFacts {
+  static let appleKey = ObjectKey(
+    provider: .apple, partition: .live, kind: .subscription, id: "1000")
+  static let googleKey = ObjectKey(
+    provider: .google, partition: .live, kind: .purchase, id: "a1")
+
+  static let catalogue: Catalogue = {
+    do {
+      return try Catalogue(
+        version: "stores", free: Plan(id: "free", title: "Free", byteCount: 10),
+        paid: [
+          Plan(
+            id: "premium", title: "Premium", byteCount: 1000,
+            products: [
+              Plan.Product(provider: "apple", id: "premium"),
+              Plan.Product(provider: "google", id: "premium"),
+            ]),
+          Plan(
+            id: "plus", title: "Plus", byteCount: 2000,
+            products: [
+              Plan.Product(provider: "apple", id: "plus"),
+              Plan.Product(provider: "google", id: "plus"),
+            ]),
+        ])
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }()
+
+  static func transaction(
+    _ id: String, _ from: Double, _ to: Double, product: String = "premium",
+    revoked: Double? = nil, _ kind: AppleTransaction.Revocation.Kind = .full,
+    percentage: Int64? = nil, signed: Double? = nil, account: Identifier? = accountA
+  ) -> Fact {
+    fact(
+      .transaction, id,
+      .transaction(
+        AppleTransaction(
+          originalTransactionID: "1000", productID: product, purchaseDate: at(from),
+          expiresDate: at(to),
+          revocation: revoked.map {
+            AppleTransaction.Revocation(
+              date: at($0), kind: kind, percentageMilliunits: percentage)
+          }, account: account)), signed ?? from)
+  }
+
+  static func renewal(
+    _ signed: Double, renews: Bool = true, intent: Int64? = nil, retry: Bool = false,
+    grace: Double? = nil
+  ) -> Fact {
+    fact(
+      .renewal, "1000",
+      .renewal(
+        AppleRenewal(
+          productID: "premium", willRenew: renews, expirationIntent: intent,
+          isInBillingRetry: retry, gracePeriodExpiresDate: grace.map { at($0) })), signed)
+  }
+
+  static func status(_ signed: Double, _ number: Int64) -> Fact {
+    fact(.status, "1000", .status(AppleStatus(AppleStatus.State(number))), signed)
+  }
+
+  private static func fact(
+    _ kind: ObjectKey.Kind, _ id: String, _ object: AppleObject, _ signed: Double
+  ) -> Fact {
+    Fact(
+      key: ObjectKey(provider: .apple, partition: .live, kind: kind, id: id),
+      object: .apple(object), asOf: .moment(at(signed)))
+  }
+
+  static func purchase(
+    _ state: GooglePurchase.State, _ from: Double?, _ to: Double?, id: String = "a1",
+    generation: Int64 = 1, product: String = "premium", renews: Bool = true,
+    replaces: String? = nil, order: String? = nil, account: Identifier? = accountA
+  ) -> Fact {
+    Fact(
+      key: ObjectKey(provider: .google, partition: .live, kind: .purchase, id: id),
+      object: .google(
+        .purchase(
+          GooglePurchase(
+            state: state, startTime: from.map { at($0) },
+            items: [
+              GooglePurchase.Item(
+                productID: product, expiryTime: to.map { at($0) }, autoRenews: renews,
+                latestOrderID: order)
+            ], replaces: replaces, account: account))), asOf: .generation(generation))
+  }
+
+  static func order(_ id: String, _ state: GoogleOrder.State, generation: Int64 = 1) -> Fact {
+    Fact(
+      key: ObjectKey(provider: .google, partition: .live, kind: .order, id: id),
+      object: .google(.order(GoogleOrder(purchase: "a1", state: state))),
+      asOf: .generation(generation))
+  }
+
+  /// One line per step of the schedule: `day 0 premium subscribed`.
+  static func schedule(
+    _ key: ObjectKey, _ facts: [Fact], policy: Policy = .standard
+  ) -> [String] {
+    let coverage = subscription(key, facts).coverage(policy: policy, catalogue: catalogue)
+    return Schedule([coverage], catalogue: catalogue).breaks.dropFirst().map { step in
+      "\(dayText(step.from)) \(step.planID) \(step.reason.rawValue)"
+    }
+  }
+
+  static func label(_ key: ObjectKey, _ facts: [Fact], day: Double) -> Label {
+    let subscription = subscription(key, facts)
+    return subscription.label(
+      subscription.coverage(policy: .standard, catalogue: catalogue), at: at(day))
+  }
+
+  static func subscription(_ key: ObjectKey, _ facts: [Fact]) -> Subscription {
+    var subscription = Subscription(key)
+    for (index, fact) in facts.enumerated() { subscription.insert(fact, source: Int64(index)) }
+    return subscription
+  }
+
+  // MARK: nonsense that must obey the laws all the same
+
+  static func anyApple(_ random: inout SeededGenerator) -> Fact {
+    let day = Double(Int.random(in: 0...40, using: &random)) / 2
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0:
+      return renewal(
+        day, renews: Bool.random(using: &random),
+        intent: [nil, 1, 2].randomElement(using: &random)!, retry: Bool.random(using: &random),
+        grace: [nil, day + 6].randomElement(using: &random)!)
+    case 1: return status(day, Int64.random(in: 1...6, using: &random))
+    default:
+      let number = Int.random(in: 0...3, using: &random)
+      let from = Double(number * 30)
+      return transaction(
+        "t\(number)", from, from + 30,
+        product: ["premium", "plus", "other"].randomElement(using: &random)!,
+        revoked: [nil, nil, from + 9].randomElement(using: &random)!,
+        AppleTransaction.Revocation.Kind.allCases.randomElement(using: &random)!, signed: day,
+        account: [accountA, accountB, nil].randomElement(using: &random)!)
+    }
+  }
+
+  static func anyGoogle(_ random: inout SeededGenerator) -> Fact {
+    let generation = Int64.random(in: 1...4, using: &random)
+    if Int.random(in: 0..<5, using: &random) == 0 {
+      return order(
+        "o\(Int.random(in: 1...3, using: &random))",
+        GoogleOrder.State.allCases.randomElement(using: &random)!, generation: generation)
+    }
+    let isSuccessor = Bool.random(using: &random)
+    let states: [GooglePurchase.State] = [
+      .pending, .active, .paused, .inGracePeriod, .onHold, .canceled, .expired, .other("NEW"),
+    ]
+    return purchase(
+      states.randomElement(using: &random)!, Bool.random(using: &random) ? 0 : nil,
+      Bool.random(using: &random) ? 30 : nil, id: isSuccessor ? "b2" : "a1",
+      generation: generation, replaces: isSuccessor ? "a1" : nil)
+  }
+}
