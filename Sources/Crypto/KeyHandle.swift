@@ -25,12 +25,17 @@ final class KeyHandle: @unchecked Sendable {
   /// Reads an unencrypted private key; nil for anything else.
   convenience init?(pem: Secret) {
     let text = pem.exposed
-    guard text.count <= 1 << 16,
-      let input = unsafe BIO_new_mem_buf(text, Int32(text.count))
-    else { return nil }
-    defer { unsafe BIO_free(input) }
-    // Without this answer OpenSSL would ask the terminal for an encrypted key's password.
-    unsafe self.init(parsed: PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in -1 }, nil))
+    guard text.count <= 1 << 16 else { return nil }
+    // OpenSSL reads the text where it is, so it must stay there until the key is made.
+    let handle = unsafe text.withUnsafeBytes { bytes -> OpaquePointer? in
+      guard let input = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else {
+        return nil
+      }
+      defer { unsafe BIO_free(input) }
+      // Without this answer OpenSSL would ask the terminal for an encrypted key's password.
+      return unsafe PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in -1 }, nil)
+    }
+    unsafe self.init(parsed: handle)
   }
 
   /// The private key as unencrypted PKCS #8 in PEM (RFC 7468, section 10).
