@@ -107,16 +107,16 @@ let package = Package(
 
     .target(
       name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
-    program(
-      "bench",
-      [
-        "Base", "Crypto", "JSON", "HTTPSignatures", "Storage", "Tiers", "Subscriptions", "Billing",
-        "SeededRandom",
-      ]),
-
     .target(
       name: "TestCertificates", dependencies: ["Base", "Crypto", "JSON", "JWS"],
       path: "Tests/TestCertificates", swiftSettings: settings),
+    program(
+      "bench",
+      [
+        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
+        "Tiers", "Subscriptions", "Billing", "SeededRandom", "TestCertificates",
+      ]),
+
     tests("BaseTests", ["Base", "SeededRandom"]),
     tests("CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
     tests("JSONTests", ["Base", "JSON", "SeededRandom"]),

@@ -4,7 +4,11 @@ internal import Base
 struct Options: Sendable {
   enum Subject: String, CaseIterable { case webhooks, sync, fold }
 
+  enum Store: String, CaseIterable { case stripe, apple, google }
+
   var subject = Subject.webhooks
+  /// Whose webhooks, in this order.
+  var stores = Store.allCases
   var seconds = 10
   var warmUpSeconds = 2
   var connectionCount = 64
@@ -27,7 +31,8 @@ struct Options: Sendable {
 
     usage: ops/bench webhooks|sync|fold [options]
 
-      webhooks  signed Stripe events a second, against bare libmicrohttpd and a FastAPI service
+      webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
+                P-256 and FastAPI services; and with a flood of forged ones
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
       fold      coverage of ten years in memory; recording one more event among many others
 
@@ -36,6 +41,7 @@ struct Options: Sendable {
       --connections N  kept alive, one request at a time on each (64)
       --threads N      of the load generator, on the same cores (1)
       --requests N     prepared before the clock starts, no two alike (150000)
+      --store NAME     webhooks: stripe, apple or google alone
       --accounts N     sync: how many accounts write (64)
       --documents N    sync: documents of each account (32)
       --stored N       fold: subscriptions in the larger ledger (100000)
@@ -84,6 +90,11 @@ struct Options: Sendable {
     case "--accounts": accountCount = try number(1...10_000)
     case "--documents": documentCount = try number(1...10_000)
     case "--stored": storedCount = try number(1000...1_000_000)
+    case "--store":
+      guard let store = Store(rawValue: value) else {
+        throw .usage("--store takes stripe, apple or google")
+      }
+      stores = [store]
     case "--seed": seed = UInt64(try number(0...Int.max))
     case "--directory": directory = value
     default: throw .usage("there is no option \(flag) (--help lists them)")

@@ -68,9 +68,15 @@ final class ServerProcess {
 
   /// A port nobody listens on at this moment.
   static func freePort() throws(BenchError) -> UInt16 {
+    let (descriptor, port) = try boundSocket()
+    close(descriptor)
+    return port
+  }
+
+  /// A socket of loopback on a port of its own, and that port.
+  static func boundSocket() throws(BenchError) -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .system("socket", errno: errno) }
-    defer { close(descriptor) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -80,7 +86,11 @@ final class ServerProcess {
         unsafe bind(descriptor, $0, size) | getsockname(descriptor, $0, &size)
       }
     }
-    guard code == 0 else { throw .system("bind a free port", errno: errno) }
-    return UInt16(bigEndian: address.sin_port)
+    guard code == 0 else {
+      let reason = errno
+      close(descriptor)
+      throw .system("bind a free port", errno: reason)
+    }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 }

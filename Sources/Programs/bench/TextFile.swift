@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whole files as text.
+/// Whole files.
 enum TextFile {
   /// Nil where the file cannot be read.
   static func read(_ path: String) -> String? {
@@ -17,11 +17,10 @@ enum TextFile {
     }
   }
 
-  static func write(_ text: String, to path: String) throws(BenchError) {
+  static func write(_ bytes: [UInt8], to path: String) throws(BenchError) {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .system("create \(path)", errno: errno) }
     defer { close(file) }
-    let bytes = Array(text.utf8)
     guard unsafe Glibc.write(file, bytes, bytes.count) == bytes.count else {
       throw .system("write \(path)", errno: errno)
     }

@@ -1,0 +1,69 @@
+internal import Base
+internal import Crypto
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+
+/// Durable, verified pushes of Google Play's notifications a second.
+///
+/// Each leaves a purchase to be read. The API those reads would go to takes connections and never
+/// answers, so that what is measured is receiving alone, whatever quota a real API would have.
+struct GoogleWebhooks {
+  private let options: Options
+  private let workspace: Workspace
+  private let notifications = GoogleNotifications(now: .now)
+
+  init(_ options: Options, _ workspace: Workspace) {
+    self.options = options
+    self.workspace = workspace
+  }
+
+  func measure() throws(BenchError) -> WebhookBench.Part {
+    let keys = try keyServer()
+    let silent = try SilentServer()
+    let account = workspace.file("service-account.json")
+    let api = "http://127.0.0.1:\(silent.port)"
+    try TextFile.write(
+      notifications.serviceAccount(tokenURL: "\(api)/token").encoded(), to: account)
+    let server = try BillingServer(
+      "google",
+      [
+        "COFFER_GOOGLE_PACKAGE": GoogleNotifications.package,
+        "COFFER_GOOGLE_PUSH_AUDIENCE": GoogleNotifications.audience,
+        "COFFER_GOOGLE_PUSH_EMAIL": GoogleNotifications.email,
+        "COFFER_GOOGLE_SERVICE_ACCOUNT_FILE": account, "COFFER_GOOGLE_API_URL": api,
+        "COFFER_GOOGLE_KEYS_URL": "http://127.0.0.1:\(keys.port)/certs",
+      ], workspace)
+    let (row, batches) = try server.measure(
+      "coffer-billing, Google Play", Load(options), notifications.requests(options.requestCount))
+    keys.drain(within: .seconds(1))
+    silent.close()
+    return WebhookBench.Part(
+      facts: [
+        ("Google push", "\(notifications.bodyByteCount) bytes, all different; one token for all"),
+        ("Google batches", batches),
+      ],
+      rows: [row],
+      figures: [
+        .rate(
+          "google_notifications", row.outcome.perSecond,
+          "Google Play notifications verified and durable")
+      ])
+  }
+
+  private func keyServer() throws(BenchError) -> HTTPServer {
+    let body = notifications.keySet
+    let server = HTTPServer(
+      listen: SocketAddress(host: "127.0.0.1", port: 0)!,
+      routes: [
+        Route("GET", "/certs") { _, _ in
+          .ready(Admission(body: .none, finish: { _ in .ready(Response.json(200, body)) }))
+        }
+      ], name: "bench"
+    ) { _, _ in nil }
+    do throws(HTTPServerError) { try server.start() } catch {
+      throw .server("the bench's own server does not start: \(error)")
+    }
+    return server
+  }
+}

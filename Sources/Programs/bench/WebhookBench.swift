@@ -1,0 +1,76 @@
+internal import Base
+
+/// Durable, verified webhooks of each store a second, beside what could be had instead.
+///
+/// All servers answer the same kind of requests of the same generator, one after the other.
+struct WebhookBench {
+  static let files = "ops/bench.d"
+  static let python = ".build/bench-venv/bin/python"
+
+  /// What measuring one store adds to the report.
+  struct Part {
+    var facts: [(name: String, value: String)] = []
+    var rows: [Report.Row] = []
+    var figures: [Figure] = []
+    var notes: [String] = []
+  }
+
+  private let options: Options
+  private let workspace: Workspace
+
+  init(_ options: Options, _ workspace: Workspace) {
+    self.options = options
+    self.workspace = workspace
+  }
+
+  func report() throws(BenchError) -> Report {
+    var report = Report(subject: .webhooks, facts: try Machine(workspace, options).facts)
+    for store in options.stores {
+      let part =
+        switch store {
+        case .stripe: try StripeWebhooks(options, workspace).measure()
+        case .apple: try AppleWebhooks(options, workspace).measure()
+        case .google: try GoogleWebhooks(options, workspace).measure()
+        }
+      report.facts += part.facts
+      report.rows += part.rows
+      report.figures += part.figures
+      report.notes += part.rows.flatMap(\.notes) + part.notes
+    }
+    if !options.measuresOursOnly { report.facts.append(("peers", try peerVersions())) }
+    return report
+  }
+
+  private func peerVersions() throws(BenchError) -> String {
+    try workspace.output(
+      Self.python, "-c",
+      """
+      import platform, importlib.metadata as m
+      print(f"Python {platform.python_version()}", *(f"{n} {m.version(n)}" for n in
+            ("uvicorn", "uvloop", "httptools", "fastapi", "stripe", "app-store-server-library",
+             "cryptography")), sep=", ", end="")
+      """)
+  }
+}
+
+extension Instant {
+  /// By the machine's clock.
+  static var now: Instant { Clock.system.now() }
+}
+
+extension Report.Row {
+  /// What a reader must know before believing the row.
+  var notes: [String] {
+    var notes: [String] = []
+    if outcome.ranOut {
+      notes.append(
+        "\(server) used up the prepared requests; its rate is of the time until then "
+          + "(--requests prepares more)")
+    }
+    if let refusal = outcome.firstRefusal { notes.append("\(server) refused: \(refusal)") }
+    if let storedCount, storedCount != outcome.succeeded {
+      notes.append("\(server) acknowledged \(outcome.succeeded) and kept \(storedCount)")
+    }
+    return notes
+  }
+}
