@@ -82,15 +82,31 @@ enum FuzzTarget {
     _ = try? verifier.verify(signedPayload: text, now: now)
   }
 
-  /// What a genuine chain signed, whatever it is.
+  /// What a genuine chain signed, whatever it is: a notification, or what is inside one.
   private static func apple(_ input: [UInt8]) {
     let text = chain.sign(input)
-    if let verified = try? verifier.verify(signedPayload: text, now: now) {
-      _ = try? AppleNotification(verified)
+    for notification in [
+      text, around(text, as: "signedTransactionInfo"),
+      around(text, as: "signedRenewalInfo"),
+    ] {
+      if let verified = try? verifier.verify(signedPayload: notification, now: now) {
+        _ = try? AppleNotification(verified)
+      }
     }
     if let verified = try? verifier.verify(transaction: text, now: now) {
       _ = try? AppleTransactionReading(verified)
     }
+  }
+
+  private static func around(_ text: String, as name: String) -> String {
+    let data: [JSONValue.Member] = [
+      .init("bundleId", "app.coffer"), .init("appAppleId", 7), .init("environment", "Production"),
+      .init(name, .string(text)), .init("status", 1),
+    ]
+    return chain.sign([
+      "notificationType": "DID_RENEW", "notificationUUID": "u", "data": .object(data),
+      "signedDate": .integer(now.milliseconds),
+    ])
   }
 
   // MARK: Google

@@ -115,11 +115,16 @@ struct AppleWebhooks {
     }
     return figures + [
       .rate("apple_flooded", flooded.perSecond, "legitimate ones beside a flood of forged ones"),
-      .microseconds(
-        "apple_p99", Double(ours.microseconds(share: 0.99)), "for 99 % of them without the flood"),
-      .microseconds(
-        "apple_flooded_p99", Double(flooded.microseconds(share: 0.99)), "for 99 % beside it"),
+      Self.latency("apple_p99", ours, "without the flood"),
+      Self.latency("apple_flooded_p99", flooded, "beside it"),
     ]
+  }
+
+  private static func latency(_ name: String, _ outcome: Load.Outcome, _ when: String) -> Figure {
+    let value = outcome.microseconds(share: 0.99)
+    return Figure(
+      name: "\(name)_microseconds", value: value,
+      text: "\(Figure.decimal(Double(value) / 1000, places: 1)) ms for 99 % of them \(when)")
   }
 
   /// By OpenSSL's own measurement, which counts processor time of one core.

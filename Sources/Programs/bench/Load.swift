@@ -94,8 +94,7 @@ struct Load: Sendable {
     for tally in tallies { if let failure = tally.failure { throw failure } }
     let timed = tallies.flatMap(\.nanoseconds).sorted()
     let last = tallies.compactMap(\.lastTimed).max() ?? from
-    // A generator with work left has an answer in the last moments of the timed part.
-    let ranOut = until.seconds(since: last) > 0.1
+    let ranOut = tallies.contains { $0.ranOut }
     var outcome = Outcome(
       timedCount: timed.count, timedSeconds: (ranOut ? last : until).seconds(since: from),
       nanoseconds: timed, serverSeconds: serverSeconds, generatorSeconds: generatorSeconds,

@@ -24,6 +24,8 @@ struct LoadWorker: Sendable {
     /// Of answers that came in the timed part.
     var nanoseconds: [UInt32] = []
     var lastTimed: MonotonicTime?
+    /// The prepared requests ended before the time did.
+    var ranOut = false
     var failure: BenchError?
   }
 
@@ -65,6 +67,7 @@ struct LoadWorker: Sendable {
         }
         if next >= requests.count, repeats { next = first }
         guard now < until, next < requests.count else {
+          if now < until { tally.ranOut = true }
           // A negative descriptor is passed over.
           waits[index].fd = -1
           underWay -= 1

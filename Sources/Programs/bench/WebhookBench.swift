@@ -67,6 +67,9 @@ extension Report.Row {
         "\(server) used up the prepared requests; its rate is of the time until then "
           + "(--requests prepares more)")
     }
+    if outcome.nanoseconds.last == .max {
+      notes.append("\(server) was slower than can be told: 4294.97 ms stands for anything above")
+    }
     if let refusal = outcome.firstRefusal { notes.append("\(server) refused: \(refusal)") }
     if let storedCount, storedCount != outcome.succeeded {
       notes.append("\(server) acknowledged \(outcome.succeeded) and kept \(storedCount)")
