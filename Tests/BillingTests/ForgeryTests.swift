@@ -1,5 +1,8 @@
 import Base
 import Crypto
+import Endpoints
+import HTTPMessages
+import HTTPServer
 import JSON
 import TestCertificates
 import Testing
@@ -106,6 +109,22 @@ struct ForgeryTests {
       let answer = try shop.deliver(forged, from: "127.0.0.1", through: routes)
       #expect(answer.status == 400)
     }
+  }
+
+  @Test func `heads that came together do not get past the budget with their bodies`() throws {
+    let shop = try Shop()
+    let route = try #require(shop.routes.first { $0.pattern == "/webhooks/apple" })
+    shop.now = Self.moment
+    let head = RequestHead(
+      method: "POST", target: "/webhooks/apple", headers: Headers([]), authority: "billing",
+      remoteAddress: "203.0.113.9")
+    let admissions = try (0..<300).map { _ in try route.admit(head, []).wait() }
+    let answers = admissions.map { admission -> Int in
+      do { return try admission.finish(Array("no json".utf8)).wait().status } catch {
+        return problem(for: error, head).status
+      }
+    }
+    #expect(answers.count { $0 == 429 } > 150)
   }
 
   @Test func `the same id with another meaning is recorded as a conflict, and both are merged`()

@@ -32,6 +32,8 @@ struct Webhook: Sendable {
         return head
       },
       prepare: { head, body in
+        // Again, as many heads may have come before the first of their bodies.
+        try forgeries.check(head.remoteAddress)
         do throws(WebhookRefusal) { return try prepare(head, body, clock.now()) } catch {
           throw refused(error, head, forgeries)
         }
