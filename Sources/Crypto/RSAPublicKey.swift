@@ -13,14 +13,15 @@ package final class RSAPublicKey: Sendable {
   package let exponent: [UInt8]
   private let verification: SignatureVerification
 
-  /// Nil unless the modulus is odd and of a size we take, and the exponent odd, over 1 and short.
+  /// Nil unless the modulus is odd and of a size we take, and the exponent odd and of 17 to 32
+  /// bits (FIPS 186-5, section A.1.1, where it may be longer).
   package init?(modulus: [UInt8], exponent: [UInt8]) {
     let modulus = Array(modulus.drop { $0 == 0 })
     let exponent = Array(exponent.drop { $0 == 0 })
     guard let first = modulus.first, let last = modulus.last, last & 1 == 1,
       modulus.count <= Self.bitCounts.upperBound / 8,
       Self.bitCounts.contains(modulus.count * 8 - first.leadingZeroBitCount),
-      (1...4).contains(exponent.count), exponent != [1], exponent[exponent.count - 1] & 1 == 1
+      (3...4).contains(exponent.count), exponent[exponent.count - 1] & 1 == 1
     else { return nil }
     let info = Self.keyInfo(modulus, exponent)
     let key = unsafe info.withUnsafeBufferPointer { buffer in

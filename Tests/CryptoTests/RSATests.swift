@@ -64,10 +64,14 @@ struct RSATests {
     let even = Array(modulus.dropLast()) + [2]
     #expect(RSAPublicKey(modulus: Array(modulus.suffix(128)), exponent: [1, 0, 1]) == nil)
     #expect(
-      RSAPublicKey(modulus: modulus + modulus + modulus + modulus + modulus, exponent: [3]) == nil)
+      RSAPublicKey(modulus: modulus + modulus + modulus + modulus + modulus, exponent: [1, 0, 1])
+        == nil)
     #expect(RSAPublicKey(modulus: even, exponent: [1, 0, 1]) == nil)
     #expect(RSAPublicKey(modulus: [], exponent: [1, 0, 1]) == nil)
-    for exponent: [UInt8] in [[], [0], [1], [2], [1, 0, 0, 0, 1]] {
+    let senseless: [[UInt8]] = [
+      [], [0], [1], [2], [3], [0xFF, 0xFF], [1, 0, 0], [1, 0, 0, 0, 1],
+    ]
+    for exponent in senseless {
       #expect(RSAPublicKey(modulus: modulus, exponent: exponent) == nil, "\(exponent)")
     }
   }
