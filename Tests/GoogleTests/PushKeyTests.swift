@@ -64,6 +64,63 @@ struct PushKeyTests {
     #expect(Gate(endpoint).refusal(Sample.bearer()) == .keysUnavailable)
   }
 
+  @Test func `a new key while its set cannot be read is unproven, and no forgery`() {
+    let gate = Gate()
+    #expect(gate.refusal(Sample.bearer()) == nil)
+    gate.endpoint.answer(nil)
+    gate.now = Sample.now + .seconds(90)
+    for _ in 0..<2 {
+      #expect(gate.refusal(token("k2", Sample.otherKey, at: gate.now)) == .keysUnavailable)
+    }
+    #expect(gate.refusal(token("k1", Sample.key, at: gate.now)) == nil)
+    #expect(gate.endpoint.requestCount == 2)
+  }
+
+  @Test func `while one reads the set, others use it, and a new key is no forgery yet`() {
+    let gate = Gate()
+    #expect(gate.refusal(Sample.bearer()) == nil)
+    gate.now = Sample.now + .seconds(90)
+    let (old, new) = (
+      token("k1", Sample.key, at: gate.now), token("k2", Sample.otherKey, at: gate.now)
+    )
+    gate.endpoint.answer(Sample.keySet([("k1", Sample.key), ("k2", Sample.otherKey)]))
+    gate.endpoint.meanwhile { [unowned gate] in
+      #expect(gate.refusal(old) == nil)
+      #expect(gate.refusal(new) == .keysUnavailable)
+    }
+    #expect(gate.refusal(new) == nil)
+    #expect(gate.endpoint.requestCount == 2)
+  }
+
+  @Test func `a clock set back does not hold up the next read of the set`() {
+    let gate = Gate()
+    #expect(gate.refusal(Sample.bearer()) == nil)
+    gate.endpoint.answer(Sample.keySet([("k2", Sample.otherKey)]))
+    gate.now = Sample.now + .hours(-12)
+    #expect(gate.refusal(token("k2", Sample.otherKey, at: gate.now)) == nil)
+  }
+
+  @Test func `a key of another algorithm in the set signs no push`() {
+    let set = String(decoding: Sample.keySet(), as: UTF8.self)
+    let other = set.split(separator: "RS256").joined(separator: "PS256")
+    let good = String(decoding: Sample.keySet([("k2", Sample.otherKey)]), as: UTF8.self)
+    let both = other.dropLast(2) + "," + good.dropFirst(#"{"keys":["#.count)
+    let gate = Gate(Endpoint(Array(both.utf8)))
+    #expect(gate.refusal(token("k2", Sample.otherKey, at: gate.now)) == nil)
+    #expect(gate.refusal(token("k1", Sample.key, at: gate.now)) == .unknownKey)
+  }
+
+  @Test func `a token that was proven needs no key again while it holds`() {
+    let gate = Gate()
+    let bearer = Sample.bearer()
+    #expect(gate.refusal(bearer) == nil)
+    gate.endpoint.answer(Sample.keySet([("k2", Sample.otherKey)]))
+    gate.now = Sample.now + .minutes(30)
+    #expect(gate.refusal(token("k2", Sample.otherKey, at: gate.now)) == nil)
+    #expect(gate.refusal(bearer) == nil)
+    #expect(gate.refusal(Sample.bearer(Sample.claims(["sub": "111"]))) == .unknownKey)
+  }
+
   @Test func `a broken set does not displace a good one`() {
     let gate = Gate()
     #expect(gate.refusal(token("k1", Sample.key, at: gate.now)) == nil)

@@ -70,6 +70,7 @@ final class Endpoint: ProviderTransport {
   private struct State {
     var answer: (status: Int, headers: [(String, String)], body: [UInt8])?
     var count = 0
+    var meanwhile: (@Sendable () -> Void)?
   }
 
   init(_ body: [UInt8] = Sample.keySet(), headers: [(String, String)] = []) {
@@ -81,13 +82,17 @@ final class Endpoint: ProviderTransport {
     state.withLock { $0.answer = body.map { (status, headers, $0) } }
   }
 
+  /// What happens while a request is under way.
+  func meanwhile(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.meanwhile = body } }
+
   var requestCount: Int { state.withLock { $0.count } }
 
   func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
-    let answer = state.withLock { state in
+    let (answer, meanwhile) = state.withLock { state in
       state.count += 1
-      return state.answer
+      return (state.answer, state.meanwhile)
     }
+    meanwhile?()
     guard let answer else { throw .transient("timeout", retryAfter: nil) }
     return APIReply(
       status: answer.status, headers: Headers(answer.headers), body: answer.body,
@@ -101,12 +106,16 @@ final class Gate: Sendable {
   let verifier: GoogleVerifier
   private let moment: Locked<Instant>
 
-  init(_ endpoint: Endpoint = Endpoint()) {
+  init(
+    _ endpoint: Endpoint = Endpoint(),
+    trust: GoogleTrust = GoogleTrust(
+      package: Sample.package, audience: Sample.audience, email: Sample.email)
+  ) {
     let moment = Locked(Sample.now)
     self.moment = moment
     self.endpoint = endpoint
     verifier = GoogleVerifier(
-      GoogleTrust(package: Sample.package, audience: Sample.audience, email: Sample.email),
+      trust,
       keys: PushKeys(
         url: "https://keys.example/certs", transport: endpoint,
         clock: Clock { moment.withLock { $0 } }))

@@ -97,8 +97,8 @@ package final class GoogleVerifier: Sendable {
     guard let issuer = claims["iss"].string, Self.issuers.contains(issuer) else {
       throw .wrongIssuer
     }
-    guard claims["aud"].string == trust.audience else { throw .wrongAudience }
-    guard claims["email"].string == trust.email else { throw .wrongEmail }
+    guard Self.isExactly(trust.audience, claims["aud"]) else { throw .wrongAudience }
+    guard Self.isExactly(trust.email, claims["email"]) else { throw .wrongEmail }
     guard claims["email_verified"].bool == true else { throw .emailUnverified }
     guard let expiry = claims["exp"].integer, let issued = claims["iat"].integer,
       Self.times.contains(expiry), Self.times.contains(issued)
@@ -107,6 +107,11 @@ package final class GoogleVerifier: Sendable {
     guard now < until else { throw .expired }
     guard Instant(seconds: issued) <= now + Self.leeway else { throw .notYetValid }
     return until
+  }
+
+  /// Byte for byte: equal strings of Swift's may differ in their characters.
+  private static func isExactly(_ text: String, _ claim: JSON) -> Bool {
+    claim.string?.utf8.elementsEqual(text.utf8) ?? false
   }
 
   private static let times: ClosedRange<Int64> = 0...253_402_300_799

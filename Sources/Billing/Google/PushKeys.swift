@@ -27,6 +27,7 @@ package final class PushKeys: Sendable {
     var usableUntil = Instant.distantPast
     var lastAttempt = Instant.distantPast
     var isReading = false
+    var hasFailed = false
   }
 
   package init(url: String, transport: any ProviderTransport, clock: Clock) {
@@ -41,7 +42,9 @@ package final class PushKeys: Sendable {
     let (known, mustRead) = state.withLock { state -> (RSAPublicKey?, Bool) in
       let known = now < state.usableUntil ? state.keys[id] : nil
       let isDue = known == nil || now >= state.freshUntil
-      let mayRead = !state.isReading && now >= state.lastAttempt + Self.refreshFloor
+      // A clock that was set back must not hold up the next read.
+      let isTooSoon = (state.lastAttempt..<state.lastAttempt + Self.refreshFloor).contains(now)
+      let mayRead = !state.isReading && !isTooSoon
       guard isDue, mayRead else { return (known, false) }
       state.isReading = true
       state.lastAttempt = now
@@ -51,8 +54,8 @@ package final class PushKeys: Sendable {
     if let known { return known }
     return try state.withLock { state throws(GoogleRefusal) -> RSAPublicKey in
       guard now < state.usableUntil else { throw .keysUnavailable }
-      guard let key = state.keys[id] else { throw .unknownKey }
-      return key
+      if let key = state.keys[id] { return key }
+      throw state.isReading || state.hasFailed ? .keysUnavailable : .unknownKey
     }
   }
 
@@ -69,7 +72,9 @@ package final class PushKeys: Sendable {
     let now = clock.now()
     state.withLock { state in
       state.isReading = false
+      state.hasFailed = true
       if case .success(let (keys, age)) = result {
+        state.hasFailed = false
         state.keys = keys
         state.freshUntil = now + age
         state.usableUntil = now + age + Self.staleMax
@@ -80,12 +85,13 @@ package final class PushKeys: Sendable {
     }
   }
 
-  /// RSA signing keys by id; others, and malformed ones, are passed over.
+  /// RSA keys that may sign so, by id; others, and malformed ones, are passed over.
   private static func keys(_ body: [UInt8]) -> [String: RSAPublicKey] {
     guard let json = try? JSON.parse(body), let list = json["keys"].array else { return [:] }
     var keys: [String: RSAPublicKey] = [:]
     for item in list.prefix(keyCountMax) where item["kty"].string == "RSA" {
       guard let id = item["kid"].string, isID(id), item["use"].string ?? "sig" == "sig",
+        item["alg"].string ?? "RS256" == "RS256",
         let modulus = item["n"].string.flatMap({ Base64.url.decode($0) }),
         let exponent = item["e"].string.flatMap({ Base64.url.decode($0) }),
         let key = RSAPublicKey(modulus: modulus, exponent: exponent)
