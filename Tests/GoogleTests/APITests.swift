@@ -4,6 +4,7 @@ import Google
 import HTTPMessages
 import JSON
 import ProviderAPI
+import SeededRandom
 import Subscriptions
 import Testing
 
@@ -96,6 +97,58 @@ struct APITests {
         + #""emailAddress":"ada@example.com","givenName":"Ada"}}"#)
     let stored = String(decoding: GoogleObject.purchase(read).stored().encoded(), as: UTF8.self)
     #expect(!stored.contains("ada") && !stored.contains("Ada"))
+  }
+
+  @Test func `the person who bought stands in no transcript, and all else word for word`() throws {
+    let person =
+      #"{"profileName":"Ada, {\"Lovelace\"}","emailAddress":"ada@example.com","other":[1,{}]}"#
+    let script = Script { request, _ throws(APIFailure) in
+      request.url.contains("/orders/")
+        ? (200, #"{"orderId":"GPA.1","buyerAddress":{"buyerPostcode":"N1"},"tax":{"nanos":5}}"#)
+        : (200, #"{ "a\u0062":1.50, "subscribeWith\u0047oogleInfo": \#(person) ,"kind":"x, y"}"#)
+    }
+    let answer = try api(script).read(token: Self.token, generation: 1, orders: ["GPA.1"])
+    let text = String(decoding: answer.transcript, as: UTF8.self)
+    for word in ["Ada", "ada@", "oogleInfo", "buyer", "N1"] { #expect(!text.contains(word)) }
+    let json = try JSON.parse(answer.transcript)
+    #expect(text.contains(#""answer":{ "a\u0062":1.50,"kind":"x, y"}"#))
+    #expect(json[1]["answer"]["tax"]["nanos"].integer == 5)
+  }
+
+  @Test func `whatever stands around the person stays byte for byte`() throws {
+    var random = SeededGenerator(seed: SeededGenerator.seed(of: "APITests.person"))
+    func value(_ depth: Int) -> JSONValue {
+      let many = 0..<Int.random(in: 0...3, using: &random)
+      switch Int.random(in: 0...(depth < 4 ? 4 : 2), using: &random) {
+      case 0: return .integer(.random(in: .min ... .max, using: &random))
+      case 1: return .bool(.random(using: &random))
+      case 2:
+        let letters = Array(#""\{}[],:é"#)
+        return .string(String((0..<8).map { _ in letters.randomElement(using: &random)! }))
+      case 3: return .array(many.map { _ in value(depth + 1) })
+      default: return .object(many.map { .init("\"{\($0)", value(depth + 1)) })
+      }
+    }
+    for _ in 0..<300 {
+      let others = (0..<Int.random(in: 0...4, using: &random)).map { number in
+        JSONValue.Member("},\"\(number)", value(0))
+      }
+      var all = others
+      for name in ["subscribeWithGoogleInfo", "buyerAddress"] {
+        let place = Int.random(in: 0...all.count, using: &random)
+        all.insert(.init(name, value(0)), at: place)
+      }
+      let text = String(decoding: JSONValue.object(all).encoded(), as: UTF8.self)
+      let script = Script { _, _ throws(APIFailure) in (200, text) }
+      let answer = try api(script).read(token: Self.token, generation: 1)
+      #expect(answer.transcript == expected(.object(others)))
+    }
+  }
+
+  private func expected(_ answer: JSONValue) -> [UInt8] {
+    let path = "/purchases/subscriptionsv2/tokens/<token>"
+    let parts: JSONValue = [["path": .string(path), "answer": answer]]
+    return parts.encoded()
   }
 
   @Test func `an obfuscated id that is no account of ours is noted and ignored`() throws {

@@ -84,8 +84,11 @@ package struct GoogleAPI: Sendable {
     _ path: String, told: String, _ answer: inout GoogleAnswer
   ) throws(APIFailure) -> JSON {
     let reply = try authorized("GET", root + path, body: nil).successful()
-    answer.add(told, reply.body)
-    do { return try JSON.parse(reply.body, limits: Self.limits).requireObject() } catch {
+    do {
+      let json = try JSON.parse(reply.body, limits: Self.limits).requireObject()
+      answer.add(told, PersonalMembers.removed(from: reply.body, parsed: json))
+      return json
+    } catch {
       throw .malformed("\(error)")
     }
   }
@@ -117,7 +120,7 @@ package struct GoogleAPI: Sendable {
   }
 }
 
-/// What a read found, with what Google said word for word.
+/// What a read found, with what Google said word for word, but for the buyer's person.
 package struct GoogleAnswer: Sendable {
   package fileprivate(set) var facts: [Fact] = []
   /// The purchases that this one replaces or continues.
