@@ -151,6 +151,39 @@ struct APITests {
     return parts.encoded()
   }
 
+  @Test func `empty texts are absent ones, as proto3 has it`() throws {
+    let read = try purchase(
+      #"{"linkedPurchaseToken":"","outOfAppPurchaseContext":{"expiredPurchaseToken":""},"#
+        + #""externalAccountIdentifiers":{"obfuscatedExternalAccountId":""},"lineItems":[{"#
+        + #""productId":"premium","latestSuccessfulOrderId":"","#
+        + #""offerDetails":{"basePlanId":""}}]}"#)
+    #expect(read.replaces == nil && read.continues == nil && read.account == nil)
+    #expect(read.items.map { $0.basePlanID } == [nil])
+    #expect(read.items.map { $0.latestOrderID } == [nil])
+  }
+
+  @Test func `a purchase that names itself replaces nothing`() throws {
+    let token = String(decoding: Self.token.secret.exposed, as: UTF8.self)
+    let read = try purchase(
+      #"{"linkedPurchaseToken":"\#(token)","#
+        + #""outOfAppPurchaseContext":{"expiredPurchaseToken":"\#(token)"}}"#)
+    #expect(read.replaces == nil && read.continues == nil)
+  }
+
+  @Test func `of too many orders the current one is read, and the rest noted`() throws {
+    let script = Script { request, _ throws(APIFailure) in
+      guard let order = request.url.split(separator: "/").last, order.hasPrefix("GPA") else {
+        return (200, #"{"lineItems":[{"productId":"p","latestSuccessfulOrderId":"GPA.Z"}]}"#)
+      }
+      return (200, #"{"orderId":"\#(order)","state":"PROCESSED"}"#)
+    }
+    let older = (10..<60).map { "GPA.\($0)" }
+    let answer = try api(script).read(token: Self.token, generation: 1, orders: older)
+    #expect(answer.facts.contains { $0.key.id == "GPA.Z" })
+    #expect(answer.notes == [.orderMissing])
+    #expect(script.requests.withLock { $0.count } == 22)
+  }
+
   @Test func `an obfuscated id that is no account of ours is noted and ignored`() throws {
     let script = Script { _, _ throws(APIFailure) in
       (200, #"{"externalAccountIdentifiers":{"obfuscatedExternalAccountId":"alice"}}"#)

@@ -56,6 +56,17 @@ struct NotificationTests {
     #expect(notification.token == PurchaseToken(Self.token))
   }
 
+  @Test(arguments: [#""productType":7,"#, "", #""orderId":"","#])
+  func `a voided purchase of no known kind asks for a read, to be sure`(member: String) throws {
+    let notification = try GoogleNotification(
+      push(
+        data: #"{"packageName":"app.coffer","voidedPurchaseNotification":{\#(member)"#
+          + #""purchaseToken":"\#(Self.token)"}}"#))
+    #expect(notification.token == PurchaseToken(Self.token))
+    #expect(notification.orderID == nil)
+    #expect(notification.notes == [.unknownType])
+  }
+
   @Test(arguments: [
     #""testNotification":{"version":"1.0"}"#,
     #""oneTimeProductNotification":{"notificationType":1,"purchaseToken":"t","sku":"s"}"#,

@@ -33,7 +33,7 @@ package struct GoogleAPI: Sendable {
 
   /// The purchase as it is now, with the orders that are known of it: facts of that generation.
   ///
-  /// An order that cannot be read is noted and does not fail the read. Linked purchases are only
+  /// An order that cannot be read is noted and does not fail the read; current ones come first. Linked purchases are only
   /// named: each has generations, and so reads, of its own.
   package func read(
     token: PurchaseToken, generation: Int64, orders: [String] = []
@@ -45,7 +45,7 @@ package struct GoogleAPI: Sendable {
     do { try decoder.readPurchase(purchase, of: token) } catch {
       throw .malformed("the purchase: \(error)")
     }
-    for order in Set(orders + decoder.orders).sorted().prefix(Self.orderCountMax) {
+    for order in wanted(decoder.orders + orders, &decoder) {
       do throws(APIFailure) {
         let path = "/orders/\(encoded(order))"
         let json = try get(path, told: path, &answer)
@@ -64,6 +64,14 @@ package struct GoogleAPI: Sendable {
     answer.linked = decoder.linked
     answer.notes = decoder.notes
     return answer
+  }
+
+  /// Each order once, those that come first before others if there are too many.
+  private func wanted(_ orders: [String], _ decoder: inout PurchaseDecoder) -> [String] {
+    var seen: Set<String> = []
+    let wanted = orders.filter { seen.insert($0).inserted }
+    if wanted.count > Self.orderCountMax { decoder.note(.orderMissing) }
+    return Array(wanted.prefix(Self.orderCountMax))
   }
 
   /// Tells Google that the purchase was delivered; doing so again changes nothing.

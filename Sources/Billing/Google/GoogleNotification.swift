@@ -79,7 +79,10 @@ extension GoogleNotification {
       token = try notification["purchaseToken"].requireToken()
       orderID = nil
     case "voidedPurchaseNotification":
-      let isSubscription = try notification["productType"].requireInteger() == 1
+      // Only what is surely a one-time product is left alone: a read too many does no harm.
+      let product = notification["productType"].integer
+      let isSubscription = product != 2
+      if isSubscription && product != 1 { notes.insert(.unknownType) }
       type = "VOIDED_PURCHASE"
       token = isSubscription ? try notification["purchaseToken"].requireToken() : nil
       orderID = isSubscription ? try notification["orderId"].optionalID() : nil

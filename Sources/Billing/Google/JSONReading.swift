@@ -17,7 +17,10 @@ extension JSON {
     return text
   }
 
-  func optionalID() throws(JSONError) -> String? { isAbsent ? nil : try requireID() }
+  /// In proto3 an empty text says as little as none.
+  func optionalID() throws(JSONError) -> String? {
+    isAbsent || string == "" ? nil : try requireID()
+  }
 
   func requireToken() throws(JSONError) -> PurchaseToken {
     guard let token = PurchaseToken(try requireString()) else {
@@ -27,7 +30,7 @@ extension JSON {
   }
 
   func optionalToken() throws(JSONError) -> PurchaseToken? {
-    isAbsent ? nil : try requireToken()
+    isAbsent || string == "" ? nil : try requireToken()
   }
 
   /// A 64-bit number, which JSON of Google's writes as text; a number is taken, too.

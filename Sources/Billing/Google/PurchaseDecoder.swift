@@ -26,9 +26,9 @@ struct PurchaseDecoder {
 
   /// `SubscriptionPurchaseV2`. Its members about the buyer's person are never read.
   mutating func readPurchase(_ json: JSON, of token: PurchaseToken) throws(JSONError) {
-    let replaced = try json["linkedPurchaseToken"].optionalToken()
+    let replaced = try older(json["linkedPurchaseToken"], than: token)
     let context = json["outOfAppPurchaseContext"]
-    let expired = try context["expiredPurchaseToken"].optionalToken()
+    let expired = try older(context["expiredPurchaseToken"], than: token)
     linked = [replaced, expired].compactMap { $0 }
     let prefix = "SUBSCRIPTION_STATE_"
     let state = json["subscriptionState"].string ?? ""
@@ -45,6 +45,12 @@ struct PurchaseDecoder {
       isTest: json["testPurchase"].isObject,
       isCanceledByReplacement: canceled["replacementCancellation"].isObject)
     facts.append(Fact(key: token.objectKey, object: .google(.purchase(content)), asOf: asOf))
+  }
+
+  /// A purchase that named itself would end itself.
+  private func older(_ json: JSON, than token: PurchaseToken) throws(JSONError) -> PurchaseToken? {
+    let named = try json.optionalToken()
+    return named == token ? nil : named
   }
 
   /// `Order`; nothing of one that pays for another purchase.
@@ -79,7 +85,9 @@ struct PurchaseDecoder {
   }
 
   private mutating func account(_ identifiers: JSON) -> Identifier? {
-    guard let text = identifiers["obfuscatedExternalAccountId"].string else { return nil }
+    guard let text = identifiers["obfuscatedExternalAccountId"].string, !text.isEmpty else {
+      return nil
+    }
     guard let account = Identifier(text) else {
       notes.insert(.malformedAccount)
       return nil
