@@ -16,7 +16,8 @@ package struct Migration: Sendable {
 
 package enum Migrations {
   package static let sync: [Migration] = [
-    Migration(number: 1, name: "accounts", sql: PackageResources.sync_0001_accounts_sql)
+    Migration(number: 1, name: "accounts", sql: PackageResources.sync_0001_accounts_sql),
+    Migration(number: 2, name: "trees", sql: PackageResources.sync_0002_trees_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -1,0 +1,19 @@
+package import Base
+
+/// What one account may ask of the server; each can be set in the configuration.
+package struct SyncLimits: Sendable {
+  /// Live records of one owner, whatever they weigh.
+  package var recordCountMax: Int64 = 2_000_000
+  /// Requests an account may make at once, and a second from then on, of one instance.
+  package var requestBurst: Int64 = 2000
+  package var requestsPerSecond: Int64 = 50
+  /// How long deletions are told of; a client that was away for longer starts over.
+  package var deletionHorizon = Instant.Span.days(90)
+  /// An account younger than this, or on the free plan, has only so many invitations to strangers:
+  /// unanswered at one time, and new ones on one day.
+  package var youngAge = Instant.Span.days(7)
+  package var openInvitationCountMax: Int64 = 20
+  package var invitationsPerDay: Int64 = 20
+
+  package init() {}
+}
