@@ -14,6 +14,7 @@ package struct SyncAPI: Sendable {
   let pool: WorkPool
   let authenticator: Authenticator
   let catalogue: Catalogue
+  let limits: SyncLimits
   let clock: Clock
 
   /// The longest JSON body any endpoint takes.
@@ -23,13 +24,14 @@ package struct SyncAPI: Sendable {
 
   package init(
     database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
-    catalogue: Catalogue, clock: Clock
+    catalogue: Catalogue, limits: SyncLimits = SyncLimits(), clock: Clock
   ) {
     self.database = database
     self.objects = objects
     self.pool = pool
     self.authenticator = authenticator
     self.catalogue = catalogue
+    self.limits = limits
     self.clock = clock
   }
 

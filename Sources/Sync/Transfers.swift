@@ -1,0 +1,36 @@
+package import Base
+package import Storage
+
+/// Content bytes sent to clients and received from them, by the account charged and the UTC month.
+package struct Transfers: Sendable {
+  /// What one month moved, by what was flushed to the database.
+  package struct Month: Sendable, Equatable {
+    /// yyyymm
+    package let number: Int64
+    package var sentByteCount: Int64
+    package var receivedByteCount: Int64
+
+    /// Like `2026-11`.
+    package var text: String {
+      let month = number % 100
+      return "\(number / 100)-\(month < 10 ? "0" : "")\(month)"
+    }
+  }
+
+  /// An account's months, the latest first; at most `limit`.
+  package static func months(
+    _ queryable: some Queryable, _ account: Identifier, limit: Int64 = 24
+  ) throws -> [Month] {
+    try queryable.rows(
+      """
+      SELECT month, sent_bytes, received_bytes FROM sync.transfers
+      WHERE owner_id = $1 ORDER BY month DESC LIMIT $2
+      """,
+      .id(account), .integer(limit)
+    ) { row in
+      Month(
+        number: try row.integer(0), sentByteCount: try row.integer(1),
+        receivedByteCount: try row.integer(2))
+    }
+  }
+}
