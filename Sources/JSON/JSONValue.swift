@@ -20,6 +20,35 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
+  /// A parsed value to be written again; nil where it is missing or holds a fraction or an exponent.
+  package init?(_ json: JSON) {
+    if json.isNull {
+      self = .null
+    } else if let value = json.bool {
+      self = .bool(value)
+    } else if let value = json.integer {
+      self = .integer(value)
+    } else if let value = json.string {
+      self = .string(value)
+    } else if let elements = json.array {
+      var values: [JSONValue] = []
+      for element in elements {
+        guard let value = JSONValue(element) else { return nil }
+        values.append(value)
+      }
+      self = .array(values)
+    } else if let parsed = json.members {
+      var members: [Member] = []
+      for member in parsed {
+        guard let value = JSONValue(member.value) else { return nil }
+        members.append(Member(member.name, value))
+      }
+      self = .object(members)
+    } else {
+      return nil
+    }
+  }
+
   /// The compact UTF-8 text, by jansson.
   package func encoded() -> [UInt8] {
     let node = unsafe makeOwnedNode()
