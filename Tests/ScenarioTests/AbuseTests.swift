@@ -107,7 +107,7 @@ import Testing
       #expect(answer.status == 400, "\(name)")
       #expect(try answer.problem == "body_invalid", "\(name)")
     }
-    let large = [UInt8](repeating: UInt8(ascii: " "), count: 2 << 20)
+    let large = [UInt8](repeating: UInt8(ascii: " "), count: (2 << 20) + 1)
     let answer = try device.send(device.sign("POST", "/v1/files", body: large))
     #expect(answer.status == 413)
     #expect(try answer.problem == "content_too_large")
@@ -125,7 +125,7 @@ import Testing
         #expect(try JSON.parse(answer.body)["status"].string == word, "\(name)")
       }
     }
-    let large = [UInt8](repeating: UInt8(ascii: " "), count: 2 << 20)
+    let large = [UInt8](repeating: UInt8(ascii: " "), count: (2 << 20) + 1)
     let signature = StripeSignature.header(body: large, at: Clock.system.now())
     #expect(try Self.deliver(large, signature: signature, to: billing).status == 413)
     #expect(billing.stop() == .exited(0), "\(billing.lastWords)")

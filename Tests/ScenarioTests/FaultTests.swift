@@ -164,7 +164,7 @@ private final class Document {
     self.device = device
     self.byteCount = byteCount
     let file = try device.create()
-    guard file.answer.status == 201 else { throw UnexpectedAnswer(file.answer) }
+    guard file.answer.status == 200 else { throw UnexpectedAnswer(file.answer) }
     id = file.id
   }
 

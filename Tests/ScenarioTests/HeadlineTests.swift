@@ -78,7 +78,7 @@ private final class Scene {
       ["public_key": .string(Base64.standard.encode(phone.key.publicKey.bytes)), "label": "phone"])
     guard added.status == 201 else { throw UnexpectedAnswer(added) }
     let file = try laptop.create()
-    guard file.answer.status == 201 else { throw UnexpectedAnswer(file.answer) }
+    guard file.answer.status == 200 else { throw UnexpectedAnswer(file.answer) }
     document = file.id
   }
 

@@ -64,7 +64,7 @@ private struct Stage {
     else { throw ScenarioError(created.output) }
     device = installation.device(of: sync, key: key, root: root)
     let file = try device.create()
-    guard file.answer.status == 201 else { throw UnexpectedAnswer(file.answer) }
+    guard file.answer.status == 200 else { throw UnexpectedAnswer(file.answer) }
     document = file.id
   }
 

@@ -44,7 +44,7 @@ final class Writer: Sendable {
     state = Locked(State(random: SeededGenerator(seed: seed)))
     for byteCounts in [[4096], [4096], [0, 4096], [40_000], [40_000], [4096, 40_000]] {
       let (id, answer) = try device.create()
-      guard answer.status == 201 else { throw UnexpectedAnswer(answer) }
+      guard answer.status == 200 else { throw UnexpectedAnswer(answer) }
       state.withLock { $0.documents.append(Document(id: id, byteCounts: byteCounts)) }
     }
   }

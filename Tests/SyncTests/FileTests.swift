@@ -13,7 +13,7 @@ import Testing
     let server = try TestServer(engine)
     let device = try server.register()
     let (id, created) = try device.create()
-    #expect(created.status == 201)
+    #expect(created.status == 200)
     let content = Random.bytes(4096)
     let written = try device.put(id, content, ifMatch: "\"0\"")
     #expect(written.status == 200)
@@ -154,25 +154,25 @@ import Testing
     #expect(try bob.get("/v1/files/\(id)").problem == "file_not_found")
     #expect(try bob.get("/v1/files/\(id)/content").problem == "file_not_found")
     #expect(try bob.put(id, [1], ifMatch: "*").problem == "file_not_found")
-    #expect(try bob.create(parent: alice.root).answer.problem == "parent_not_found")
-    #expect(try bob.create(id: id).answer.problem == "file_exists")
+    #expect(try bob.create(parent: alice.root).answer.rules == ["parent_not_found"])
+    #expect(try bob.create(id: id).answer.rules == ["id_taken"])
   }
 
   @Test func `siblings have different names`() throws {
     let server = try TestServer()
     let device = try server.register()
     let hmac = Random.bytes(32)
-    #expect(try device.create(hmac: hmac).answer.status == 201)
-    #expect(try device.create(hmac: hmac).answer.problem == "name_taken")
+    #expect(try device.create(hmac: hmac).answer.status == 200)
+    #expect(try device.create(hmac: hmac).answer.rules == ["name_taken"])
     let (folder, _) = try device.create("folder")
-    #expect(try device.create(parent: folder, hmac: hmac).answer.status == 201)
+    #expect(try device.create(parent: folder, hmac: hmac).answer.status == 200)
   }
 
   @Test func `only folders have children and only documents have content`() throws {
     let server = try TestServer()
     let device = try server.register()
     let (document, _) = try device.create()
-    #expect(try device.create(parent: document).answer.problem == "parent_not_folder")
+    #expect(try device.create(parent: document).answer.rules == ["parent_not_folder"])
     #expect(try device.put(device.root, [1], ifMatch: "*").problem == "not_a_document")
   }
 

@@ -18,7 +18,8 @@ import Testing
       let query = cursor.map { "?since=\($0)&limit=\(limit)" } ?? "?limit=\(limit)"
       let page = try device.get("/v1/updates\(query)").json
       for change in page["changes"].array ?? [] {
-        files[change["id"].string ?? ""] = change["version"].integer
+        let file = change["file"]
+        files[file["id"].string ?? ""] = file["version"].integer
       }
       cursor = page["cursor"].string
       guard page["more"].bool == true else { return (files, cursor ?? "") }

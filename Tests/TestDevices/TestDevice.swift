@@ -12,6 +12,7 @@ package final class TestDevice: Sendable {
   private let port: UInt16
   private let authority: String
   private let now: @Sendable () -> Instant
+  private let knownAccount = Locked<Identifier?>(nil)
   private let client = HTTPClient(bodyByteCountMax: 64 << 20)
 
   /// `now` is the clock that signatures are made by.
@@ -76,26 +77,17 @@ package final class TestDevice: Sendable {
         "PUT", "/v1/files/\(id)/content", body: content, headers: [("If-Match", ifMatch)]))
   }
 
-  /// Creates a file under the root or `parent`.
-  package func create(
-    _ type: String = "document", parent: Identifier? = nil, hmac: [UInt8] = Random.bytes(32),
-    id: Identifier = Random.identifier()
-  ) throws -> (id: Identifier, answer: Answer) {
-    let answer = try post(
-      "/v1/files",
-      [
-        "id": .string(id.description), "parent": .string((parent ?? root).description),
-        "type": .string(type),
-        "name": [
-          "ciphertext": .string(Base64.standard.encode(Random.bytes(24))),
-          "hmac": .string(Base64.standard.encode(hmac)),
-        ],
-      ])
-    return (id, answer)
-  }
-
+  /// The account that the key belongs to, asked for once.
   package var account: Identifier {
-    get throws { Identifier(try get("/v1/account").json["account"].string ?? "")! }
+    get throws {
+      if let known = knownAccount.withLock({ $0 }) { return known }
+      let answer = try get("/v1/account")
+      guard answer.status == 200, let text = try answer.json["account"].string,
+        let account = Identifier(text)
+      else { throw UnexpectedAnswer(answer) }
+      knownAccount.withLock { $0 = account }
+      return account
+    }
   }
 }
 
