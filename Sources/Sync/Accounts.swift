@@ -111,15 +111,27 @@ package struct NewAccount: Sendable {
       username.map { .text($0.shown) } ?? .null, .id(root), .instant(now))
     guard inserted == 1 else { throw username == nil ? Refusal.accountExists : .usernameTaken }
     try Device.add(transaction, publicKey, to: id, label: "first", now: now)
-    var owner = try LockedOwner(transaction, id)
-    let record = FileRecord(
-      id: root, owner: id, parent: root, kind: .folder, name: nil, sequence: owner.nextSequence())
-    try record.insert(transaction)
-    try owner.charge(
-      transaction, fee, reason: .recordCreated, file: root, sequence: record.sequence, now: now)
-    try owner.save(transaction)
+    var owners = try LockedOwners(transaction, [id])
+    let sequence = try owners.nextSequence(of: id)
+    try insertRoot(transaction, sequence)
+    try owners.change(id) { owner in
+      owner.charge(fee, records: 1, reason: .recordCreated, file: root, sequence: sequence)
+    }
+    try owners.save(transaction, now: now)
     guard let account = try Account.find(transaction, id) else { throw Refusal.unknownKey }
     return account
+  }
+
+  /// Throws where the id is taken: ids are global, so another account may have been faster.
+  private func insertRoot(_ transaction: Transaction, _ sequence: Int64) throws {
+    let count = try transaction.execute(
+      """
+      INSERT INTO sync.files
+        (id, owner_id, parent_id, kind, height, seq, content_version, content_bytes, deleted)
+      VALUES ($1, $2, $1, 'folder', 0, $3, 0, 0, 0)
+      ON CONFLICT (id) DO NOTHING
+      """, .id(root), .id(id), .integer(sequence))
+    guard count == 1 else { throw Refusal.fileExists }
   }
 }
 

@@ -53,19 +53,22 @@ enum Contents {
     _ transaction: Transaction, _ write: Write, with source: Source, catalogue: Catalogue,
     now: Instant
   ) throws -> Outcome {
-    var locked = try LockedCaller(transaction, write.credentials, now: now)
+    var locked = try LockedDocument(transaction, write, now: now)
     return try Nonces.once(transaction, write.credentials) {
       if case .object(let id, _) = source {
         try Reservations.consume(transaction, id, now: now)
       }
-      let file = try document(transaction, write, of: locked.caller.account)
+      let file = try locked.document(transaction)
       let delta = source.byteCount - file.contentByteCount
-      try locked.owner.requireRoom(for: delta, transaction, catalogue: catalogue, now: now)
-      let version = locked.owner.nextSequence()
+      try locked.owners.require(file.owner).requireRoom(
+        for: delta, askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
+      let version = try locked.owners.nextSequence(of: file.owner)
       try store(transaction, file, source, version: version, now: now)
-      try locked.owner.charge(
-        transaction, delta, reason: .contentChanged, file: file.id, sequence: version, now: now)
-      try locked.owner.save(transaction)
+      try locked.owners.change(file.owner) { owner in
+        owner.charge(delta, reason: .contentChanged, file: file.id, sequence: version)
+      }
+      try Visibility(transaction, now: now).renew(file.id, &locked.owners)
+      try locked.owners.save(transaction, now: now)
       return Outcome(
         200, headers: [("ETag", EntityTag(version: version).field)],
         [
@@ -73,16 +76,6 @@ enum Contents {
           "bytes": .integer(source.byteCount),
         ])
     }
-  }
-
-  /// The document as it stands, where the write's precondition holds.
-  static func document(
-    _ queryable: some Queryable, _ write: Write, of account: Identifier
-  ) throws -> FileRecord {
-    let file = try FileRecord.find(queryable, write.file, visibleTo: account)
-    guard file.kind == .document else { throw Refusal.notADocument }
-    try write.requireVersion(file.contentVersion)
-    return file
   }
 
   private static func store(
@@ -127,7 +120,9 @@ enum Contents {
     _ reader: Reader, _ credentials: Credentials, _ id: Identifier, now: Instant
   ) throws -> Found {
     let caller = try Caller(reader, credentials, now: now)
-    let file = try FileRecord.find(reader, id, visibleTo: caller.account)
+    var forest = Forest(seenBy: caller.account)
+    let file = try forest.file(id, reader)
+    guard !forest.isDeleted(id) else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
     let place: Found.Place
     if let objectID = file.objectID {

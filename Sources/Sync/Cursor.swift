@@ -1,35 +1,95 @@
 internal import Base
 
-/// How far a client has seen the tree of each owner, as an opaque text.
+/// How far a client has read its own sequence and those of the trees it sees, as an opaque text.
 ///
-/// It carries the history it counts in, so that after a restore from backup, whose sequences run
-/// again over the same numbers, a client starts over instead of skipping what it never saw.
+/// No order is needed between two sequences: each is given out under its owner's lock. A view is
+/// named by its number, which changes whenever the view has to be read from its beginning. The
+/// history is that of the database: after a restore from backup, whose sequences run again over the
+/// same numbers, a client starts over instead of skipping what it never saw.
 struct Cursor: Sendable, Equatable {
   let history: Identifier
-  let owner: Identifier
-  /// Every change of the owner up to this sequence number has been seen.
-  let sequence: Int64
+  let account: Identifier
+  /// When the client had last read everything: deletions before that are no news to it.
+  var caughtUp: Instant
+  /// Everything up to this number of the account's own sequence has been read.
+  var sequence: Int64
+  /// By number of the view, what of its owner's sequence has been read.
+  var views: [Int64: Int64]
 
-  private static let format: UInt8 = 1
+  private static let format: UInt8 = 2
 
-  init(history: Identifier, owner: Identifier, sequence: Int64) {
+  init(history: Identifier, account: Identifier, caughtUp: Instant) {
     self.history = history
-    self.owner = owner
-    self.sequence = sequence
+    self.account = account
+    self.caughtUp = caughtUp
+    sequence = 0
+    views = [:]
   }
 
   init?(_ text: String) {
-    guard let bytes = Base64.url.decode(text), bytes.count == 41, bytes[0] == Self.format,
-      let history = Identifier(bytes: bytes[1..<17]),
-      let owner = Identifier(bytes: bytes[17..<33])
+    guard let bytes = Base64.url.decode(text) else { return nil }
+    var rest = bytes[...]
+    guard rest.popFirst() == Self.format, let history = Self.identifier(&rest),
+      let account = Self.identifier(&rest), let caughtUp = Self.number(&rest),
+      let sequence = Self.sequence(&rest)
     else { return nil }
-    let sequence = bytes[33...].reduce(0) { $0 << 8 | UInt64($1) }
-    guard let sequence = Int64(exactly: sequence) else { return nil }
-    self.init(history: history, owner: owner, sequence: sequence)
+    self.init(history: history, account: account, caughtUp: Instant(milliseconds: caughtUp))
+    self.sequence = sequence
+    while !rest.isEmpty {
+      guard let number = Self.number(&rest), let sequence = Self.sequence(&rest),
+        views.count < Judge.viewCountMax
+      else { return nil }
+      views[number] = sequence
+    }
   }
 
   var text: String {
-    let number = (0..<8).map { UInt8(truncatingIfNeeded: sequence >> (56 - 8 * Int64($0))) }
-    return Base64.url.encode([Self.format] + history.bytes + owner.bytes + number)
+    var bytes = [Self.format] + history.bytes + account.bytes
+    Self.append(caughtUp.milliseconds, &bytes)
+    Self.appendSequence(sequence, &bytes)
+    for (number, sequence) in views.sorted(by: { $0.key < $1.key }) {
+      Self.append(number, &bytes)
+      Self.appendSequence(sequence, &bytes)
+    }
+    return Base64.url.encode(bytes)
+  }
+
+  // MARK: Bytes
+
+  private static func identifier(_ bytes: inout ArraySlice<UInt8>) -> Identifier? {
+    guard bytes.count >= 16 else { return nil }
+    defer { bytes = bytes.dropFirst(16) }
+    return Identifier(bytes: bytes.prefix(16))
+  }
+
+  /// Eight bytes, the highest first.
+  private static func number(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
+    guard bytes.count >= 8 else { return nil }
+    defer { bytes = bytes.dropFirst(8) }
+    return bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+  }
+
+  private static func append(_ number: Int64, _ bytes: inout [UInt8]) {
+    bytes += (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * Int64($0))) }
+  }
+
+  /// Seven bits a byte, the lowest first; all but the last have the high bit.
+  private static func sequence(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
+    var sequence: Int64 = 0
+    for shift in stride(from: Int64(0), to: 63, by: 7) {
+      guard let byte = bytes.popFirst() else { return nil }
+      sequence |= Int64(byte & 0x7f) << shift
+      if byte < 0x80 { return sequence }
+    }
+    return nil
+  }
+
+  private static func appendSequence(_ sequence: Int64, _ bytes: inout [UInt8]) {
+    var rest = sequence
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 }

@@ -33,6 +33,41 @@ extension JSON {
     return bytes
   }
 
+  func boolean() throws(Refusal) -> Bool {
+    guard let value = bool else { throw .bodyInvalid(path: path, rule: "must be true or false") }
+    return value
+  }
+
+  func hmac() throws(Refusal) -> [UInt8] {
+    try base64(byteCount: FileStatement.hmacByteCount...FileStatement.hmacByteCount)
+  }
+
+  /// One of a closed set of words.
+  func oneOf<Word: RawRepresentable & CaseIterable>(
+    _: Word.Type
+  ) throws(Refusal) -> Word where Word.RawValue == String {
+    guard let text = string, let word = Word(rawValue: text) else {
+      let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+      throw .bodyInvalid(path: path, rule: "must be one of \(words)")
+    }
+    return word
+  }
+
+  /// Empty where the member is absent.
+  func optionalArray() throws(Refusal) -> [JSON] {
+    guard exists else { return [] }
+    guard let values = array else { throw .bodyInvalid(path: path, rule: "must be an array") }
+    return values
+  }
+
+  /// Refuses members beyond the known: a signature would cover what nobody reads.
+  func requireMembers(_ known: [String]) throws(Refusal) {
+    guard let members else { throw .bodyInvalid(path: path, rule: "must be an object") }
+    for (name, value) in members where !known.contains(name) {
+      throw .bodyInvalid(path: value.path, rule: "is not a member known here")
+    }
+  }
+
   /// Nil where the member is absent or null.
   func optionalText(characterCountMax: Int) throws(Refusal) -> String? {
     guard exists, !isNull else { return nil }

@@ -4,23 +4,39 @@ internal import Storage
 
 /// What the server knows of one file: structure and sizes, never a plaintext name or content.
 struct FileRecord: Sendable {
-  enum Kind: String, Sendable {
-    case folder, document
+  enum Kind: String, CaseIterable, Sendable {
+    case folder, document, link
   }
 
-  struct Name: Sendable {
+  struct Name: Sendable, Equatable {
     /// The name under a key the server never sees.
     let ciphertext: [UInt8]
     /// A keyed hash of the name, so that equal names meet without being read.
     let hmac: [UInt8]
+
+    var json: JSONValue {
+      [
+        "ciphertext": .string(Base64.standard.encode(ciphertext)),
+        "hmac": .string(Base64.standard.encode(hmac)),
+      ]
+    }
+  }
+
+  /// Who said that the record is as it is.
+  struct Author: Sendable {
+    let key: [UInt8]
+    let signature: [UInt8]
   }
 
   let id: Identifier
   let owner: Identifier
   let parent: Identifier
   let kind: Kind
+  let target: Identifier?
   /// Nil for a root, and only for a root.
   let name: Name?
+  let key: [UInt8]?
+  let author: Author?
   /// The owner's sequence number of the latest change.
   let sequence: Int64
   /// The sequence number of the latest content; 0 before the first.
@@ -28,87 +44,79 @@ struct FileRecord: Sendable {
   let contentByteCount: Int64
   /// Where large content lies; nil for content kept in the database.
   let objectID: Identifier?
+  /// The explicit mark; a file beneath a deleted folder is deleted without it.
+  let isDeleted: Bool
+  /// The folder whose deletion took this file along, where its author did not delete it.
+  let deletedWith: Identifier?
 
   static let columns = """
-    id, owner_id, parent_id, kind, name, name_hmac, seq, content_version, content_bytes, object_id
+    id, owner_id, parent_id, kind, target_id, name, name_hmac, file_key, author_key, signature, \
+    seq, content_version, content_bytes, object_id, deleted, deleted_with
     """
 
   init(row: borrowing Row) throws {
     id = try row.id(0)
     owner = try row.id(1)
     parent = try row.id(2)
-    kind = try row.text(3) == "folder" ? .folder : .document
-    if let ciphertext = try row.optionalBlob(4), let hmac = try row.optionalBlob(5) {
+    guard let kind = Kind(rawValue: try row.text(3)) else {
+      throw DatabaseError.statement("a file is of no known type")
+    }
+    self.kind = kind
+    target = try row.optionalID(4)
+    if let ciphertext = try row.optionalBlob(5), let hmac = try row.optionalBlob(6) {
       name = Name(ciphertext: ciphertext, hmac: hmac)
     } else {
       name = nil
     }
-    sequence = try row.integer(6)
-    contentVersion = try row.integer(7)
-    contentByteCount = try row.integer(8)
-    objectID = try row.optionalID(9)
-  }
-
-  init(
-    id: Identifier, owner: Identifier, parent: Identifier, kind: Kind, name: Name?, sequence: Int64
-  ) {
-    self.id = id
-    self.owner = owner
-    self.parent = parent
-    self.kind = kind
-    self.name = name
-    self.sequence = sequence
-    contentVersion = 0
-    contentByteCount = 0
-    objectID = nil
+    key = try row.optionalBlob(7)
+    if let key = try row.optionalBlob(8), let signature = try row.optionalBlob(9) {
+      author = Author(key: key, signature: signature)
+    } else {
+      author = nil
+    }
+    sequence = try row.integer(10)
+    contentVersion = try row.integer(11)
+    contentByteCount = try row.integer(12)
+    objectID = try row.optionalID(13)
+    isDeleted = try row.integer(14) == 1
+    deletedWith = try row.optionalID(15)
   }
 
   var isRoot: Bool { parent == id }
 
-  var json: JSONValue {
-    let name: JSONValue =
-      self.name.map { name in
-        [
-          "ciphertext": .string(Base64.standard.encode(name.ciphertext)),
-          "hmac": .string(Base64.standard.encode(name.hmac)),
-        ]
-      } ?? .null
+  /// As one reader sees it: an owner with every share, a sharee with its own.
+  func json(shares: [Share]) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init("id", .string(id.description)), .init("owner", .string(owner.description)),
       .init("parent", .string(parent.description)), .init("type", .string(kind.rawValue)),
-      .init("name", name), .init("version", .integer(sequence)),
+      .init("name", name.map(\.json) ?? .null), .init("key", .base64(key)),
+      .init("deleted", .bool(isDeleted)), .init("version", .integer(sequence)),
+      .init("author", .base64(author?.key)), .init("signature", .base64(author?.signature)),
     ]
+    if let target { members.append(.init("target", .string(target.description))) }
+    if let deletedWith {
+      members.append(.init("deleted_with", .string(deletedWith.description)))
+    }
     if kind == .document {
       members.append(
         .init(
           "content",
           ["version": .integer(contentVersion), "bytes": .integer(contentByteCount)]))
     }
+    if !shares.isEmpty { members.append(.init("shares", .array(shares.map(\.json)))) }
     return .object(members)
   }
 
-  /// The file, if it exists and `account` may see it.
-  static func find(
-    _ queryable: some Queryable, _ id: Identifier, visibleTo account: Identifier
-  ) throws -> FileRecord {
-    let found = try queryable.first(
-      "SELECT \(columns) FROM sync.files WHERE id = $1 AND owner_id = $2", .id(id), .id(account)
+  static func find(_ queryable: some Queryable, _ id: Identifier) throws -> FileRecord? {
+    try queryable.first(
+      "SELECT \(columns) FROM sync.files WHERE id = $1", .id(id)
     ) { row in try FileRecord(row: row) }
-    // Somebody else's file answers as a missing one does, so that ids cannot be probed.
-    guard let found else { throw Refusal.fileNotFound }
-    return found
   }
+}
 
-  /// Throws where the id is taken: ids are global, so another account may have been faster.
-  func insert(_ transaction: Transaction) throws {
-    let count = try transaction.execute(
-      """
-      INSERT INTO sync.files (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, NULL)
-      ON CONFLICT (id) DO NOTHING
-      """,
-      .id(id), .id(owner), .id(parent), .text(kind.rawValue),
-      name.map { .blob($0.ciphertext) } ?? .null, name.map { .blob($0.hmac) } ?? .null,
-      .integer(sequence))
-    guard count == 1 else { throw Refusal.fileExists }
+extension JSONValue {
+  /// Standard base64, or null.
+  static func base64(_ bytes: [UInt8]?) -> JSONValue {
+    bytes.map { .string(Base64.standard.encode($0)) } ?? .null
   }
 }

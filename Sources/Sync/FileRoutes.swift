@@ -8,12 +8,13 @@ internal import Storage
 
 /// Files, their content, and what changed.
 extension SyncAPI {
-  /// `POST /v1/files`: a new folder or an empty document.
-  var createFile: Route {
-    write("POST", "/v1/files") { _, body in
-      try Files.New(JSON.body(body))
-    } transact: { transaction, request, new, now in
-      try Files.create(transaction, request.credentials, new, catalogue: catalogue, now: now)
+  /// `POST /v1/files`: changes of files and shares, all of them or none.
+  var changeFiles: Route {
+    write("POST", "/v1/files", bodyByteCountMax: Batch.bodyByteCountMax) { _, body in
+      try Batch(body)
+    } transact: { transaction, request, batch, now in
+      try Upsert.perform(
+        transaction, request.credentials, batch, catalogue: catalogue, limits: limits, now: now)
     }.route(on: database)
   }
 
@@ -21,9 +22,11 @@ extension SyncAPI {
   var readFile: Route {
     read("/v1/files/{id}") { reader, request, now in
       let caller = try Caller(reader, request.credentials, now: now)
-      return try FileRecord.find(reader, request.identifier(0), visibleTo: caller.account)
-    } respond: { file, _ in
-      .json(200, file.json)
+      var forest = Forest(seenBy: caller.account)
+      let file = try forest.file(request.identifier(0), reader)
+      return file.json(shares: try Share.of(file, visibleTo: caller.account, reader))
+    } respond: { record, _ in
+      .json(200, record)
     }
   }
 
@@ -31,7 +34,7 @@ extension SyncAPI {
   var readUpdates: Route {
     read("/v1/updates") { reader, request, now in
       let question = try Updates.Question(request.credentials, query: request.head.query)
-      return try Updates.page(reader, question, now: now)
+      return try Updates.page(reader, question, limits: limits, now: now)
     } respond: { page, _ in
       .json(200, page.json)
     }

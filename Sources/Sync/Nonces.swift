@@ -10,7 +10,7 @@ internal import Storage
 /// no effect and leaves no nonce: repeated, it is judged again. Rows go when their signature
 /// expires, since nothing that old is accepted anyway.
 enum Nonces {
-  /// Runs `effect` unless this request has already had it. The account row must be locked.
+  /// Runs `effect` unless this request has already had it. The caller's row must be locked.
   static func once(
     _ transaction: Transaction, _ credentials: Credentials, _ effect: () throws -> Outcome
   ) throws -> Outcome {
@@ -57,15 +57,18 @@ enum Nonces {
     _ transaction: Transaction, _ signature: VerifiedSignature, _ nonce: [UInt8],
     _ outcome: Outcome
   ) throws {
-    try transaction.execute(
+    // Two requests of one nonce that lock different rows meet here, and the later one is refused.
+    let count = try transaction.execute(
       """
       INSERT INTO sync.nonces
         (public_key, nonce, fingerprint, expires_ms, status, headers, body)
       VALUES ($1, $2, $3, $4, $5, $6, $7)
+      ON CONFLICT (public_key, nonce) DO NOTHING
       """,
       .blob(signature.keyID.bytes), .blob(nonce), .blob(signature.fingerprint),
       .instant(signature.expires), .integer(Int64(outcome.status)),
       .text(outcome.headers.map { "\($0.name): \($0.value)\n" }.joined()), .blob(outcome.body))
+    guard count == 1 else { throw Refusal.replayed }
   }
 
   private static func parse(_ text: String) -> [(String, String)] {

@@ -33,10 +33,30 @@ extension Refusal {
       return Problem(
         400, "digest_mismatch", "Body differs from its digest",
         "The body received does not have the digest its headers promise. Nothing was stored.")
-    case .bodyInvalid(let path, let rule):
+    case .bodyInvalid(let errors):
+      let places = errors.map { error -> JSONValue in
+        ["path": .string(error.path), "rule": .string(error.rule)]
+      }
       return Problem(
-        400, "body_invalid", "Body invalid", "\(path): \(rule)",
-        members: [.init("path", .string(path))])
+        400, "body_invalid", "Body invalid",
+        errors.first.map { "\($0.path): \($0.rule)" } ?? "The body is not valid.",
+        members: [
+          .init("path", .string(errors.first?.path ?? "$")), .init("errors", .array(places)),
+        ])
+    case .batchTooLarge(let max):
+      return Problem(
+        400, "batch_too_large", "Batch too large",
+        "A batch changes at most \(max) files and shares. Nothing was written; send several.")
+    case .batchRefused(let failures): return Self.batchRefused(failures)
+    case .sharingLimited(let seconds):
+      return Problem(
+        429, "sharing_limited", "Too many invitations today",
+        "A young or free account invites only so many strangers a day.",
+        retryAfterSeconds: seconds)
+    case .tooManyRecords(let max):
+      return Problem(
+        409, "too_many_records", "Too many files",
+        "The owner's tree holds at most \(max) files. Delete some.")
     case .usernameTaken:
       return Problem(409, "username_taken", "Username taken", "Another account has this username.")
     case .accountExists:
@@ -56,13 +76,13 @@ extension Refusal {
       return Problem(404, "file_not_found", "File not found", "There is no such file.")
     case .fileExists:
       return Problem(409, "file_exists", "File exists", "A file with this id exists.")
-    case .nameTaken:
+    case .fileDeleted:
       return Problem(
-        409, "name_taken", "Name taken", "The parent already holds a file of this name.")
-    case .parentNotFound:
-      return Problem(409, "parent_not_found", "Parent not found", "There is no such parent folder.")
-    case .parentNotFolder:
-      return Problem(409, "parent_not_folder", "Parent not a folder", "Only folders have children.")
+        410, "file_deleted", "File deleted",
+        "The file is deleted, by itself or with a folder above it.")
+    case .notPermitted:
+      return Problem(
+        403, "not_permitted", "Not permitted", "The caller may see this file but not change it.")
     case .notADocument:
       return Problem(409, "not_a_document", "Not a document", "Only documents have content.")
     case .preconditionRequired:
@@ -90,6 +110,10 @@ extension Refusal {
       return Problem(
         410, "history_changed", "Start over",
         "The server's history has changed. Fetch everything again, without a cursor.")
+    case .cursorExpired:
+      return Problem(
+        410, "cursor_expired", "Start over",
+        "Deletions since this cursor are no longer told. Fetch everything again, without a cursor.")
     case .contentMissing:
       return Problem(
         503, "content_unavailable", "Content unavailable",
@@ -99,6 +123,33 @@ extension Refusal {
         400, "limit_invalid", "Limit invalid",
         "limit must be a number from 1 to \(Updates.limitMax).")
     }
+  }
+
+  /// 409 where pulling and merging may cure it, else 422; either names every failing change.
+  private static func batchRefused(_ failures: [Failure]) -> Problem {
+    let members = JSONValue.Member(
+      "failures",
+      .array(
+        failures.map { failure in
+          var members: [JSONValue.Member] = [.init("file", .string(failure.file.description))]
+          if let account = failure.account {
+            members.append(.init("account", .string(account.description)))
+          }
+          members.append(.init("rule", .string(failure.rule.rawValue)))
+          members.append(.init("detail", .string(failure.rule.sentence)))
+          return .object(members)
+        }))
+    let stale = failures.filter(\.rule.isCuredByPulling)
+    guard !stale.isEmpty else {
+      return Problem(
+        422, "batch_refused", "Batch refused",
+        "Changes of this batch break rules of the tree. Nothing was written.", members: [members])
+    }
+    let files = stale.map { JSONValue.string($0.file.description) }
+    return Problem(
+      409, "updates_required", "Updates required",
+      "Files changed meanwhile. Nothing was written: pull, merge, and send what is left to do.",
+      members: [.init("files", .array(files)), members])
   }
 
   private func unauthorized(_ code: String, _ title: String, _ detail: String) -> Problem {
@@ -112,6 +163,12 @@ extension OverCap {
   /// 507 means quota and nothing else; why the cap is what it is tells a declined card apart from
   /// simply being out of space.
   fileprivate func problem(catalogue: Catalogue) -> Problem {
+    guard isCallers else {
+      return Problem(
+        507, "over_cap", "Over the storage cap",
+        "The owner of this tree has no room for this write.",
+        members: [.init("owner", .string(owner.description))])
+    }
     let fitting = catalogue.plansThatFit(neededByteCount).map { plan in
       JSONValue.object([
         .init("id", .string(plan.id)), .init("title", .string(plan.title)),

@@ -14,7 +14,7 @@ package enum Refusal: Error, Equatable {
   case replayed
   case signatureRequired
   case digestMismatch
-  case bodyInvalid(path: String, rule: String)
+  case bodyInvalid([BodyError])
   case usernameTaken
   case accountExists
   case keyRegistered
@@ -22,11 +22,14 @@ package enum Refusal: Error, Equatable {
   case keyNotFound
   case tooManyKeys(max: Int)
   case fileNotFound
+  case fileDeleted
   case fileExists
-  case nameTaken
-  case parentNotFound
-  case parentNotFolder
+  case notPermitted
   case notADocument
+  case batchTooLarge(max: Int)
+  case batchRefused([Failure])
+  case sharingLimited(retryAfterSeconds: Int)
+  case tooManyRecords(max: Int64)
   case preconditionRequired
   case versionChanged(current: Int64)
   case overCap(OverCap)
@@ -34,13 +37,28 @@ package enum Refusal: Error, Equatable {
   case reservationExpired
   case cursorInvalid
   case historyChanged
+  case cursorExpired
   case contentMissing
   case limitInvalid
+}
+
+extension Refusal {
+  static func bodyInvalid(path: String, rule: String) -> Refusal {
+    .bodyInvalid([BodyError(path: path, rule: rule)])
+  }
+}
+
+/// A place in a body and the rule it breaks.
+package struct BodyError: Equatable, Sendable {
+  package let path: String
+  package let rule: String
 }
 
 /// A write that would leave an account above its cap and higher than before.
 package struct OverCap: Equatable, Sendable {
   package let owner: Identifier
+  /// Whether the caller is that owner, and may know its numbers.
+  package let isCallers: Bool
   package let usageByteCount: Int64
   package let capByteCount: Int64
   /// What the owner would use after this write.

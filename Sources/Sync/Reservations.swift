@@ -15,24 +15,23 @@ enum Reservations {
     _ transaction: Transaction, _ write: Contents.Write, byteCount: Int64, catalogue: Catalogue,
     now: Instant
   ) throws -> Identifier {
-    let locked = try LockedCaller(transaction, write.credentials, now: now)
-    let account = locked.caller.account
-    let file = try Contents.document(transaction, write, of: account)
+    let locked = try LockedDocument(transaction, write, now: now)
+    let file = try locked.document(transaction)
     let live = try transaction.rows(
       "SELECT bytes FROM sync.reservations WHERE owner_id = $1 AND expires_ms > $2",
-      .id(account), .instant(now)
+      .id(file.owner), .instant(now)
     ) { row in try row.integer(0) }
     guard live.count < countMax else { throw Refusal.tooManyUploads(max: countMax) }
-    try locked.owner.requireRoom(
-      for: byteCount - file.contentByteCount, reserved: live.reduce(0, +), transaction,
-      catalogue: catalogue, now: now)
+    try locked.owners.require(file.owner).requireRoom(
+      for: byteCount - file.contentByteCount, reserved: live.reduce(0, +),
+      askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
     let id = Random.identifier()
     try transaction.execute(
       """
       INSERT INTO sync.reservations (object_id, owner_id, actor_key, bytes, expires_ms)
       VALUES ($1, $2, $3, $4, $5)
       """,
-      .id(id), .id(account), .blob(locked.caller.publicKey), .integer(byteCount),
+      .id(id), .id(file.owner), .blob(locked.caller.publicKey), .integer(byteCount),
       .instant(now + lifetime))
     return id
   }

@@ -1,42 +1,72 @@
 package import Base
 package import Storage
+package import Tiers
 
-/// Removes what has had its time: nonces, sessions, reservations and the objects nobody points to.
+/// Removes what has had its time: nonces, sessions, reservations, the objects nobody points to, what
+/// lies beneath deleted folders, and news too old for any client's cursor.
 ///
 /// Everything goes in slices, each a write of its own, so that clearing a backlog never holds up
 /// anybody's request for longer than a slice takes.
 package final class Sweeper: Sendable {
-  private static let sliceCountMax: Int64 = 500
+  static let sliceCountMax: Int64 = 500
   /// How long a download may still hold an object that was replaced.
   private static let garbageAge = Instant.Span.minutes(10)
 
   private let database: Database
   private let objects: ObjectStore
+  private let catalogue: Catalogue
+  private let limits: SyncLimits
   private let clock: Clock
-  private let stopping = Locked(false)
-  private let thread = Locked<Thread?>(nil)
+  private let isStopping = Locked(false)
+  private let periods = Locked<[Periodic]>([])
 
-  package init(_ database: Database, _ objects: ObjectStore, clock: Clock) {
+  package init(
+    _ database: Database, _ objects: ObjectStore, catalogue: Catalogue, limits: SyncLimits,
+    clock: Clock
+  ) {
     self.database = database
     self.objects = objects
+    self.catalogue = catalogue
+    self.limits = limits
     self.clock = clock
   }
 
+  /// Clears away every so many seconds, and looks for deletions every second: space is waiting.
   package func start(every seconds: Int64) {
-    let running = Thread { [self] in
-      while stopping.wait(until: .now() + .seconds(seconds), { $0 ? true : nil }) == nil {
-        do { try sweep() } catch {
-          Log.warning("sweep.failed", ["error": String(reflecting: error)])
-        }
-      }
-    }
-    thread.withLock { $0 = running }
+    let started = [
+      Periodic("sweep", every: seconds) { [self] in try sweep() },
+      Periodic("deletions", every: 1) { [self] in try sweepDeletions() },
+    ]
+    periods.withLock { $0 = started }
   }
 
-  /// Returns once the sweep under way has ended.
+  /// Returns once the sweeps under way have ended their slices.
   package func stop() {
-    stopping.signal { $0 = true }
-    thread.withLock { $0 }?.join()
+    isStopping.signal { $0 = true }
+    for period in periods.withLock({ $0 }) { period.stop() }
+  }
+
+  /// Marks what lies beneath deleted folders; returns when none is waiting.
+  ///
+  /// After each slice it stands back for as long as that took, so that it never takes more than half
+  /// of the writer's time.
+  package func sweepDeletions() throws {
+    var isWaiting = true
+    while isWaiting, !isStopping.withLock({ $0 }) {
+      let start = MonotonicTime.now()
+      isWaiting = try sweepDeletion()
+      let pause = Int64(MonotonicTime.now().seconds(since: start) * 1000)
+      if isWaiting { _ = isStopping.wait(until: .now() + .milliseconds(pause)) { $0 ? true : nil } }
+    }
+  }
+
+  /// One slice of at most `count` files; false where nothing is waiting.
+  package func sweepDeletion(count: Int = Deletions.sliceCountMax) throws -> Bool {
+    let now = clock.now()
+    let fee = catalogue.metadataFeeByteCount
+    return try database.write(for: nil) { transaction in
+      try Deletions.sweep(transaction, metadataFeeByteCount: fee, now: now, count: count)
+    }
   }
 
   /// One pass; returns when nothing that is due is left.
@@ -59,12 +89,15 @@ package final class Sweeper: Sendable {
         """, .instant(now), .integer(Self.sliceCountMax))
     }
     try inSlices { transaction in try Self.expireReservations(transaction, now) }
+    let horizon = now - limits.deletionHorizon - Pruning.margin
+    try inSlices { transaction in try Pruning.files(transaction, before: horizon) }
+    try inSlices { transaction in try Pruning.departures(transaction, before: horizon) }
     try collect(now)
   }
 
   private func inSlices(_ slice: @escaping @Sendable (Transaction) throws -> Int) throws {
     var count = Self.sliceCountMax
-    while count == Self.sliceCountMax, !stopping.withLock({ $0 }) {
+    while count == Self.sliceCountMax, !isStopping.withLock({ $0 }) {
       count = Int64(try database.write(for: nil, slice))
     }
   }
@@ -81,7 +114,7 @@ package final class Sweeper: Sendable {
 
   /// Deletes objects first and their rows after, so that a crash between repeats the deletion.
   private func collect(_ now: Instant) throws {
-    while !stopping.withLock({ $0 }) {
+    while !isStopping.withLock({ $0 }) {
       let due = try database.read { reader in
         try reader.rows(
           "SELECT object_id FROM sync.garbage WHERE since_ms <= $1 ORDER BY since_ms LIMIT $2",

@@ -37,7 +37,7 @@ package struct SyncAPI: Sendable {
 
   package var routes: [Route] {
     [
-      createAccount, readAccount, createSession, addDevice, revokeDevice, createFile, readFile,
+      createAccount, readAccount, createSession, addDevice, revokeDevice, changeFiles, readFile,
       writeContent, readContent, readUpdates,
     ]
   }

@@ -20,7 +20,10 @@ package enum SyncProgram {
     let objects = try ObjectStore(directory: configuration.objectsDirectory)
     let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
     defer { pool.stop() }
-    let sweeper = Sweeper(database, objects, clock: configuration.clock)
+    let limits = SyncLimits()
+    let sweeper = Sweeper(
+      database, objects, catalogue: configuration.catalogue, limits: limits,
+      clock: configuration.clock)
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }
     let api = SyncAPI(
@@ -28,7 +31,7 @@ package enum SyncProgram {
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: configuration.authorities),
         clock: configuration.clock),
-      catalogue: configuration.catalogue, clock: configuration.clock)
+      catalogue: configuration.catalogue, limits: limits, clock: configuration.clock)
     let server = HTTPServer(
       listen: configuration.listen,
       routes: api.routes + [Health.alive, Health.ready(database, pool: pool)],

@@ -1,12 +1,13 @@
 internal import Base
-internal import Crypto
 internal import JSON
-package import Storage
+internal import Storage
 
 /// Tells a client what changed since it last asked, in pages, skipping nothing.
 enum Updates {
   static let limitDefault = 500
   static let limitMax = 1000
+  /// Rows of other owners that one page examines, whether the account may see them or not.
+  static let examinedCountMax = 2000
 
   struct Question: Sendable {
     let credentials: Credentials
@@ -37,61 +38,80 @@ enum Updates {
   }
 
   struct Page: Sendable {
-    let changes: [FileRecord]
+    let changes: [Change]
+    /// Owners whose trees are sent again from their beginning.
+    let restart: [Identifier]
     let cursor: Cursor
     let hasMore: Bool
 
     var json: JSONValue {
       [
-        "changes": .array(changes.map(\.json)), "cursor": .string(cursor.text),
-        "more": .bool(hasMore),
+        "changes": .array(changes.map(\.json)),
+        "restart": .array(restart.map { .string($0.description) }),
+        "cursor": .string(cursor.text), "more": .bool(hasMore),
       ]
     }
   }
 
-  /// One consistent snapshot: every change up to the page's last sequence number is in it or in an
-  /// earlier page, because numbers are given out under the owner's lock.
-  static func page(_ reader: Reader, _ question: Question, now: Instant) throws -> Page {
+  /// One consistent snapshot: every change up to the page's numbers is in it or in an earlier page,
+  /// because numbers are given out under their owner's lock.
+  static func page(
+    _ reader: Reader, _ question: Question, limits: SyncLimits, now: Instant
+  ) throws -> Page {
     let account = try Caller(reader, question.credentials, now: now).account
     let history = try History.current(reader)
     if let since = question.since {
-      guard since.owner == account else { throw Refusal.cursorInvalid }
+      guard since.account == account else { throw Refusal.cursorInvalid }
       guard since.history == history else { throw Refusal.historyChanged }
+      guard now - since.caughtUp <= limits.deletionHorizon else { throw Refusal.cursorExpired }
     }
-    let seen = question.since?.sequence ?? 0
-    let found = try reader.rows(
-      """
-      SELECT \(FileRecord.columns) FROM sync.files
-      WHERE owner_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
-      """, .id(account), .integer(seen), .integer(Int64(question.limit) + 1)
-    ) { row in try FileRecord(row: row) }
-    let changes = Array(found.prefix(question.limit))
-    return Page(
-      changes: changes,
-      cursor: Cursor(
-        history: history, owner: account, sequence: changes.last?.sequence ?? seen),
-      hasMore: found.count > question.limit)
+    var cursor = question.since ?? Cursor(history: history, account: account, caughtUp: now)
+    let views = try View.all(of: account, reader)
+    let restart = views.filter { cursor.views[$0.number] == nil }.map(\.owner)
+    cursor.views = Dictionary(
+      uniqueKeysWithValues: views.map { ($0.number, cursor.views[$0.number] ?? $0.from) })
+
+    let own = OwnStream(account: account, last: try lastSequence(of: account, reader))
+    var changes = try own.read(reader, after: &cursor.sequence, limit: question.limit)
+    var hasMore = cursor.sequence < own.last
+    var forest = Forest(seenBy: account)
+    var examinable = examinedCountMax
+    for view in views {
+      var read = cursor.views[view.number] ?? view.from
+      changes += try view.read(
+        reader, after: &read, limit: question.limit - changes.count, examinable: &examinable,
+        &forest)
+      cursor.views[view.number] = read
+      hasMore = hasMore || read < view.last
+    }
+    if !hasMore { cursor.caughtUp = now }
+    return Page(changes: changes, restart: restart, cursor: cursor, hasMore: hasMore)
+  }
+
+  private static func lastSequence(of account: Identifier, _ reader: Reader) throws -> Int64 {
+    try reader.first("SELECT seq FROM sync.accounts WHERE id = $1", .id(account)) { row in
+      try row.integer(0)
+    } ?? 0
   }
 }
 
-/// Which history this database's sequence numbers belong to.
-package enum History {
-  /// Writes the first history where there is none; safe to call from several programs at once.
-  package static func establish(_ database: Database) throws {
-    try database.write(for: nil) { transaction in
-      _ = try transaction.execute(
-        "INSERT INTO sync.history (id, history_id) VALUES (1, $1) ON CONFLICT (id) DO NOTHING",
-        .id(Random.identifier()))
-    }
-  }
+/// One thing that a client is told.
+enum Change: Sendable {
+  /// The record as it stands, with the shares of it that the account may know of.
+  case file(FileRecord, [Share])
+  /// The account's own share, with the record where nothing but the share lets the account see it.
+  case share(Share, FileRecord?)
+  /// The file went out of view.
+  case left(Identifier, owner: Identifier)
 
-  static func current(_ queryable: some Queryable) throws -> Identifier {
-    let found = try queryable.first("SELECT history_id FROM sync.history WHERE id = 1") { row in
-      try row.id(0)
+  var json: JSONValue {
+    switch self {
+    case .file(let record, let shares): ["file": record.json(shares: shares)]
+    case .share(let share, nil): ["share": share.json]
+    case .share(let share, let record?):
+      ["share": share.json, "file": record.json(shares: [share])]
+    case .left(let file, let owner):
+      ["left": ["file": .string(file.description), "owner": .string(owner.description)]]
     }
-    guard let found else {
-      throw DatabaseError.unavailable(reason: "the history was never established")
-    }
-    return found
   }
 }

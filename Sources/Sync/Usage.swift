@@ -3,9 +3,12 @@ package import Storage
 package import Tiers
 
 /// Why an account's usage changed.
-enum UsageReason: String {
+package enum UsageReason: String, CaseIterable, Sendable {
   case recordCreated = "record_created"
+  case recordDeleted = "record_deleted"
   case contentChanged = "content_changed"
+  /// A correction by `coffer usage recount`.
+  case recount
 }
 
 /// What an account may use at a moment, as billing has scheduled it.
@@ -42,10 +45,11 @@ package struct Cap: Sendable, Equatable {
 extension LockedOwner {
   /// Refuses a write that would leave usage above the cap and higher than before.
   ///
-  /// `reserved` is what the owner's uploads under way have already been promised.
+  /// `reserved` is what the owner's uploads under way have already been promised; `caller` learns the
+  /// owner's numbers only if it is the owner.
   func requireRoom(
-    for delta: Int64, reserved: Int64 = 0, _ queryable: some Queryable, catalogue: Catalogue,
-    now: Instant
+    for delta: Int64, reserved: Int64 = 0, askedBy caller: Identifier,
+    _ queryable: some Queryable, catalogue: Catalogue, now: Instant
   ) throws {
     guard delta > 0 else { return }
     let cap = try Cap(queryable, account, catalogue: catalogue, now: now)
@@ -54,7 +58,8 @@ extension LockedOwner {
     else { return }
     throw Refusal.overCap(
       OverCap(
-        owner: account, usageByteCount: usageByteCount, capByteCount: cap.byteCount,
+        owner: account, isCallers: account == caller, usageByteCount: usageByteCount,
+        capByteCount: cap.byteCount,
         neededByteCount: needed, reason: cap.reason, planID: cap.planID))
   }
 }

@@ -156,7 +156,7 @@ import Testing
     let server = try TestServer()
     let device = try server.register()
     _ = try device.create()
-    let sweeper = Sweeper(server.database, server.objects, clock: server.clock.clock)
+    let sweeper = server.sweeper()
     server.clock.advance(.seconds(301))
     try sweeper.sweep()
     let left = try server.database.read { reader in

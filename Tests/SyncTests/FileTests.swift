@@ -57,7 +57,7 @@ import Testing
         try reader.rows("SELECT object_id FROM sync.garbage") { row in try row.id(0) }
       }.count
     }
-    let sweeper = Sweeper(server.database, server.objects, clock: server.clock.clock)
+    let sweeper = server.sweeper()
     try sweeper.sweep()
     #expect(try garbage() == 1)
     server.clock.advance(.minutes(11))

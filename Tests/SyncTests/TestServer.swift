@@ -18,13 +18,18 @@ final class TestServer: Sendable {
   let api: SyncAPI
   let clock: TestClock
   let catalogue: Catalogue
+  let limits: SyncLimits
   private let server: HTTPServer
   private let pool: WorkPool
   private let scratch: ScratchDatabase
 
   static let authority = "sync.test"
 
-  init(_ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000) throws {
+  init(
+    _ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000,
+    limits: SyncLimits = SyncLimits()
+  ) throws {
+    self.limits = limits
     scratch = try ScratchDatabase(engine)
     clock = TestClock(Instant(seconds: 1_780_000_000))
     database = try Database.open(scratch.location, owning: .sync)
@@ -39,7 +44,7 @@ final class TestServer: Sendable {
       database: database, objects: objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
-      catalogue: catalogue, clock: reader)
+      catalogue: catalogue, limits: limits, clock: reader)
     let api = api
     server = HTTPServer(
       listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: ServerLimits(),
@@ -55,6 +60,11 @@ final class TestServer: Sendable {
   }
 
   var port: UInt16 { server.port }
+
+  /// One that runs only when told to.
+  func sweeper() -> Sweeper {
+    Sweeper(database, objects, catalogue: catalogue, limits: limits, clock: clock.clock)
+  }
 
   /// A device with a fresh key that no account knows yet.
   func device(

@@ -71,14 +71,19 @@ package struct Replica {
   }
 
   private mutating func apply(_ change: JSON) {
-    if let record = SeenRecord(change["file"]) {
+    let record = SeenRecord(change["file"])
+    let share = SeenShare(change["share"])
+    if let record {
       if record.isSignatureValid == false { troubles.append("forged: \(record)") }
       records[record.id] = record
       awaited[record.owner]?.remove(record.id)
-    } else if let share = SeenShare(change["share"]) {
+    }
+    if let share {
       if !share.isSignatureValid { troubles.append("forged: \(share)") }
       shares[share.file] = share
-    } else if let id = change["left"]["file"].string.flatMap({ Identifier($0) }) {
+    }
+    if record != nil || share != nil { return }
+    if let id = change["left"]["file"].string.flatMap({ Identifier($0) }) {
       records[id] = nil
     } else {
       troubles.append("neither file nor share nor left: \(change.members?.map(\.name) ?? [])")
@@ -87,7 +92,8 @@ package struct Replica {
 
   /// Forgets what was not sent again, and what no share reaches any more.
   private mutating func settle() throws {
-    for id in awaited.values.joined() { records[id] = nil }
+    // A file that is only offered comes with its share, and never again for another reason.
+    for id in awaited.values.joined() where shares[id]?.state != "pending" { records[id] = nil }
     awaited = [:]
     let account = try device.account
     let reached = reachedFiles()

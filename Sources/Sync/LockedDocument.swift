@@ -1,0 +1,35 @@
+internal import Base
+internal import Storage
+
+/// A document to write, with the rows of the caller, of the owner who is charged, and of everybody
+/// that the write is news to.
+struct LockedDocument {
+  let caller: Caller
+  var owners: LockedOwners
+  private let write: Contents.Write
+
+  init(_ transaction: Transaction, _ write: Contents.Write, now: Instant) throws {
+    self.write = write
+    let before = try Caller(transaction, write.credentials, now: now)
+    var accounts: Set = [before.account]
+    var forest = Forest(seenBy: before.account)
+    try forest.load(write.file, transaction)
+    if let node = forest[write.file], forest.role(node.id) >= .writer {
+      accounts.insert(node.owner)
+      accounts.formUnion(try Visibility(transaction, now: now).invited(to: node.id))
+    }
+    owners = try LockedOwners(transaction, accounts)
+    caller = try Caller(transaction, write.credentials, now: now)
+  }
+
+  /// The document as it stands, where the caller may write it and the precondition holds.
+  func document(_ transaction: Transaction) throws -> FileRecord {
+    var forest = Forest(seenBy: caller.account)
+    let file = try forest.file(write.file, transaction)
+    guard !forest.isDeleted(file.id) else { throw Refusal.fileDeleted }
+    guard file.kind == .document else { throw Refusal.notADocument }
+    guard forest.role(file.id) >= .writer else { throw Refusal.notPermitted }
+    try write.requireVersion(file.contentVersion)
+    return file
+  }
+}

@@ -1,0 +1,123 @@
+internal import Base
+internal import Storage
+
+/// The account rows that a transaction holds: nothing of these accounts changes beside it.
+///
+/// A row's UPDATE is the lock on both engines (there is no shared SELECT … FOR UPDATE), taken in
+/// ascending order so that two transactions never wait for each other. What was read before the lock
+/// is read again after it, because on PostgreSQL it may have changed while waiting.
+struct LockedOwners {
+  private var owners: [Identifier: LockedOwner] = [:]
+
+  /// Locks those of the accounts that exist.
+  init(_ transaction: Transaction, _ accounts: Set<Identifier>) throws {
+    for account in accounts.sorted() {
+      owners[account] = try LockedOwner(transaction, account)
+    }
+  }
+
+  var accounts: Set<Identifier> { Set(owners.keys) }
+
+  /// An account whose row is not held was not concerned when the locks were chosen; asked again, the
+  /// request will choose right.
+  func require(_ account: Identifier) throws -> LockedOwner {
+    guard let owner = owners[account] else { throw DatabaseError.busy(retryAfterSeconds: 1) }
+    return owner
+  }
+
+  /// The next number of an account's sequence.
+  mutating func nextSequence(of account: Identifier) throws -> Int64 {
+    try change(account) { $0.nextSequence() }
+  }
+
+  mutating func change<Value>(
+    _ account: Identifier, _ body: (inout LockedOwner) throws -> Value
+  ) throws -> Value {
+    var owner = try require(account)
+    let value = try body(&owner)
+    owners[account] = owner
+    return value
+  }
+
+  /// Writes totals, sequences and the ledger.
+  func save(_ transaction: Transaction, now: Instant) throws {
+    for owner in owners.values { try owner.save(transaction, now: now) }
+  }
+}
+
+/// An account row under lock, with its sequence and usage.
+struct LockedOwner {
+  let account: Identifier
+  private(set) var sequence: Int64
+  private(set) var usageByteCount: Int64
+  private(set) var recordCount: Int64
+
+  private var isChanged = false
+  private var entries: [UsageReason: Entry] = [:]
+
+  private struct Entry {
+    var delta: Int64
+    let file: Identifier
+    let sequence: Int64
+  }
+
+  /// Nil where there is no such account.
+  init?(_ transaction: Transaction, _ account: Identifier) throws {
+    let row = try transaction.first(
+      """
+      UPDATE sync.accounts SET seq = seq WHERE id = $1 RETURNING seq, usage_bytes, record_count
+      """, .id(account)
+    ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
+    guard let row else { return nil }
+    self.account = account
+    (sequence, usageByteCount, recordCount) = row
+  }
+
+  /// The number of the next changed record.
+  mutating func nextSequence() -> Int64 {
+    isChanged = true
+    sequence += 1
+    return sequence
+  }
+
+  /// Adds to the total and to the ledger, which gets one entry per reason: of the first file, under
+  /// its number. `save` writes both.
+  mutating func charge(
+    _ delta: Int64, records: Int64 = 0, reason: UsageReason, file: Identifier, sequence: Int64
+  ) {
+    isChanged = true
+    usageByteCount += delta
+    recordCount += records
+    entries[reason, default: Entry(delta: 0, file: file, sequence: sequence)].delta += delta
+  }
+
+  fileprivate func save(_ transaction: Transaction, now: Instant) throws {
+    guard isChanged else { return }
+    for (reason, entry) in entries {
+      try transaction.execute(
+        """
+        INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        """,
+        .id(account), .integer(entry.sequence), .integer(entry.delta), .text(reason.rawValue),
+        .id(entry.file), .instant(now))
+    }
+    try transaction.execute(
+      """
+      UPDATE sync.accounts SET seq = $2, usage_bytes = $3, record_count = $4 WHERE id = $1
+      """,
+      .id(account), .integer(sequence), .integer(usageByteCount), .integer(recordCount))
+  }
+}
+
+/// A caller whose own account row is held.
+struct LockedCaller {
+  let caller: Caller
+  var owners: LockedOwners
+
+  init(_ transaction: Transaction, _ credentials: Credentials, now: Instant) throws {
+    let before = try Caller(transaction, credentials, now: now)
+    owners = try LockedOwners(transaction, [before.account])
+    caller = try Caller(transaction, credentials, now: now)
+  }
+}

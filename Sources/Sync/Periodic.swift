@@ -1,0 +1,26 @@
+internal import Base
+
+/// A thread that does something every so many seconds, until it is stopped.
+///
+/// What fails is logged and tried again at the next turn.
+final class Periodic: Sendable {
+  private let isStopping = Locked(false)
+  private let thread = Locked<Thread?>(nil)
+
+  init(_ name: String, every seconds: Int64, _ body: @escaping @Sendable () throws -> Void) {
+    let running = Thread { [isStopping] in
+      while isStopping.wait(until: .now() + .seconds(seconds), { $0 ? true : nil }) == nil {
+        do { try body() } catch {
+          Log.warning("task.failed", ["task": name, "error": String(reflecting: error)])
+        }
+      }
+    }
+    thread.withLock { $0 = running }
+  }
+
+  /// Returns once the turn under way has ended.
+  func stop() {
+    isStopping.signal { $0 = true }
+    thread.withLock { $0 }?.join()
+  }
+}

@@ -1,0 +1,47 @@
+internal import Base
+internal import Storage
+
+/// Forgets deletions that every client knows of, or is too old to be told of.
+enum Pruning {
+  /// For what clocks of different machines may be apart.
+  static let margin = Instant.Span.days(1)
+
+  /// One slice of deleted files, with their shares; answers how many were due.
+  static func files(_ transaction: Transaction, before horizon: Instant) throws -> Int {
+    // A folder whose children are still to be marked keeps its place above them.
+    let due = try transaction.rows(
+      """
+      SELECT id FROM sync.files WHERE deleted = 1 AND deleted_ms <= $1
+        AND NOT EXISTS (SELECT 1 FROM sync.deletions WHERE folder_id = files.id)
+      ORDER BY deleted_ms LIMIT $2
+      """, .instant(horizon), .integer(Sweeper.sliceCountMax)
+    ) { row in try row.id(0) }
+    var shares: [Share] = []
+    for id in due {
+      shares += try transaction.rows(
+        "SELECT \(Share.columns) FROM sync.shares WHERE file_id = $1", .id(id)
+      ) { row in try Share(row: row) }
+    }
+    // Views and shares change only under the row of the account that they are of.
+    _ = try LockedOwners(transaction, Set(shares.map(\.account)))
+    let visibility = Visibility(transaction, now: horizon)
+    for id in due {
+      try transaction.execute("DELETE FROM sync.shares WHERE file_id = $1", .id(id))
+      try transaction.execute("DELETE FROM sync.files WHERE id = $1", .id(id))
+    }
+    for share in shares where share.state == .accepted {
+      try visibility.close(share.account, share.owner)
+    }
+    return due.count
+  }
+
+  /// One slice; answers how many were due.
+  static func departures(_ transaction: Transaction, before horizon: Instant) throws -> Int {
+    try transaction.execute(
+      """
+      DELETE FROM sync.departures WHERE (account_id, owner_id, seq) IN (
+        SELECT account_id, owner_id, seq FROM sync.departures WHERE at_ms <= $1
+        ORDER BY at_ms LIMIT $2)
+      """, .instant(horizon), .integer(Sweeper.sliceCountMax))
+  }
+}

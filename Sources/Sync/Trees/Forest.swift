@@ -1,0 +1,135 @@
+internal import Base
+internal import Storage
+
+/// What an account may do with a file.
+enum Role: String, CaseIterable, Comparable, Sendable {
+  case stranger
+  /// A share of exactly this record waits for an answer.
+  case invited
+  case reader, writer, owner
+
+  static func < (a: Role, b: Role) -> Bool {
+    allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
+  }
+}
+
+/// The files a request is about and all above them, as one account sees them.
+///
+/// Only chains of parents are read, never what lies beside or beneath, so it costs the depth of a
+/// file and not the size of its tree.
+struct Forest {
+  /// One record, without what only its readers need.
+  struct Node: Sendable {
+    let id: Identifier
+    let owner: Identifier
+    var parent: Identifier
+    let kind: FileRecord.Kind
+    let target: Identifier?
+    /// Nil for a root.
+    var hmac: [UInt8]?
+    var isDeleted: Bool
+    /// Not less than the levels beneath; it never shrinks.
+    var height: Int64
+    /// What the account's own share of exactly this record gives.
+    let share: (mode: Share.Mode, state: Share.State)?
+
+    var isRoot: Bool { parent == id }
+  }
+
+  /// Levels beneath a root.
+  static let depthMax = 128
+
+  let account: Identifier
+  private var nodes: [Identifier: Node] = [:]
+
+  init(seenBy account: Identifier) { self.account = account }
+
+  subscript(_ id: Identifier) -> Node? { nodes[id] }
+
+  /// Reads a file with all above it, unless they are known.
+  mutating func load(_ id: Identifier, _ queryable: some Queryable) throws {
+    guard nodes[id] == nil else { return }
+    try queryable.query(
+      """
+      WITH RECURSIVE chain
+        (id, owner_id, parent_id, kind, target_id, name_hmac, deleted, height, level)
+      AS (
+        SELECT id, owner_id, parent_id, kind, target_id, name_hmac, deleted, height, 0
+        FROM sync.files WHERE id = $1
+        UNION ALL
+        SELECT f.id, f.owner_id, f.parent_id, f.kind, f.target_id, f.name_hmac, f.deleted,
+          f.height, c.level + 1
+        FROM chain AS c JOIN sync.files AS f ON f.id = c.parent_id
+        WHERE c.parent_id <> c.id AND c.level < $3)
+      SELECT c.id, c.owner_id, c.parent_id, c.kind, c.target_id, c.name_hmac, c.deleted, c.height,
+        s.mode, s.state
+      FROM chain AS c LEFT JOIN sync.shares AS s ON s.file_id = c.id AND s.account_id = $2
+      ORDER BY c.level
+      """,
+      [.id(id), .id(account), .integer(Self.depthMax + 1)]
+    ) { row in
+      let node = try Node(row: row)
+      // Above a known file everything is known.
+      return nodes.updateValue(node, forKey: node.id) == nil
+    }
+  }
+
+  /// The file, if it exists and the account may see it.
+  mutating func file(_ id: Identifier, _ queryable: some Queryable) throws -> FileRecord {
+    try load(id, queryable)
+    // Somebody else's file answers as a missing one does, so that ids cannot be probed.
+    guard role(id) > .stranger, let file = try FileRecord.find(queryable, id) else {
+      throw Refusal.fileNotFound
+    }
+    return file
+  }
+
+  mutating func raise(_ id: Identifier, to height: Int64) { nodes[id]?.height = height }
+
+  /// The file and all above it, nearest first.
+  func chain(_ id: Identifier) -> [Node] {
+    var chain: [Node] = []
+    var next = nodes[id]
+    while let node = next, chain.count <= Self.depthMax {
+      chain.append(node)
+      next = node.isRoot ? nil : nodes[node.parent]
+    }
+    return chain
+  }
+
+  /// Whether the file or a folder above it is deleted.
+  func isDeleted(_ id: Identifier) -> Bool { chain(id).contains(where: \.isDeleted) }
+
+  /// What the account may do with the file: the best of what its shares on the way up give.
+  func role(_ id: Identifier) -> Role {
+    guard let node = nodes[id] else { return .stranger }
+    guard node.owner != account else { return .owner }
+    let accepted = chain(id).compactMap { $0.share }.filter { $0.state == .accepted }
+    if accepted.contains(where: { $0.mode == .write }) { return .writer }
+    if !accepted.isEmpty { return .reader }
+    return node.share?.state == .pending ? .invited : .stranger
+  }
+}
+
+extension Forest.Node {
+  fileprivate init(row: borrowing Row) throws {
+    id = try row.id(0)
+    owner = try row.id(1)
+    parent = try row.id(2)
+    guard let kind = FileRecord.Kind(rawValue: try row.text(3)) else {
+      throw DatabaseError.statement("a file is of no known type")
+    }
+    self.kind = kind
+    target = try row.optionalID(4)
+    hmac = try row.optionalBlob(5)
+    isDeleted = try row.integer(6) == 1
+    height = try row.integer(7)
+    if let mode = try row.optionalText(8).flatMap(Share.Mode.init(rawValue:)),
+      let state = try row.optionalText(9).flatMap(Share.State.init(rawValue:))
+    {
+      share = (mode, state)
+    } else {
+      share = nil
+    }
+  }
+}

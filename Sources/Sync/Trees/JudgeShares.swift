@@ -1,0 +1,133 @@
+internal import Base
+internal import Storage
+internal import Tiers
+
+/// Who may be let in, and by whom.
+extension Judge {
+  /// Judges the batch's changes of shares; `judgeFiles` comes first. `accounts` are locked.
+  mutating func judgeShares(accounts: Set<Identifier>) throws {
+    var counts: [Key: Int] = [:]
+    var granted: [Identifier: Int] = [:]
+    for change in batch.shares {
+      counts[Key(change.statement), default: 0] += 1
+      guard case .grant = change.statement.action else { continue }
+      granted[change.statement.file, default: 0] += 1
+    }
+    for change in batch.shares {
+      let statement = change.statement
+      let rule =
+        counts[Key(statement)] == 1
+        ? try judge(change, grants: granted[statement.file] ?? 0, accounts) : .duplicateID
+      if let rule { fail(statement.file, account: statement.account, rule) }
+    }
+  }
+
+  private struct Key: Hashable {
+    let file: Identifier
+    let account: Identifier
+
+    init(_ statement: ShareStatement) {
+      file = statement.file
+      account = statement.account
+    }
+  }
+
+  private mutating func judge(
+    _ change: Batch.ShareChange, grants: Int, _ accounts: Set<Identifier>
+  ) throws -> Rule? {
+    let statement = change.statement
+    guard let file = final(statement.file),
+      forest[statement.file] == nil || forest.role(statement.file) > .stranger
+    else { return .fileNotFound }
+    if file.isRoot { return .rootImmutable }
+    if file.kind == .link { return .linkNotShareable }
+    let chain = finalChain(statement.file)
+    if chain.contains(where: \.isDeleted) { return .fileDeleted }
+    let share = try Share.find(transaction, statement.file, statement.account)
+    if let rule = permitted(statement, file) { return rule }
+    if share?.state != change.expectation { return share == nil ? .shareNotFound : .shareStale }
+    guard change.isSigned else { return .signatureInvalid }
+    switch statement.action {
+    case .grant:
+      guard accounts.contains(statement.account) else { return .accountNotFound }
+      let live = try liveShareCount(statement.file)
+      if share?.state.isLive != true, live + grants > Self.shareCountMax { return .tooManyShares }
+      return try hasLinks(beneath: file) ? .linkInSharedFolder : nil
+    case .revoke:
+      guard let share else { return .shareNotFound }
+      return share.state == .revoked ? .shareStale : nil
+    case .reject:
+      guard let share, share.state.isLive else { return .shareStale }
+      return try hasLink(to: statement.file) ? .linkExists : nil
+    }
+  }
+
+  private func permitted(_ statement: ShareStatement, _ file: Forest.Node) -> Rule? {
+    if case .reject = statement.action {
+      return statement.account == caller ? nil : .notPermitted
+    }
+    guard file.owner == caller else { return .notOwner }
+    return statement.account == caller ? .shareWithOwner : nil
+  }
+
+  /// Whether a link of the caller to the file is left after the batch.
+  private func hasLink(to target: Identifier) throws -> Bool {
+    let standing = try transaction.first(
+      "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
+      .id(caller), .id(target)
+    ) { row in try row.id(0) }
+    if let standing { return planned[standing]?.isDeleted != true }
+    return planned.values.contains { $0.target == target && !$0.isDeleted }
+  }
+
+  // MARK: Strangers
+
+  /// Refuses invitations beyond what a young or free account may send to strangers; answers how many
+  /// of the batch count.
+  ///
+  /// Without an e-mail address or a telephone number anybody opens as many accounts as they like, so
+  /// an account earns the right to write to people it has nothing to do with.
+  mutating func judgeInvitations(
+    _ limits: SyncLimits, catalogue: Catalogue, now: Instant
+  ) throws -> Int64 {
+    var invited: [ShareStatement] = []
+    for change in batch.shares {
+      guard case .grant = change.statement.action,
+        try Share.find(transaction, change.statement.file, change.statement.account)?
+          .state.isLive != true,
+        try !isContact(change.statement.account)
+      else { continue }
+      invited.append(change.statement)
+    }
+    guard !invited.isEmpty, try isLimited(limits, catalogue: catalogue, now: now) else { return 0 }
+    let open = try transaction.rows(
+      "SELECT file_id FROM sync.shares WHERE owner_id = $1 AND state = 'pending' LIMIT $2",
+      .id(caller), .integer(limits.openInvitationCountMax + 1)
+    ) { row in try row.id(0) }.count
+    let room = max(0, limits.openInvitationCountMax - Int64(open))
+    for statement in invited.dropFirst(Int(room)) {
+      fail(statement.file, account: statement.account, .tooManyInvitations)
+    }
+    return Int64(invited.count)
+  }
+
+  private func isContact(_ account: Identifier) throws -> Bool {
+    let found = try transaction.first(
+      """
+      SELECT file_id FROM sync.shares WHERE state = 'accepted'
+        AND ((account_id = $1 AND owner_id = $2) OR (account_id = $2 AND owner_id = $1))
+      LIMIT 1
+      """, .id(account), .id(caller)
+    ) { row in try row.id(0) }
+    return found != nil
+  }
+
+  private func isLimited(
+    _ limits: SyncLimits, catalogue: Catalogue, now: Instant
+  ) throws -> Bool {
+    let cap = try Cap(transaction, caller, catalogue: catalogue, now: now)
+    if cap.planID == catalogue.free.id { return true }
+    let account = try Account.find(transaction, caller)
+    return account.map { now - $0.created < limits.youngAge } ?? true
+  }
+}

@@ -1,0 +1,96 @@
+package import Base
+
+/// The rules that a change of a batch can break, each by the name a client reads.
+package enum Rule: String, CaseIterable, Sendable {
+  case stale
+  case fileDeleted = "file_deleted"
+  case parentDeleted = "parent_deleted"
+  case shareStale = "share_stale"
+  case idTaken = "id_taken"
+  case duplicateID = "duplicate_id"
+  case signatureInvalid = "signature_invalid"
+  case fileNotFound = "file_not_found"
+  case notPermitted = "not_permitted"
+  case rootImmutable = "root_immutable"
+  case oneRoot = "one_root"
+  case typeImmutable = "type_immutable"
+  case ownerImmutable = "owner_immutable"
+  case targetImmutable = "target_immutable"
+  case deletionChangesRecord = "deletion_changes_record"
+  case parentNotFound = "parent_not_found"
+  case parentNotFolder = "parent_not_folder"
+  case ownerDiffers = "owner_differs"
+  case nameTaken = "name_taken"
+  case cycle
+  case tooDeep = "too_deep"
+  case linkTargetNotFound = "link_target_not_found"
+  case linkTargetOwned = "link_target_owned"
+  case linkExists = "link_exists"
+  case linkNotOwnTree = "link_not_own_tree"
+  case linkInSharedFolder = "link_in_shared_folder"
+  case tooManyLinks = "too_many_links"
+  case tooManyOwners = "too_many_owners"
+  case linkNotShareable = "link_not_shareable"
+  case notOwner = "not_owner"
+  case shareWithOwner = "share_with_owner"
+  case accountNotFound = "account_not_found"
+  case shareNotFound = "share_not_found"
+  case tooManyShares = "too_many_shares"
+  case tooManyInvitations = "too_many_invitations"
+
+  /// True where the client believes what is no longer so: it pulls, merges and tries again.
+  package var isCuredByPulling: Bool {
+    switch self {
+    case .stale, .fileDeleted, .parentDeleted, .shareStale: true
+    default: false
+    }
+  }
+
+  package var sentence: String {
+    switch self {
+    case .stale: "The file is not where the change expects it, or exists already."
+    case .fileDeleted: "The file is deleted, by itself or with a folder above it."
+    case .parentDeleted: "The parent is deleted, by itself or with a folder above it."
+    case .shareStale: "The share is not in the state the change expects."
+    case .idTaken: "Another tree holds a file of this id."
+    case .duplicateID: "The batch changes this more than once."
+    case .signatureInvalid: "The signature is not the author's over this statement."
+    case .fileNotFound: "There is no such file."
+    case .notPermitted: "The caller's access does not allow this change."
+    case .rootImmutable: "A root is never changed or shared."
+    case .oneRoot: "A tree has one root, which its account was created with."
+    case .typeImmutable: "A file never changes its type."
+    case .ownerImmutable: "A file never changes its owner."
+    case .targetImmutable: "A link never changes its target."
+    case .deletionChangesRecord: "A deletion repeats the record as it stands."
+    case .parentNotFound: "There is no such parent."
+    case .parentNotFolder: "Only folders have children."
+    case .ownerDiffers: "A file belongs to the owner of its parent."
+    case .nameTaken: "The parent holds another file of this name."
+    case .cycle: "The file would be beneath itself."
+    case .tooDeep: "The tree would have more than \(Forest.depthMax) levels."
+    case .linkTargetNotFound: "The caller has no share of the link's target."
+    case .linkTargetOwned: "A link leads to another account's file."
+    case .linkExists: "A link of the caller to this file is alive."
+    case .linkNotOwnTree: "Links belong in the tree of the account that makes them."
+    case .linkInSharedFolder: "No link lies in a folder that others see."
+    case .tooManyLinks: "An account has at most \(Judge.linkCountMax) links."
+    case .tooManyOwners: "An account sees at most \(Judge.viewCountMax) other accounts' trees."
+    case .linkNotShareable: "A link cannot be shared; its target's owner can share the target."
+    case .notOwner: "Only the owner of a file grants and revokes access to it."
+    case .shareWithOwner: "The owner of a file needs no share of it."
+    case .accountNotFound: "There is no such account."
+    case .shareNotFound: "There is no such share."
+    case .tooManyShares: "A file has at most \(Judge.shareCountMax) shares at a time."
+    case .tooManyInvitations: "Too many invitations to strangers are unanswered."
+    }
+  }
+}
+
+/// One change of a batch and a rule it breaks.
+package struct Failure: Equatable, Sendable {
+  package let file: Identifier
+  /// Whose share of the file, for a change of a share.
+  package let account: Identifier?
+  package let rule: Rule
+}

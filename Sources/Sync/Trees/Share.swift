@@ -1,0 +1,113 @@
+internal import Base
+internal import JSON
+internal import Storage
+
+/// That an account other than its owner may see a file and, once accepted, all beneath it.
+struct Share: Sendable {
+  enum Mode: String, CaseIterable, Sendable {
+    case read, write
+  }
+
+  /// Rows are never dropped while their file lives: they say how access ended.
+  enum State: String, CaseIterable, Sendable {
+    /// Granted; the sharee sees this one record.
+    case pending
+    /// The sharee has placed a link to the file.
+    case accepted
+    case rejected, revoked
+
+    var isLive: Bool { self == .pending || self == .accepted }
+  }
+
+  let file: Identifier
+  let account: Identifier
+  let owner: Identifier
+  var mode: Mode
+  var state: State
+  /// The file's key, sealed for the sharee; nil once access has ended.
+  var key: [UInt8]?
+  var author: FileRecord.Author
+  /// A number of the sharee's sequence.
+  var sequence: Int64
+
+  static let columns = """
+    file_id, account_id, owner_id, mode, state, share_key, author_key, signature, seq
+    """
+
+  /// The same of a table under another name.
+  static let joinedColumns = """
+    s.file_id, s.account_id, s.owner_id, s.mode, s.state, s.share_key, s.author_key, s.signature, \
+    s.seq
+    """
+
+  init(
+    file: Identifier, account: Identifier, owner: Identifier, mode: Mode, state: State,
+    key: [UInt8]?, author: FileRecord.Author, sequence: Int64
+  ) {
+    self.file = file
+    self.account = account
+    self.owner = owner
+    self.mode = mode
+    self.state = state
+    self.key = key
+    self.author = author
+    self.sequence = sequence
+  }
+
+  init(row: borrowing Row) throws {
+    file = try row.id(0)
+    account = try row.id(1)
+    owner = try row.id(2)
+    guard let mode = Mode(rawValue: try row.text(3)), let state = State(rawValue: try row.text(4))
+    else { throw DatabaseError.statement("a share is in no known state") }
+    self.mode = mode
+    self.state = state
+    key = try row.optionalBlob(5)
+    author = FileRecord.Author(key: try row.blob(6), signature: try row.blob(7))
+    sequence = try row.integer(8)
+  }
+
+  var json: JSONValue {
+    [
+      "file": .string(file.description), "owner": .string(owner.description),
+      "account": .string(account.description), "mode": .string(mode.rawValue),
+      "state": .string(state.rawValue), "key": .base64(key), "author": .base64(author.key),
+      "signature": .base64(author.signature), "version": .integer(sequence),
+    ]
+  }
+
+  static func find(
+    _ queryable: some Queryable, _ file: Identifier, _ account: Identifier
+  ) throws -> Share? {
+    try queryable.first(
+      "SELECT \(columns) FROM sync.shares WHERE file_id = $1 AND account_id = $2",
+      .id(file), .id(account)
+    ) { row in try Share(row: row) }
+  }
+
+  /// The shares of a file that `reader` may know of: all for the owner, else its own.
+  static func of(
+    _ file: FileRecord, visibleTo reader: Identifier, _ queryable: some Queryable
+  ) throws -> [Share] {
+    guard reader == file.owner else {
+      return try find(queryable, file.id, reader).map { [$0] } ?? []
+    }
+    return try queryable.rows(
+      "SELECT \(columns) FROM sync.shares WHERE file_id = $1 ORDER BY account_id", .id(file.id)
+    ) { row in try Share(row: row) }
+  }
+
+  func save(_ transaction: Transaction, now: Instant) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.shares (\(Self.columns), changed_ms)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+      ON CONFLICT (file_id, account_id) DO UPDATE SET
+        mode = excluded.mode, state = excluded.state, share_key = excluded.share_key,
+        author_key = excluded.author_key, signature = excluded.signature, seq = excluded.seq,
+        changed_ms = excluded.changed_ms
+      """,
+      .id(file), .id(account), .id(owner), .text(mode.rawValue), .text(state.rawValue), .blob(key),
+      .blob(author.key), .blob(author.signature), .integer(sequence), .instant(now))
+  }
+}

@@ -1,0 +1,189 @@
+internal import Base
+internal import Crypto
+internal import Storage
+
+/// Keeps what accounts are told in step with what they may see of others' trees.
+///
+/// A share is accepted exactly while a link of the sharee to it lives, and an account has a view of
+/// another's tree exactly while one of that owner's shares is accepted. What comes into view gets new
+/// numbers of the owner's sequence, so that whoever reads the sequence meets it; where that would be
+/// too much for one transaction, the view gets another number, and is read again from its beginning.
+struct Visibility {
+  /// Files that come into view with new numbers of their own.
+  static let restampCountMax = 1000
+
+  let transaction: Transaction
+  let now: Instant
+
+  init(_ transaction: Transaction, now: Instant) {
+    self.transaction = transaction
+    self.now = now
+  }
+
+  /// The accounts that see everything beneath one of the folders.
+  func sharees(of folders: [Identifier]) throws -> Set<Identifier> {
+    var sharees: Set<Identifier> = []
+    for folder in folders {
+      sharees.formUnion(try shares(of: folder, in: .accepted))
+    }
+    return sharees
+  }
+
+  private func shares(of file: Identifier, in state: Share.State) throws -> [Identifier] {
+    try transaction.rows(
+      "SELECT account_id FROM sync.shares WHERE file_id = $1 AND state = $2 ORDER BY account_id",
+      .id(file), .text(state.rawValue)
+    ) { row in try row.id(0) }
+  }
+
+  /// The accounts that a change of the file is news to, though they see nothing else of the tree.
+  func invited(to file: Identifier) throws -> [Identifier] { try shares(of: file, in: .pending) }
+
+  func owner(of file: Identifier) throws -> Identifier? {
+    try transaction.first("SELECT owner_id FROM sync.files WHERE id = $1", .id(file)) { row in
+      try row.id(0)
+    }
+  }
+
+  // MARK: Shares
+
+  /// The sharee has placed a link.
+  func accept(
+    _ target: Identifier, _ account: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    guard var share = try Share.find(transaction, target, account), share.state == .pending else {
+      return
+    }
+    share.state = .accepted
+    share.sequence = try owners.nextSequence(of: account)
+    try change(share, from: .pending, &owners)
+  }
+
+  /// The sharee's link is gone.
+  func unlink(
+    _ target: Identifier, _ account: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    guard var share = try Share.find(transaction, target, account), share.state == .accepted else {
+      return
+    }
+    share.state = .pending
+    share.sequence = try owners.nextSequence(of: account)
+    try change(share, from: .accepted, &owners)
+  }
+
+  /// What a grant makes of a share: a live one keeps its state.
+  func grantedState(_ standing: Share?, _ statement: ShareStatement) throws -> Share.State {
+    if let standing, standing.state.isLive { return standing.state }
+    let link = try transaction.first(
+      "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
+      .id(statement.account), .id(statement.file)
+    ) { row in try row.id(0) }
+    return link == nil ? .pending : .accepted
+  }
+
+  /// Writes a share, and tells its owner and its sharee what it means for them.
+  func change(
+    _ share: Share, from standing: Share.State?, _ owners: inout LockedOwners
+  ) throws {
+    try share.save(transaction, now: now)
+    let isGained = share.state == .accepted && standing != .accepted
+    if isGained {
+      try open(share, owners)
+      try appear(share.file, to: [share.account], share.owner, &owners)
+    } else {
+      try restamp(share.file, share.owner, &owners)
+    }
+    if standing == .accepted, share.state != .accepted { try close(share.account, share.owner) }
+  }
+
+  private func open(_ share: Share, _ owners: LockedOwners) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (account_id, owner_id) DO NOTHING
+      """,
+      .id(share.account), .id(share.owner), .integer(Self.newNumber()),
+      .integer(try owners.require(share.owner).sequence))
+  }
+
+  /// Ends the view with the last accepted share.
+  func close(_ account: Identifier, _ owner: Identifier) throws {
+    try transaction.execute(
+      """
+      DELETE FROM sync.views WHERE account_id = $1 AND owner_id = $2 AND NOT EXISTS (
+        SELECT 1 FROM sync.shares
+        WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted')
+      """, .id(account), .id(owner))
+  }
+
+  private static func newNumber() -> Int64 { Int64(bitPattern: Random.identifier().high) }
+
+  // MARK: Files
+
+  /// A file with all beneath it came into view of the accounts.
+  func appear(
+    _ root: Identifier, to accounts: Set<Identifier>, _ owner: Identifier,
+    _ owners: inout LockedOwners
+  ) throws {
+    guard !accounts.isEmpty else { return }
+    let files = try live(root)
+    guard files.count > Self.restampCountMax else {
+      for file in files { try restamp(file, owner, &owners) }
+      return
+    }
+    try restamp(root, owner, &owners)
+    for account in accounts.sorted() {
+      try transaction.execute(
+        """
+        UPDATE sync.views SET number = $3, from_seq = 0 WHERE account_id = $1 AND owner_id = $2
+        """, .id(account), .id(owner), .integer(Self.newNumber()))
+    }
+  }
+
+  /// A file and what lives beneath it, as far as that is not too much.
+  private func live(_ root: Identifier) throws -> [Identifier] {
+    try transaction.rows(
+      """
+      WITH RECURSIVE beneath (id) AS (
+        SELECT id FROM sync.files WHERE id = $1
+        UNION ALL
+        SELECT f.id FROM beneath AS b JOIN sync.files AS f ON f.parent_id = b.id
+        WHERE f.deleted = 0 AND f.id <> f.parent_id)
+      SELECT id FROM beneath LIMIT $2
+      """, .id(root), .integer(Int64(Self.restampCountMax) + 1)
+    ) { row in try row.id(0) }
+  }
+
+  private func restamp(
+    _ file: Identifier, _ owner: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    try transaction.execute(
+      "UPDATE sync.files SET seq = $2 WHERE id = $1",
+      .id(file), .integer(try owners.nextSequence(of: owner)))
+  }
+
+  /// A file with all beneath it went out of view of the accounts.
+  func depart(
+    _ file: Identifier, from accounts: Set<Identifier>, _ owner: Identifier,
+    _ owners: inout LockedOwners
+  ) throws {
+    for account in accounts.sorted() {
+      try transaction.execute(
+        """
+        INSERT INTO sync.departures (account_id, owner_id, seq, file_id, at_ms)
+        VALUES ($1, $2, $3, $4, $5)
+        """,
+        .id(account), .id(owner), .integer(try owners.nextSequence(of: owner)), .id(file),
+        .instant(now))
+    }
+  }
+
+  /// Tells those who are only invited to a file that it changed, by telling them of their share anew.
+  func renew(_ file: Identifier, _ owners: inout LockedOwners) throws {
+    for account in try invited(to: file) {
+      try transaction.execute(
+        "UPDATE sync.shares SET seq = $3 WHERE file_id = $1 AND account_id = $2",
+        .id(file), .id(account), .integer(try owners.nextSequence(of: account)))
+    }
+  }
+}

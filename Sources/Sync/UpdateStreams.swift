@@ -1,0 +1,149 @@
+internal import Base
+internal import Storage
+
+/// An account's own sequence: its files, and its shares in others' trees.
+struct OwnStream {
+  let account: Identifier
+  let last: Int64
+
+  /// The next changes; `read` moves on to the last of them, or to the end.
+  func read(_ reader: Reader, after read: inout Int64, limit: Int) throws -> [Change] {
+    guard read < last, limit > 0 else { return [] }
+    let files = try files(reader, after: read, limit: limit)
+    let invitations = try invitations(reader, after: read, limit: limit)
+    let shares = try sharesOfFiles(reader, after: read, through: files.last?.sequence ?? read)
+    var changes: [(sequence: Int64, change: Change)] = files.map { file in
+      (file.sequence, .file(file, shares[file.id] ?? []))
+    }
+    for share in invitations {
+      // An accepted one brings its tree into view; a pending one shows just the file itself.
+      let record = share.state == .pending ? try FileRecord.find(reader, share.file) : nil
+      changes.append((share.sequence, .share(share, record)))
+    }
+    changes.sort { $0.sequence < $1.sequence }
+    // Whatever is not among these has a higher number than all of them.
+    changes = Array(changes.prefix(limit))
+    read = changes.count < limit ? last : changes.last?.sequence ?? last
+    return changes.map(\.change)
+  }
+
+  private func files(_ reader: Reader, after read: Int64, limit: Int) throws -> [FileRecord] {
+    try reader.rows(
+      """
+      SELECT \(FileRecord.columns) FROM sync.files
+      WHERE owner_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+      """, .id(account), .integer(read), .integer(Int64(limit))
+    ) { row in try FileRecord(row: row) }
+  }
+
+  private func invitations(_ reader: Reader, after read: Int64, limit: Int) throws -> [Share] {
+    try reader.rows(
+      """
+      SELECT \(Share.columns) FROM sync.shares
+      WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+      """, .id(account), .integer(read), .integer(Int64(limit))
+    ) { row in try Share(row: row) }
+  }
+
+  private func sharesOfFiles(
+    _ reader: Reader, after read: Int64, through end: Int64
+  ) throws -> [Identifier: [Share]] {
+    let hasShared = try reader.first(
+      "SELECT file_id FROM sync.shares WHERE owner_id = $1 LIMIT 1", .id(account)
+    ) { row in try row.id(0) }
+    guard hasShared != nil else { return [:] }
+    let shares = try reader.rows(
+      """
+      SELECT \(Share.joinedColumns) FROM sync.files AS f
+      JOIN sync.shares AS s ON s.file_id = f.id
+      WHERE f.owner_id = $1 AND f.seq > $2 AND f.seq <= $3 ORDER BY s.account_id
+      """, .id(account), .integer(read), .integer(end)
+    ) { row in try Share(row: row) }
+    return Dictionary(grouping: shares, by: \.file)
+  }
+}
+
+/// That an account sees part of an owner's tree: the owner's sequence, less what the account may not
+/// see, and with what left its sight.
+struct View {
+  let account: Identifier
+  let owner: Identifier
+  let number: Int64
+  /// Before this number nothing is in view, or all that is has got a later one.
+  let from: Int64
+  let last: Int64
+
+  static func all(of account: Identifier, _ reader: Reader) throws -> [View] {
+    try reader.rows(
+      """
+      SELECT v.owner_id, v.number, v.from_seq, a.seq
+      FROM sync.views AS v JOIN sync.accounts AS a ON a.id = v.owner_id
+      WHERE v.account_id = $1 ORDER BY v.owner_id
+      """, .id(account)
+    ) { row in
+      View(
+        account: account, owner: try row.id(0), number: try row.integer(1),
+        from: try row.integer(2), last: try row.integer(3))
+    }
+  }
+
+  /// The next changes in view; `read` moves on past all that was examined.
+  func read(
+    _ reader: Reader, after read: inout Int64, limit: Int, examinable: inout Int,
+    _ forest: inout Forest
+  ) throws -> [Change] {
+    var changes: [Change] = []
+    while read < last, changes.count < limit, examinable > 0 {
+      let count = min(limit - changes.count, examinable)
+      let rows = try self.rows(reader, after: read, count: count)
+      for row in rows {
+        if let change = try visible(row, reader, &forest) { changes.append(change) }
+      }
+      examinable -= rows.count
+      read = rows.count < count ? last : rows.last?.sequence ?? last
+    }
+    return changes
+  }
+
+  private enum Item {
+    case file(FileRecord)
+    case left(Identifier, sequence: Int64)
+
+    var sequence: Int64 {
+      switch self {
+      case .file(let record): record.sequence
+      case .left(_, let sequence): sequence
+      }
+    }
+  }
+
+  private func rows(_ reader: Reader, after read: Int64, count: Int) throws -> [Item] {
+    let files = try reader.rows(
+      """
+      SELECT \(FileRecord.columns) FROM sync.files
+      WHERE owner_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+      """, .id(owner), .integer(read), .integer(Int64(count))
+    ) { row in Item.file(try FileRecord(row: row)) }
+    let left = try reader.rows(
+      """
+      SELECT file_id, seq FROM sync.departures
+      WHERE account_id = $1 AND owner_id = $2 AND seq > $3 ORDER BY seq LIMIT $4
+      """, .id(account), .id(owner), .integer(read), .integer(Int64(count))
+    ) { row in Item.left(try row.id(0), sequence: try row.integer(1)) }
+    return Array((files + left).sorted { $0.sequence < $1.sequence }.prefix(count))
+  }
+
+  private func visible(
+    _ item: Item, _ reader: Reader, _ forest: inout Forest
+  ) throws -> Change? {
+    switch item {
+    case .left(let file, _): return .left(file, owner: owner)
+    case .file(let record):
+      try forest.load(record.id, reader)
+      guard forest.role(record.id) > .stranger else { return nil }
+      let hasShare = forest[record.id]?.share != nil
+      let share = hasShare ? try Share.find(reader, record.id, account) : nil
+      return .file(record, share.map { [$0] } ?? [])
+    }
+  }
+}
