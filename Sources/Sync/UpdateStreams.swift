@@ -87,6 +87,9 @@ struct View {
     }
   }
 
+  /// Rows that are asked for at a time: most of them may not be for the account's eyes.
+  private static let itemCountMax = 200
+
   /// The next changes in view; `read` moves on past all that was examined.
   func read(
     _ reader: Reader, after read: inout Int64, limit: Int, examinable: inout Int,
@@ -94,13 +97,14 @@ struct View {
   ) throws -> [Change] {
     var changes: [Change] = []
     while read < last, changes.count < limit, examinable > 0 {
-      let count = min(limit - changes.count, examinable)
-      let rows = try self.rows(reader, after: read, count: count)
-      for row in rows {
-        if let change = try visible(row, reader, &forest) { changes.append(change) }
+      let count = min(Self.itemCountMax, examinable)
+      let items = try items(reader, after: read, count: count)
+      for item in items where changes.count < limit {
+        if let change = try visible(item, reader, &forest) { changes.append(change) }
+        examinable -= 1
+        read = item.sequence
       }
-      examinable -= rows.count
-      read = rows.count < count ? last : rows.last?.sequence ?? last
+      if items.count < count, items.last.map({ $0.sequence == read }) ?? true { read = last }
     }
     return changes
   }
@@ -117,7 +121,7 @@ struct View {
     }
   }
 
-  private func rows(_ reader: Reader, after read: Int64, count: Int) throws -> [Item] {
+  private func items(_ reader: Reader, after read: Int64, count: Int) throws -> [Item] {
     let files = try reader.rows(
       """
       SELECT \(FileRecord.columns) FROM sync.files

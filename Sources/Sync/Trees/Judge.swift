@@ -13,6 +13,8 @@ struct Judge {
   static let viewCountMax = 256
   /// Pending and accepted shares of one file.
   static let shareCountMax = 256
+  /// Shares of one file that were ever granted; each stays on record.
+  static let shareRowCountMax = 1024
 
   let batch: Batch
   let caller: Identifier

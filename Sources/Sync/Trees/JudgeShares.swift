@@ -50,8 +50,14 @@ extension Judge {
     switch statement.action {
     case .grant:
       guard accounts.contains(statement.account) else { return .accountNotFound }
-      let live = try liveShareCount(statement.file)
-      if share?.state.isLive != true, live + grants > Self.shareCountMax { return .tooManyShares }
+      if share?.state.isLive != true {
+        let live = try liveShareCount(statement.file)
+        if live + grants > Self.shareCountMax { return .tooManyShares }
+      }
+      if share == nil {
+        let all = try shareCount(statement.file)
+        if all + grants > Self.shareRowCountMax { return .tooManyShares }
+      }
       return try hasLinks(beneath: file) ? .linkInSharedFolder : nil
     case .revoke:
       guard let share else { return .shareNotFound }
@@ -60,6 +66,13 @@ extension Judge {
       guard let share, share.state.isLive else { return .shareStale }
       return try hasLink(to: statement.file) ? .linkExists : nil
     }
+  }
+
+  private func shareCount(_ file: Identifier) throws -> Int {
+    try transaction.rows(
+      "SELECT account_id FROM sync.shares WHERE file_id = $1 LIMIT $2",
+      .id(file), .integer(Int64(Self.shareRowCountMax))
+    ) { row in try row.id(0) }.count
   }
 
   private func permitted(_ statement: ShareStatement, _ file: Forest.Node) -> Rule? {

@@ -19,7 +19,7 @@ struct Upsert {
   ) throws -> Outcome {
     let before = try Caller(transaction, credentials, now: now)
     let owners = try LockedOwners(
-      transaction, try accounts(concernedBy: batch, transaction, before.account, now: now))
+      transaction, try batch.concernedAccounts(transaction, before.account, now: now))
     let caller = try Caller(transaction, credentials, now: now)
     guard caller.publicKey == batch.author else {
       throw Refusal.bodyInvalid(path: "$.author", rule: "must be the key that makes the request")
@@ -40,54 +40,17 @@ struct Upsert {
     }
   }
 
-  /// Whose rows the batch changes or decides by: of those that it may concern at all.
-  ///
-  /// Read before the locks: a file never changes its owner, so the answer stays right.
-  private static func accounts(
-    concernedBy batch: Batch, _ transaction: Transaction, _ caller: Identifier, now: Instant
-  ) throws -> Set<Identifier> {
-    var accounts: Set<Identifier> = [caller]
-    var owners: Set<Identifier> = Set(batch.files.map(\.statement.owner))
-    let files =
-      batch.files.map(\.statement.id) + batch.files.compactMap(\.statement.target)
-      + batch.shares.map(\.statement.file)
-    var links: [Identifier] = []
-    var changed: [Identifier: Identifier] = [:]
-    for id in Set(files) {
-      let found = try transaction.first(
-        "SELECT owner_id, target_id FROM sync.files WHERE id = $1", .id(id)
-      ) { row in (try row.id(0), try row.optionalID(1)) }
-      guard let (owner, target) = found else { continue }
-      owners.insert(owner)
-      changed[id] = owner
-      if let target { links.append(target) }
-    }
-    let visibility = Visibility(transaction, now: now)
-    for target in links {
-      if let owner = try visibility.owner(of: target) { owners.insert(owner) }
-    }
-    for owner in owners where owner != caller {
-      let share = try transaction.first(
-        "SELECT file_id FROM sync.shares WHERE account_id = $1 AND owner_id = $2 LIMIT 1",
-        .id(caller), .id(owner)
-      ) { row in try row.id(0) }
-      if share != nil { accounts.insert(owner) }
-    }
-    for (id, owner) in changed where accounts.contains(owner) {
-      accounts.formUnion(try visibility.invited(to: id))
-    }
-    return accounts.union(batch.shares.map(\.statement.account))
-  }
-
   // MARK: Writing
 
   private mutating func write(catalogue: Catalogue, limits: SyncLimits) throws -> Outcome {
     try requireRoom(catalogue: catalogue, limits: limits)
     try makeWay()
-    var versions: [(Identifier, Int64)] = []
-    for change in judge.batch.files {
-      let version = try write(change, catalogue: catalogue)
-      versions.append((change.statement.id, version))
+    var versions: [Identifier: Int64] = [:]
+    // Deletions first: a new link may take the place of a deleted one.
+    for isDeleted in [true, false] {
+      for change in judge.batch.files where change.statement.isDeleted == isDeleted {
+        versions[change.statement.id] = try write(change, catalogue: catalogue)
+      }
     }
     for (id, height) in judge.raisedHeights {
       try transaction.execute(
@@ -98,13 +61,16 @@ struct Upsert {
     var shares: [Share] = []
     for change in judge.batch.shares { shares.append(try write(change)) }
     try owners.save(transaction, now: now)
-    return Outcome(200, Self.answer(versions, shares))
+    return Outcome(200, answer(versions, shares))
   }
 
-  private static func answer(_ versions: [(Identifier, Int64)], _ shares: [Share]) -> JSONValue {
+  private func answer(_ versions: [Identifier: Int64], _ shares: [Share]) -> JSONValue {
     [
       "files": .array(
-        versions.map { ["id": .string($0.0.description), "version": .integer($0.1)] }),
+        judge.batch.files.map { change in
+          let id = change.statement.id
+          return ["id": .string(id.description), "version": .integer(versions[id] ?? 0)]
+        }),
       "shares": .array(
         shares.map { share in
           [
@@ -274,29 +240,5 @@ struct Upsert {
     }
     try visibility.change(share, from: standing?.state, &owners)
     return share
-  }
-}
-
-/// How many strangers an account has invited today (UTC).
-enum Invitations {
-  private static let day: Int64 = 86_400_000
-
-  static func count(
-    _ added: Int64, of account: Identifier, _ transaction: Transaction, _ limits: SyncLimits,
-    now: Instant
-  ) throws {
-    let today = now.milliseconds / day
-    let sent = try transaction.first(
-      "SELECT invitation_count FROM sync.accounts WHERE id = $1 AND invitation_day = $2",
-      .id(account), .integer(today)
-    ) { row in try row.integer(0) }
-    let total = (sent ?? 0) + added
-    guard total <= limits.invitationsPerDay else {
-      throw Refusal.sharingLimited(
-        retryAfterSeconds: Int(((today + 1) * day - now.milliseconds) / 1000) + 1)
-    }
-    try transaction.execute(
-      "UPDATE sync.accounts SET invitation_day = $2, invitation_count = $3 WHERE id = $1",
-      .id(account), .integer(today), .integer(total))
   }
 }
