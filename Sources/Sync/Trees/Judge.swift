@@ -16,12 +16,15 @@ struct Judge {
   /// Shares of one file that were ever granted; each stays on record.
   static let shareRowCountMax = 1024
 
+  /// Files that may be looked at beneath a folder whose height is in doubt.
+  private static let countedFilesMax: Int64 = 5000
+
   let batch: Batch
   let caller: Identifier
   let transaction: Transaction
 
   /// As it stands.
-  private(set) var forest: Forest
+  var forest: Forest
   private(set) var records: [Identifier: FileRecord] = [:]
   /// The changed files as the batch would leave them.
   private(set) var planned: [Identifier: Forest.Node] = [:]
@@ -30,8 +33,10 @@ struct Judge {
   private(set) var raisedHeights: [Identifier: Int64] = [:]
 
   private var names: [Place: Int] = [:]
-  private var newLinks: [Identifier: Int] = [:]
-  private var sharedFiles: [Identifier: Bool] = [:]
+  /// Links of the batch, by target.
+  var newLinks: [Identifier: Int] = [:]
+  /// Of the folders that were asked about, whether others see them.
+  var sharedFiles: [Identifier: Bool] = [:]
 
   private struct Place: Hashable {
     let parent: Identifier
@@ -155,10 +160,33 @@ struct Judge {
     guard chain.last?.isRoot == true else {
       return Set(chain.map(\.id)).count < chain.count ? .cycle : .tooDeep
     }
-    let height = planned[statement.id]?.height ?? 0
-    guard Int64(chain.count) + height <= Int64(Forest.depthMax) else { return .tooDeep }
+    if try isTooDeep(statement.id, levelsAbove: chain.count) { return .tooDeep }
     if try isNameTaken(statement) { return .nameTaken }
     return try links(statement, beneath: chain)
+  }
+
+  private mutating func isTooDeep(_ id: Identifier, levelsAbove: Int) throws -> Bool {
+    let room = Int64(Forest.depthMax - levelsAbove)
+    guard let height = planned[id]?.height, height > room else { return room < 0 }
+    // The height may be what once was, so before refusing it is counted.
+    guard room >= 0, let counted = try countedHeight(id) else { return true }
+    planned[id]?.height = counted
+    return counted > room
+  }
+
+  /// The levels beneath a folder, unless too many files are there to count.
+  private func countedHeight(_ folder: Identifier) throws -> Int64? {
+    let levels = try transaction.rows(
+      """
+      WITH RECURSIVE beneath (id, level) AS (
+        SELECT id, 0 FROM sync.files WHERE id = $1
+        UNION ALL
+        SELECT f.id, b.level + 1 FROM beneath AS b JOIN sync.files AS f ON f.parent_id = b.id
+        WHERE f.deleted = 0)
+      SELECT level FROM beneath LIMIT $2
+      """, .id(folder), .integer(Self.countedFilesMax + 1)
+    ) { row in try row.integer(0) }
+    return levels.count > Self.countedFilesMax ? nil : levels.max()
   }
 
   /// A new folder gives the access that the first standing folder above it gives.
@@ -177,98 +205,6 @@ struct Judge {
     // A holder that the batch moves away, renames or deletes makes room.
     guard let holder, holder != statement.id else { return false }
     return planned[holder] == nil
-  }
-
-  private mutating func links(
-    _ statement: FileStatement, beneath chain: [Forest.Node]
-  ) throws -> Rule? {
-    let standing = forest[statement.id]
-    switch statement.kind {
-    case .document: return nil
-    case .folder:
-      guard let standing, standing.parent != statement.parent, try isShared(chain) else {
-        return nil
-      }
-      return try hasLinks(beneath: standing) ? .linkInSharedFolder : nil
-    case .link:
-      guard let target = statement.target else { return .linkTargetNotFound }
-      guard statement.owner == caller else { return .linkNotOwnTree }
-      if standing == nil, let rule = try newLink(to: target) { return rule }
-      return try isShared(chain) ? .linkInSharedFolder : nil
-    }
-  }
-
-  private func newLink(to target: Identifier) throws -> Rule? {
-    guard let node = forest[target] else { return .linkTargetNotFound }
-    guard node.owner != caller else { return .linkTargetOwned }
-    guard let share = node.share, share.state.isLive, !forest.isDeleted(target) else {
-      return .linkTargetNotFound
-    }
-    let standing = try transaction.first(
-      "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
-      .id(caller), .id(target)
-    ) { row in try row.id(0) }
-    let isReplaced = standing.flatMap { planned[$0]?.isDeleted } ?? (standing == nil)
-    guard isReplaced, newLinks[target] == 1 else { return .linkExists }
-    if try liveLinks(of: caller).count + newLinks.count > Self.linkCountMax {
-      return .tooManyLinks
-    }
-    return try seesTooMany(with: node.owner) ? .tooManyOwners : nil
-  }
-
-  private func seesTooMany(with owner: Identifier) throws -> Bool {
-    let seen = try transaction.rows(
-      "SELECT owner_id FROM sync.views WHERE account_id = $1", .id(caller)
-    ) { row in try row.id(0) }
-    let added = newLinks.keys.compactMap { forest[$0]?.owner }
-    return Set(seen + added + [owner]).count > Self.viewCountMax
-  }
-
-  private func liveLinks(of owner: Identifier) throws -> [Identifier] {
-    try transaction.rows(
-      """
-      SELECT id FROM sync.files WHERE owner_id = $1 AND target_id IS NOT NULL AND deleted = 0
-      """, .id(owner)
-    ) { row in try row.id(0) }
-  }
-
-  /// Whether links of the owner lie beneath a folder; by going up from each, for there are few.
-  mutating func hasLinks(beneath folder: Forest.Node) throws -> Bool {
-    for link in try liveLinks(of: folder.owner) {
-      try forest.load(link, transaction)
-      let chain = finalChain(link)
-      if chain.contains(where: { $0.id == folder.id }), !chain.contains(where: \.isDeleted) {
-        return true
-      }
-    }
-    return false
-  }
-
-  /// Whether anybody but the owner has been let in to one of the folders, by this batch or before.
-  private mutating func isShared(_ chain: [Forest.Node]) throws -> Bool {
-    for node in chain {
-      if let known = sharedFiles[node.id] {
-        if known { return true }
-        continue
-      }
-      let isGranted = batch.shares.contains { change in
-        guard case .grant = change.statement.action else { return false }
-        return change.statement.file == node.id
-      }
-      let isShared = try isGranted || liveShareCount(node.id) > 0
-      sharedFiles[node.id] = isShared
-      if isShared { return true }
-    }
-    return false
-  }
-
-  func liveShareCount(_ file: Identifier) throws -> Int {
-    try transaction.rows(
-      """
-      SELECT account_id FROM sync.shares
-      WHERE file_id = $1 AND state IN ('pending', 'accepted')
-      """, .id(file)
-    ) { row in try row.id(0) }.count
   }
 
   /// Lets every folder know how many levels may lie beneath it.
