@@ -197,10 +197,10 @@ struct Upsert {
       }
     }
     for target in made.subtracting(deleted).sorted() {
-      try visibility.accept(target, caller.account, &owners)
+      try visibility.link(target, caller.account, isMade: true, &owners)
     }
     for target in deleted.subtracting(made).sorted() {
-      try visibility.unlink(target, caller.account, &owners)
+      try visibility.link(target, caller.account, isMade: false, &owners)
     }
   }
 
