@@ -1,0 +1,113 @@
+package import Base
+package import Storage
+package import Tiers
+
+/// Audits accounts and corrects what is recorded of them, beside their writers.
+package struct Recount {
+  private let database: Database
+  private let fee: Int64
+  private let sliceRowCount: Int64
+
+  /// How often an account is audited again because another recount came in between.
+  private static let attemptCountMax = 5
+
+  package init(
+    _ database: Database, catalogue: Catalogue,
+    sliceRowCount: Int64 = UsageAudit.sliceRowCountUsual
+  ) {
+    self.database = database
+    fee = catalogue.metadataFeeByteCount
+    self.sliceRowCount = sliceRowCount
+  }
+
+  /// What is recorded and what is true; nil where there is no such account.
+  package func audit(_ account: Identifier) throws -> UsageFinding? {
+    let begun = try database.read { reader in
+      try UsageAudit(reader, account, fee: fee, sliceRowCount: sliceRowCount)
+    }
+    guard var audit = begun else { return nil }
+    while !audit.isRead { try database.read { try audit.readSlice($0) } }
+    return try database.read { try audit.settle($0) }
+  }
+
+  /// Audits and corrects; answers what it found, right or not.
+  package func correct(_ account: Identifier, now: Instant) throws -> UsageFinding? {
+    for _ in 0..<Self.attemptCountMax {
+      guard let finding = try audit(account) else { return nil }
+      if finding.isRight { return finding }
+      let isPosted = try database.write(for: account) { transaction in
+        try finding.post(transaction, now: now)
+      }
+      if isPosted { return finding }
+    }
+    throw DatabaseError.busy(retryAfterSeconds: 1)
+  }
+}
+
+extension UsageFinding {
+  /// Writes what is missing to the total, the count and the ledger; false, and nothing written, where
+  /// another recount has posted since this was found.
+  ///
+  /// Differences are added, so what writers changed since stays. They leave a difference as it is;
+  /// only another recount removes one, and its entry under a later number shows that it did.
+  package func post(_ transaction: Transaction, now: Instant) throws -> Bool {
+    // An UPDATE of the account's row is the lock.
+    let locked = try transaction.first(
+      "UPDATE sync.accounts SET seq = seq WHERE id = $1 RETURNING seq, root_id", .id(account)
+    ) { row in (number: try row.integer(0), root: try row.id(1)) }
+    guard let locked else { return false }
+    let other = try transaction.first(
+      """
+      SELECT seq FROM sync.usage_entries WHERE owner_id = $1 AND seq > $2 AND reason = $3 LIMIT 1
+      """,
+      .id(account), .integer(number), .text(UsageReason.recount.rawValue)
+    ) { row in try row.integer(0) }
+    guard other == nil else { return false }
+    let next = locked.number + 1
+    try transaction.execute(
+      """
+      UPDATE sync.accounts SET seq = $2, usage_bytes = usage_bytes + $3,
+        record_count = record_count + $4
+      WHERE id = $1
+      """,
+      .id(account), .integer(next), .integer(trueByteCount - recordedByteCount),
+      .integer(trueRecordCount - recordedRecordCount))
+    // The entry makes up for what the ledger lacks, which may be another amount.
+    try transaction.execute(
+      """
+      INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      """,
+      .id(account), .integer(next), .integer(trueByteCount - ledgerByteCount),
+      .text(UsageReason.recount.rawValue), .id(locked.root), .instant(now))
+    return true
+  }
+}
+
+/// One line of the ledger: why an account's usage changed.
+package struct UsageEntry: Sendable, Equatable {
+  /// The account's number of the change.
+  package let number: Int64
+  package let deltaByteCount: Int64
+  package let reason: String
+  /// The first of the files that changed with it.
+  package let file: Identifier
+  package let at: Instant
+
+  /// The latest first; at most `limit`.
+  package static func latest(
+    _ queryable: some Queryable, of account: Identifier, limit: Int
+  ) throws -> [UsageEntry] {
+    try queryable.rows(
+      """
+      SELECT seq, delta_bytes, reason, file_id, at_ms FROM sync.usage_entries
+      WHERE owner_id = $1 ORDER BY seq DESC LIMIT $2
+      """,
+      .id(account), .integer(Int64(limit))
+    ) { row in
+      UsageEntry(
+        number: try row.integer(0), deltaByteCount: try row.integer(1), reason: try row.text(2),
+        file: try row.id(3), at: try row.instant(4))
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package import Base
+package import Storage
+
+/// What an account's live records weigh beside what is recorded of them, found while writers go on.
+///
+/// Rows are read in slices by their numbers, each slice in a snapshot of its own. The last snapshot
+/// settles it: whatever changes a file's charge gives the file the account's next number and so
+/// leaves a gap behind, therefore a slice of which as many rows are left as were read weighs what it
+/// weighed. Only slices with gaps, and what came after the last slice, are read there. So all that
+/// is found holds at that one snapshot, and no snapshot is held for long.
+package struct UsageAudit {
+  package let account: Identifier
+  private let fee: Int64
+  private let sliceRowCount: Int64
+  /// The account's number when the audit began: later changes are for the last snapshot.
+  private let lastNumber: Int64
+  private var slices: [Slice] = []
+  private var filesReadTo: Int64 = 0
+  /// Entries are only ever appended, so what was read of them stays true.
+  private var ledger: [String: UsageFinding.Posted] = [:]
+  private var entriesReadTo: Int64 = 0
+
+  package static let sliceRowCountUsual: Int64 = 10_000
+
+  /// Rows numbered above `after` and up to `through`.
+  private struct Slice {
+    let after: Int64
+    var through: Int64
+    /// Deleted ones included.
+    var rowCount: Int64 = 0
+    var weights: [String: UsageFinding.Weight] = [:]
+  }
+
+  /// Nil where there is no such account. `fee` is what each live record costs beside its content.
+  package init?(
+    _ reader: some Queryable, _ account: Identifier, fee: Int64,
+    sliceRowCount: Int64 = sliceRowCountUsual
+  ) throws {
+    guard let recorded = try Recorded(reader, account) else { return nil }
+    self.account = account
+    self.fee = fee
+    self.sliceRowCount = sliceRowCount
+    lastNumber = recorded.number
+  }
+
+  /// Whether only the last snapshot is missing.
+  package var isRead: Bool { filesReadTo >= lastNumber && entriesReadTo >= lastNumber }
+
+  /// Reads one slice more.
+  package mutating func readSlice(_ reader: some Queryable) throws {
+    if filesReadTo < lastNumber {
+      let slice = try weigh(reader, after: filesReadTo, through: lastNumber)
+      slices.append(slice)
+      filesReadTo = slice.through
+    } else if entriesReadTo < lastNumber {
+      try readEntries(reader, through: lastNumber)
+    }
+  }
+
+  /// What holds at this snapshot, the first after the last slice; nil where the account is gone.
+  package mutating func settle(_ reader: some Queryable) throws -> UsageFinding? {
+    guard let recorded = try Recorded(reader, account) else { return nil }
+    var weights: [String: UsageFinding.Weight] = [:]
+    for slice in slices {
+      let isWhole = try rowCount(reader, in: slice) == slice.rowCount
+      let current =
+        isWhole ? slice : try weigh(reader, after: slice.after, through: slice.through)
+      weights.merge(current.weights) { $0 + $1 }
+    }
+    while filesReadTo < recorded.number {
+      let slice = try weigh(reader, after: filesReadTo, through: recorded.number)
+      weights.merge(slice.weights) { $0 + $1 }
+      filesReadTo = slice.through
+    }
+    while entriesReadTo < recorded.number {
+      try readEntries(reader, through: recorded.number)
+    }
+    return UsageFinding(
+      account: account, number: recorded.number, recordedByteCount: recorded.byteCount,
+      recordedRecordCount: recorded.recordCount, feeByteCount: fee, weights: weights,
+      ledger: ledger)
+  }
+
+  private func rowCount(_ reader: some Queryable, in slice: Slice) throws -> Int64? {
+    try reader.first(
+      "SELECT count(*) FROM sync.files WHERE owner_id = $1 AND seq > $2 AND seq <= $3",
+      .id(account), .integer(slice.after), .integer(slice.through)
+    ) { row in try row.integer(0) }
+  }
+
+  /// At most a slice's rows; its end is `through` where those were all.
+  private func weigh(
+    _ reader: some Queryable, after: Int64, through: Int64
+  ) throws -> Slice {
+    var slice = Slice(after: after, through: through)
+    var last = after
+    try reader.query(
+      """
+      SELECT seq, kind, content_bytes, deleted FROM sync.files
+      WHERE owner_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4
+      """,
+      [.id(account), .integer(after), .integer(through), .integer(sliceRowCount)]
+    ) { row in
+      last = try row.integer(0)
+      slice.rowCount += 1
+      if try row.integer(3) == 0 {
+        let (kind, byteCount) = (try row.text(1), try row.integer(2))
+        slice.weights[kind, default: .init()].add(contentByteCount: byteCount)
+      }
+      return true
+    }
+    if slice.rowCount == sliceRowCount { slice.through = last }
+    return slice
+  }
+
+  private mutating func readEntries(_ reader: some Queryable, through: Int64) throws {
+    var count: Int64 = 0
+    var last = entriesReadTo
+    var posted = ledger
+    try reader.query(
+      """
+      SELECT seq, reason, delta_bytes FROM sync.usage_entries
+      WHERE owner_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4
+      """,
+      [.id(account), .integer(entriesReadTo), .integer(through), .integer(sliceRowCount)]
+    ) { row in
+      last = try row.integer(0)
+      count += 1
+      let (reason, delta) = (try row.text(1), try row.integer(2))
+      posted[reason, default: .init()].add(deltaByteCount: delta)
+      return true
+    }
+    ledger = posted
+    entriesReadTo = count == sliceRowCount ? last : through
+  }
+
+  /// What an account's row says of it.
+  private struct Recorded {
+    let number: Int64
+    let byteCount: Int64
+    let recordCount: Int64
+
+    init?(_ reader: some Queryable, _ account: Identifier) throws {
+      let row = try reader.first(
+        "SELECT seq, usage_bytes, record_count FROM sync.accounts WHERE id = $1", .id(account)
+      ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
+      guard let row else { return nil }
+      (number, byteCount, recordCount) = row
+    }
+  }
+}
+
+/// What was recorded of an account at one moment, and what its rows said at the same moment.
+package struct UsageFinding: Sendable, Equatable {
+  /// Live records of one type.
+  package struct Weight: Sendable, Equatable {
+    package private(set) var recordCount: Int64 = 0
+    package private(set) var contentByteCount: Int64 = 0
+
+    fileprivate mutating func add(contentByteCount: Int64) {
+      recordCount += 1
+      self.contentByteCount += contentByteCount
+    }
+
+    fileprivate static func + (a: Weight, b: Weight) -> Weight {
+      var sum = a
+      sum.recordCount += b.recordCount
+      sum.contentByteCount += b.contentByteCount
+      return sum
+    }
+  }
+
+  /// Entries of the ledger of one reason.
+  package struct Posted: Sendable, Equatable {
+    package private(set) var entryCount: Int64 = 0
+    package private(set) var byteCount: Int64 = 0
+
+    fileprivate mutating func add(deltaByteCount: Int64) {
+      entryCount += 1
+      byteCount += deltaByteCount
+    }
+  }
+
+  package let account: Identifier
+  /// The account's number at that moment.
+  package let number: Int64
+  package let recordedByteCount: Int64
+  package let recordedRecordCount: Int64
+  /// What each live record costs beside its content.
+  package let feeByteCount: Int64
+  /// By the records' type.
+  package let weights: [String: Weight]
+  /// By the entries' reason.
+  package let ledger: [String: Posted]
+
+  package var trueRecordCount: Int64 { weights.values.reduce(0) { $0 + $1.recordCount } }
+
+  package var trueByteCount: Int64 {
+    weights.values.reduce(feeByteCount * trueRecordCount) { $0 + $1.contentByteCount }
+  }
+
+  package var ledgerByteCount: Int64 { ledger.values.reduce(0) { $0 + $1.byteCount } }
+
+  /// Whether total, ledger and count say what the rows say.
+  package var isRight: Bool {
+    recordedByteCount == trueByteCount && ledgerByteCount == trueByteCount
+      && recordedRecordCount == trueRecordCount
+  }
+}
