@@ -37,18 +37,68 @@ struct RequestTests {
     #expect(answer.out.contains("\"username\":\"ada\""))
   }
 
+  private static let document = "0b5c0a2e-0000-4000-8000-000000000003"
+
+  /// A batch that creates a document, without author and signature.
+  private func creation() throws -> String {
+    let shown = try coffer("account", "show", "ada", "--json").out
+    let root = try #require(shown.firstMatch(of: /"root":"([^"]*)"/)?.1)
+    let account = try #require(shown.firstMatch(of: /"account":"([^"]*)"/)?.1)
+    return try scratch.write(
+      """
+      {"files": [{"expect": "new", "file": {
+        "id": "\(Self.document)", "owner": "\(account)", "parent": "\(root)",
+        "type": "document", "key": "AAEC", "deleted": false,
+        "name": {"ciphertext": "AAEC", "hmac": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}}}]}
+      """, to: "changes.json")
+  }
+
+  @Test func `changes written by hand are signed and taken`() throws {
+    try createAccount()
+    let created = try coffer(
+      "request", "POST", "/v1/files", "--sign-changes", "--body", creation(), "--key-file", keyFile)
+    #expect(created.code == 0, "\(created.out)")
+    #expect(created.out.contains(Self.document))
+    let seen = try coffer("request", "GET", "/v1/files/\(Self.document)", "--key-file", keyFile)
+    #expect(seen.out.contains(#""signature":""#))
+  }
+
+  @Test func `changes without a signature are refused`() throws {
+    try createAccount()
+    let created = try coffer(
+      "request", "POST", "/v1/files", "--body", creation(), "--key-file", keyFile)
+    #expect(created.code == 1)
+    #expect(created.out.contains("body_invalid"))
+  }
+
+  @Test(arguments: [
+    ("[]", "the body of --sign-changes: $ must be an object"),
+    (#"{"files": 1}"#, "the body of --sign-changes: $.files must be an array"),
+    (#"{"file": []}"#, "the body of --sign-changes: $.file is neither files nor shares"),
+    (
+      #"{"files": [{"file": {}, "signature": ""}]}"#,
+      "the body of --sign-changes: $.files[0].signature is what --sign-changes adds"
+    ),
+    (
+      #"{"shares": [{"share": {"n": 9007199254740993}}]}"#,
+      "the body of --sign-changes: $.shares[0] must be an object with a share, without numbers"
+    ),
+  ])
+  func `changes that cannot be signed are code 64`(body: String, complaint: String) throws {
+    try createAccount()
+    let path = try scratch.write(body, to: "changes.json")
+    let answer = try coffer(
+      "request", "POST", "/v1/files", "--sign-changes", "--body", path, "--key-file", keyFile)
+    #expect(answer.code == 64)
+    #expect(answer.errors == "coffer: \(complaint)\n")
+  }
+
   @Test func `a body travels with its digest and an answer lands in a file`() throws {
     try createAccount()
-    let folder = try #require(
-      try coffer("account", "show", "ada", "--json").out.firstMatch(of: /"root":"([^"]*)"/)?.1)
-    let id = "0b5c0a2e-0000-4000-8000-000000000003"
-    let hmac = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-    let record = try scratch.write(
-      #"{"id":"\#(id)","parent":"\#(folder)","type":"document","#
-        + #""name":{"ciphertext":"AAEC","hmac":"\#(hmac)"}}"#, to: "record.json")
     let created = try coffer(
-      "request", "POST", "/v1/files", "--body", record, "--key-file", keyFile)
+      "request", "POST", "/v1/files", "--sign-changes", "--body", creation(), "--key-file", keyFile)
     #expect(created.code == 0, "\(created.out)")
+    let id = Self.document
     let content = try scratch.write("sealed", to: "content")
     let written = try coffer(
       "request", "PUT", "/v1/files/\(id)/content", "--body", content, "--key-file", keyFile,
@@ -73,6 +123,7 @@ struct RequestTests {
     (["GET", "v1/account"], "a target begins with a slash and is printable ASCII"),
     (["GET", "/v1/account"], "request needs --key-file"),
     (["GET", "/v1/account", "--key-file", "k", "--header", "x"], "--header takes \"name: value\""),
+    (["POST", "/v1/files", "--key-file", "k", "--sign-changes"], "--sign-changes needs --body"),
   ])
   func `what cannot be signed is code 64`(words: [String], complaint: String) throws {
     try createAccount()

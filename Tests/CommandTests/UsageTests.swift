@@ -4,12 +4,13 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, account, entitlement, subscription, plan, jobs, webhook, request, config must follow; see --help"
+      "one of migrate, account, usage, entitlement, subscription, plan, jobs, webhook, request, config must follow; see --help"
     ),
     (["account"], "one of list, show, create must follow; see --help"),
     (["acount", "list"], "there is no command acount list; see --help"),
     (["account", "list", "--jason"], "account list has no option --jason; see --help"),
     (["account", "show"], "account show needs <account>; see --help"),
+    (["usage", "recount", "ada", "bob"], "usage recount does not take bob; see --help"),
     (["plan", "list", "premium"], "plan list does not take premium; see --help"),
     (["plan", "list", "--json=yes"], "--json takes no value"),
     (["plan", "list", "--json", "--json"], "--json is given twice"),

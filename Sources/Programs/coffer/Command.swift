@@ -15,10 +15,14 @@ struct Command: Sendable {
   var options: [Option] = []
   let run: @Sendable (Invocation) throws -> Answer
 
-  /// Something that must be given, by place.
+  /// Something that is given by its place.
   struct Argument: Sendable {
     let name: String
     let text: String
+    /// May be left out; only ever the last of a command's arguments.
+    var isOptional = false
+
+    var usage: String { isOptional ? "[<\(name)>]" : "<\(name)>" }
   }
 
   /// Something that may be given, by name: `--username <name>`, or `--verbose` without a value.

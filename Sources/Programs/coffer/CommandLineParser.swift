@@ -88,11 +88,12 @@ enum CommandLineParser {
   private static func bind(
     _ values: [String], to command: Command
   ) throws(CommandFailure) -> [String: String] {
-    guard values.count >= command.arguments.count else {
+    let required = command.arguments.filter { !$0.isOptional }
+    guard values.count >= required.count else {
       let missing = command.arguments[values.count].name
       throw CommandFailure(.usage, "\(command.name) needs <\(missing)>; see --help")
     }
-    guard values.count == command.arguments.count else {
+    guard values.count <= command.arguments.count else {
       throw CommandFailure(
         .usage, "\(command.name) does not take \(values[command.arguments.count]); see --help")
     }

@@ -1,9 +1,9 @@
 /// Every command, in the order help lists them.
 enum CommandTable {
   static let all: [Command] = [
-    .migrate, .accountList, .accountShow, .accountCreate, .entitlementExplain, .entitlementGrant,
-    .entitlementRevoke, .subscriptionTransfer, .subscriptionRelease, .planList, .jobsList,
-    .jobsRetry, .webhookSend, .request, .config,
+    .migrate, .accountList, .accountShow, .accountCreate, .usageShow, .usageRecount,
+    .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
+    .subscriptionRelease, .planList, .jobsList, .jobsRetry, .webhookSend, .request, .config,
   ]
 
   /// The commands whose words begin with `words`.

@@ -1,5 +1,4 @@
 internal import Configuration
-internal import Glibc
 internal import HTTPClient
 internal import HTTPMessages
 internal import JSON
@@ -69,9 +68,6 @@ enum Entry {
 
   /// One line for each problem on stderr.
   private static func complain(_ lines: [String]) {
-    for line in lines {
-      let bytes = Array("coffer: \(line)\n".utf8)
-      _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
-    }
+    for line in lines { StandardError.write("coffer: \(line)") }
   }
 }

@@ -53,6 +53,14 @@ enum OutputFile {
   }
 }
 
+/// Where a command talks to people beside its answer.
+enum StandardError {
+  static func write(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
+  }
+}
+
 /// What the system says about the last failed call.
 private func systemErrorText() -> String {
   guard let text = unsafe strerror(errno) else { return "error \(errno)" }

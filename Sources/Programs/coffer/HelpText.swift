@@ -35,7 +35,7 @@ enum HelpText {
 
   static func command(_ command: Command) -> String {
     var usage = "usage: coffer " + command.name
-    for argument in command.arguments { usage += " <\(argument.name)>" }
+    for argument in command.arguments { usage += " " + argument.usage }
     for option in command.options { usage += " [\(option.usage)]" }
     var text = command.abstract + "\n\n" + wrapped(usage, hanging: "         ") + "\n"
     if !command.discussion.isEmpty {

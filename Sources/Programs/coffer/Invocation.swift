@@ -22,15 +22,18 @@ struct Invocation: Sendable {
     return value
   }
 
+  /// The value of an argument that may be left out.
+  func optionalArgument(_ name: String) -> String? { arguments[name] }
+
   func option(_ name: String) -> String? { options[name]?.last }
 
   func all(_ name: String) -> [String] { options[name] ?? [] }
 
   func has(_ flag: String) -> Bool { options[flag] != nil }
 
-  /// The value of `--limit` of a list, 100 without it.
-  func limit() throws(CommandFailure) -> Int {
-    guard let text = option("--limit") else { return 100 }
+  /// The value of `--limit` of a list.
+  func limit(otherwise count: Int = 100) throws(CommandFailure) -> Int {
+    guard let text = option("--limit") else { return count }
     guard let number = Int(text), 1...Self.limitMax ~= number else {
       throw CommandFailure(.usage, "--limit takes a number from 1 to \(Self.limitMax)")
     }

@@ -18,6 +18,9 @@ extension Command {
       Option(name: "--key-file", value: "path", text: "the device's secret seed; required"),
       Option(name: "--body", value: "path", text: "a file to send; - is standard input"),
       Option(
+        name: "--sign-changes", value: nil,
+        text: "the body is a batch for /v1/files without author and signatures: adds them"),
+      Option(
         name: "--header", value: "name: value", text: "a further header; may be repeated",
         isRepeatable: true),
       Option(
@@ -40,8 +43,9 @@ extension Command {
       guard let keyPath = invocation.option("--key-file") else {
         throw CommandFailure(.usage, "request needs --key-file")
       }
-      let body = try invocation.option("--body").map { try InputFile.bytes(at: $0) }
-      let signer = RequestSigner(key: try KeyFile.read(keyPath), authority: authority)
+      let key = try KeyFile.read(keyPath)
+      let body = try body(invocation, key)
+      let signer = RequestSigner(key: key, authority: authority)
       var headers = try invocation.all("--header").map(header)
       headers += signer.headers(
         method: method, target: target, body: body, created: configuration.clock.now(),
@@ -57,6 +61,18 @@ extension Command {
       }
       return Answer(code: exchange.code, text: exchange.text, json: exchange.json)
     })
+
+  private static func body(
+    _ invocation: Invocation, _ key: Ed25519PrivateKey
+  ) throws(CommandFailure) -> [UInt8]? {
+    let signsChanges = invocation.has("--sign-changes")
+    guard let path = invocation.option("--body") else {
+      if signsChanges { throw CommandFailure(.usage, "--sign-changes needs --body") }
+      return nil
+    }
+    let bytes = try InputFile.bytes(at: path)
+    return signsChanges ? try SignedChanges.body(bytes, by: key) : bytes
+  }
 
   private static func isPrintable(_ byte: UInt8) -> Bool { 0x21...0x7E ~= byte }
 

@@ -1,0 +1,118 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+
+extension Command {
+  static let usageRecount = Command(
+    words: ["usage", "recount"],
+    abstract: "Counts what accounts are charged for, and corrects what is recorded.",
+    discussion: """
+      Reads the live records in slices while the servers go on. Where total, ledger or number of \
+      records differ from them, the difference is posted to all three, in the ledger under the \
+      reason recount. Records that clients change meanwhile are counted right. Two recounts at a \
+      time do not correct twice. Each record costs the fee of the catalogue in effect, so name the \
+      one that the servers use. Progress of --all is on stderr.
+      """,
+    arguments: [
+      Argument(name: "account", text: "its id or its username; or give --all", isOptional: true)
+    ],
+    options: [
+      Option(name: "--all", value: nil, text: "every account; lists those that were wrong"),
+      Option(name: "--dry-run", value: nil, text: "show what is found and correct nothing"),
+    ],
+    run: { invocation in
+      let named = invocation.optionalArgument("account")
+      guard (named == nil) == invocation.has("--all") else {
+        throw CommandFailure(.usage, "give one of <account> and --all")
+      }
+      return try Store.with(invocation) { database, configuration in
+        var round = RecountRound(
+          Recount(database, catalogue: configuration.catalogue),
+          corrects: !invocation.has("--dry-run"), clock: configuration.clock)
+        if let named {
+          try round.take(try database.read { try Store.account($0, named) }, listing: true)
+        } else {
+          try round.takeAll(of: database)
+        }
+        return Answer(text: round.text, json: round.json)
+      }
+    })
+}
+
+/// One run over one account or all of them, and what it found.
+private struct RecountRound {
+  private let recount: Recount
+  private let corrects: Bool
+  private let clock: Clock
+  private var accountCount = 0
+  private var wrongCount = 0
+  private var listed: [UsageFinding] = []
+
+  private static let listedCountMax = 10_000
+  private static let pageCount = 1000
+
+  init(_ recount: Recount, corrects: Bool, clock: Clock) {
+    self.recount = recount
+    self.corrects = corrects
+    self.clock = clock
+  }
+
+  /// Oldest first; the wrong ones are listed.
+  mutating func takeAll(of database: Database) throws {
+    var last: Account?
+    while true {
+      let page = try database.read { reader in
+        try Account.list(reader, after: last, limit: Self.pageCount)
+      }
+      for account in page { try take(account, listing: false) }
+      guard page.count == Self.pageCount, let end = page.last else { return }
+      last = end
+      StandardError.write("\(accountCount) accounts counted, \(wrongCount) wrong")
+    }
+  }
+
+  mutating func take(_ account: Account, listing: Bool) throws {
+    let found =
+      corrects
+      ? try recount.correct(account.id, now: clock.now()) : try recount.audit(account.id)
+    guard let finding = found else { return }
+    accountCount += 1
+    if !finding.isRight { wrongCount += 1 }
+    if listing || !finding.isRight, listed.count < Self.listedCountMax { listed.append(finding) }
+  }
+
+  private func outcome(_ finding: UsageFinding) -> String {
+    finding.isRight ? "right" : corrects ? "corrected" : "wrong"
+  }
+
+  var text: String {
+    var table = Table(
+      ("ACCOUNT", .left), ("RECORDED", .right), ("LEDGER", .right), ("COUNTED", .right),
+      ("DIFFERENCE", .right), ("RECORDS", .right), ("LIVE", .right), ("OUTCOME", .left))
+    for finding in listed {
+      table.add(
+        finding.account.description, String(finding.recordedByteCount),
+        String(finding.ledgerByteCount), String(finding.trueByteCount),
+        String(finding.trueByteCount - finding.recordedByteCount),
+        String(finding.recordedRecordCount), String(finding.trueRecordCount), outcome(finding))
+    }
+    let accounts = accountCount == 1 ? "1 account" : "\(accountCount) accounts"
+    let more = corrects ? "corrected" : "wrong"
+    return (listed.isEmpty ? "" : table.text + "\n") + "\(accounts), \(wrongCount) \(more)\n"
+  }
+
+  var json: JSONValue {
+    [
+      "accounts": .integer(Int64(accountCount)), "wrong": .integer(Int64(wrongCount)),
+      "corrected": .integer(Int64(corrects ? wrongCount : 0)),
+      "listed": .array(
+        listed.map { finding in
+          .object(
+            [.init("account", .string(finding.account.description))] + finding.members
+              + [.init("outcome", .string(outcome(finding)))])
+        }),
+    ]
+  }
+}

@@ -1,0 +1,179 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  static let usageShow = Command(
+    words: ["usage", "show"],
+    abstract: "Shows what an account is charged for, and why.",
+    discussion: """
+      Counts the live records and their content, and sets what they cost beside what is recorded: \
+      the total that writes are held to, and the ledger that says how it came to be. The latest \
+      entries of the ledger are listed, and what the account's clients sent and got by month (UTC). \
+      Where the records say something else than the total, coffer usage recount corrects it.
+      """,
+    arguments: [Argument(name: "account", text: "its id or its username")],
+    options: [
+      Option(
+        name: "--limit", value: "count",
+        text: "at most so many entries of the ledger, 20 without this option")
+    ],
+    run: { invocation in
+      let limit = try invocation.limit(otherwise: 20)
+      return try Store.with(invocation) { database, configuration in
+        let recount = Recount(database, catalogue: configuration.catalogue)
+        let account = try database.read { reader in
+          try Store.account(reader, invocation.argument("account"))
+        }
+        guard let finding = try recount.audit(account.id) else {
+          throw CommandFailure(.refused, "there is no account \(account.id)")
+        }
+        let report = try database.read { reader in
+          UsageReport(
+            account: account,
+            cap: try Cap(
+              reader, account.id, catalogue: configuration.catalogue,
+              now: configuration.clock.now()),
+            finding: finding,
+            entries: try UsageEntry.latest(reader, of: account.id, limit: limit),
+            months: try Transfers.months(reader, account.id))
+        }
+        return Answer(text: report.text, json: report.json)
+      }
+    })
+}
+
+/// What an admin sees of an account's usage.
+private struct UsageReport {
+  let account: Account
+  let cap: Cap
+  let finding: UsageFinding
+  /// The latest first.
+  let entries: [UsageEntry]
+  let months: [Transfers.Month]
+
+  var text: String {
+    [head, records.text, reasons.text, transfers.text, ledger.text].joined(separator: "\n")
+  }
+
+  private var head: String {
+    let isRight =
+      finding.isRight ? "yes" : "no: coffer usage recount \(account.id) corrects it"
+    return """
+      account  \(account.id)
+      used     \(finding.recordedByteCount) bytes (\(ByteCount.text(finding.recordedByteCount)))
+      cap      \(cap.byteCount) bytes (\(ByteCount.text(cap.byteCount)))
+      plan     \(cap.planID)
+      reason   \(cap.reason.rawValue)
+      counted  \(finding.trueByteCount) bytes in \(finding.trueRecordCount) live records
+      ledger   \(finding.ledgerByteCount) bytes
+      right    \(isRight)
+
+      """
+  }
+
+  private var kinds: [(kind: String, weight: UsageFinding.Weight)] {
+    finding.weights.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  private var records: Table {
+    var table = Table(("TYPE", .left), ("RECORDS", .right), ("CONTENT", .right), ("FEES", .right))
+    for (kind, weight) in kinds {
+      table.add(
+        kind, String(weight.recordCount), String(weight.contentByteCount),
+        String(weight.recordCount * finding.feeByteCount))
+    }
+    return table
+  }
+
+  private var posted: [(reason: String, posted: UsageFinding.Posted)] {
+    finding.ledger.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  private var reasons: Table {
+    var table = Table(("REASON", .left), ("ENTRIES", .right), ("BYTES", .right))
+    for (reason, posted) in posted {
+      table.add(reason, String(posted.entryCount), String(posted.byteCount))
+    }
+    return table
+  }
+
+  private var transfers: Table {
+    var table = Table(("MONTH", .left), ("RECEIVED", .right), ("SENT", .right))
+    for month in months {
+      table.add(month.text, String(month.receivedByteCount), String(month.sentByteCount))
+    }
+    return table
+  }
+
+  private var ledger: Table {
+    var table = Table(
+      ("NUMBER", .right), ("AT", .left), ("REASON", .left), ("BYTES", .right), ("FILE", .left))
+    for entry in entries {
+      table.add(
+        String(entry.number), entry.at.description, entry.reason, String(entry.deltaByteCount),
+        entry.file.description)
+    }
+    return table
+  }
+
+  var json: JSONValue {
+    .object(
+      [
+        .init("account", .string(account.id.description)), .init("cap", .integer(cap.byteCount)),
+        .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
+      ] + finding.members + [
+        .init(
+          "types",
+          .array(
+            kinds.map { kind, weight in
+              [
+                "type": .string(kind), "records": .integer(weight.recordCount),
+                "content": .integer(weight.contentByteCount),
+                "fees": .integer(weight.recordCount * finding.feeByteCount),
+              ]
+            })),
+        .init(
+          "reasons",
+          .array(
+            posted.map { reason, posted in
+              [
+                "reason": .string(reason), "entries": .integer(posted.entryCount),
+                "bytes": .integer(posted.byteCount),
+              ]
+            })),
+        .init("transfers", .array(months.map(Self.json))),
+        .init("entries", .array(entries.map(Self.json))),
+      ])
+  }
+
+  private static func json(_ month: Transfers.Month) -> JSONValue {
+    [
+      "month": .string(month.text), "received": .integer(month.receivedByteCount),
+      "sent": .integer(month.sentByteCount),
+    ]
+  }
+
+  private static func json(_ entry: UsageEntry) -> JSONValue {
+    [
+      "number": .integer(entry.number), "at": .string(entry.at.description),
+      "reason": .string(entry.reason), "bytes": .integer(entry.deltaByteCount),
+      "file": .string(entry.file.description),
+    ]
+  }
+}
+
+extension UsageFinding {
+  /// What is recorded and what is true, as commands print it.
+  var members: [JSONValue.Member] {
+    [
+      .init("recorded", .integer(recordedByteCount)), .init("ledger", .integer(ledgerByteCount)),
+      .init("counted", .integer(trueByteCount)),
+      .init("recorded_records", .integer(recordedRecordCount)),
+      .init("counted_records", .integer(trueRecordCount)), .init("right", .bool(isRight)),
+    ]
+  }
+}

@@ -1,0 +1,154 @@
+import Base
+import Storage
+import Testing
+
+struct UsageCommandTests {
+  private static let now = Instant(seconds: 1_772_445_300)
+  private static let account = "0b5c0a2e-0000-4000-8000-000000000001"
+  private static let root = Identifier(high: 1, low: 1)
+  private static let document = Identifier(high: 1, low: 2)
+
+  private let scratch: Scratch
+  private let environment: [String: String]
+
+  /// Ada's root and a document of 4096 bytes, and Bob, who has nothing.
+  init() throws {
+    scratch = try Scratch()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+    ]
+    try Scratch.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    for (name, id) in [("ada", Self.account), ("bob", "0b5c0a2e-0000-4000-8000-000000000002")] {
+      let created = try coffer(
+        "account", "create", "--username", name, "--id", id, "--key-file",
+        "\(scratch.path)/\(name).key")
+      #expect(created.code == 0, "\(created.errors)")
+    }
+    let account = try #require(Identifier(Self.account))
+    try write(
+      (
+        "UPDATE sync.files SET id = $2, parent_id = $2 WHERE owner_id = $1",
+        [.id(account), .id(Self.root)]
+      ),
+      (
+        "UPDATE sync.usage_entries SET file_id = $2 WHERE owner_id = $1",
+        [.id(account), .id(Self.root)]
+      ),
+      (
+        """
+        UPDATE sync.accounts SET root_id = $2, seq = 3, usage_bytes = 6096, record_count = 2
+        WHERE id = $1
+        """, [.id(account), .id(Self.root)]
+      ),
+      (
+        """
+        INSERT INTO sync.files
+          (id, owner_id, parent_id, kind, name, name_hmac, height, seq, content_version,
+           content_bytes, deleted)
+        VALUES ($1, $2, $3, 'document', $1, $1, 0, 3, 3, 4096, 0)
+        """, [.id(Self.document), .id(account), .id(Self.root)]
+      ),
+      (
+        """
+        INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+        VALUES ($1, 2, 1000, 'record_created', $2, $3), ($1, 3, 4096, 'content_changed', $2, $3)
+        """, [.id(account), .id(Self.document), .instant(Self.now)]
+      ),
+      (
+        """
+        INSERT INTO sync.transfers (owner_id, month, sent_bytes, received_bytes)
+        VALUES ($1, 202602, 8192, 0), ($1, 202603, 0, 4096)
+        """, [.id(account)]
+      ))
+  }
+
+  private func write(_ statements: (sql: String, values: [SQLValue])...) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    defer { database.close() }
+    for (sql, values) in statements {
+      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
+    }
+  }
+
+  /// 100 bytes and one record too many in the total, not in the ledger.
+  private func corrupt() throws {
+    try write(
+      (
+        """
+        UPDATE sync.accounts SET usage_bytes = usage_bytes + 100, record_count = record_count + 1
+        WHERE username = 'ada'
+        """, []
+      ))
+  }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  @Test func `Usage is shown to people with where it comes from`() throws {
+    try expectGolden(try coffer("usage", "show", "ada").out, "usage-show")
+  }
+
+  @Test func `Usage is shown to programs with where it comes from`() throws {
+    try expectGolden(try coffer("usage", "show", "ada", "--json").out, "usage-show-json")
+  }
+
+  @Test func `The ledger is shown from its end, as far as asked`() throws {
+    let out = try coffer("usage", "show", "ada", "--limit", "1").out
+    #expect(out.contains("3  2026-03-02T09:55:00Z  content_changed"))
+    #expect(!out.contains("2  2026-03-02T09:55:00Z  record_created"))
+  }
+
+  @Test func `A wrong total is shown as wrong`() throws {
+    try corrupt()
+    let shown = try coffer("usage", "show", "ada")
+    #expect(shown.out.contains("right    no: coffer usage recount \(Self.account) corrects it\n"))
+  }
+
+  @Test func `A dry run finds what is wrong and corrects nothing`() throws {
+    try corrupt()
+    for _ in 0..<2 {
+      let found = try coffer("usage", "recount", "ada", "--dry-run")
+      #expect(found.code == 0)
+      try expectGolden(found.out, "usage-recount-dry-run")
+    }
+  }
+
+  @Test func `A recount corrects, and the next one finds all right`() throws {
+    try corrupt()
+    let corrected = try coffer("usage", "recount", "ada", "--json")
+    #expect(corrected.code == 0)
+    #expect(corrected.out.contains(#""recorded":6196,"ledger":6096,"counted":6096"#))
+    #expect(corrected.out.contains(#""outcome":"corrected""#))
+    let next = try coffer("usage", "recount", "ada")
+    #expect(next.out.hasSuffix("right\n\n1 account, 0 corrected\n"))
+    let shown = try coffer("usage", "show", "ada").out
+    #expect(shown.contains("right    yes\n"))
+    #expect(shown.contains("recount"))
+  }
+
+  @Test func `A recount of all lists what was wrong alone`() throws {
+    try corrupt()
+    let all = try coffer("usage", "recount", "--all")
+    #expect(all.code == 0)
+    #expect(all.out.split(separator: "\n").count == 3)
+    #expect(all.out.hasSuffix("2 accounts, 1 corrected\n"))
+    #expect(try coffer("usage", "recount", "--all").out == "2 accounts, 0 corrected\n")
+  }
+
+  @Test(arguments: [["ada", "--all"], []])
+  func `A recount is of one account or of all`(words: [String]) throws {
+    let finished = try Finished(["usage", "recount"] + words, environment: environment)
+    #expect(finished.code == 64)
+    #expect(finished.errors == "coffer: give one of <account> and --all\n")
+  }
+
+  @Test(arguments: [["usage", "show", "eve"], ["usage", "recount", "eve"]])
+  func `An account that is not there is code 1`(words: [String]) throws {
+    let finished = try Finished(words, environment: environment)
+    #expect(finished.code == 1)
+    #expect(finished.errors == "coffer: there is no account with the username eve\n")
+  }
+}
