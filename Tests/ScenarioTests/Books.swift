@@ -17,7 +17,7 @@ struct Books {
           (SELECT CAST(sum(delta_bytes) AS BIGINT) FROM sync.usage_entries
             WHERE owner_id = accounts.id),
           (SELECT CAST(sum(content_bytes) + 1000 * count(*) AS BIGINT) FROM sync.files
-            WHERE owner_id = accounts.id)
+            WHERE owner_id = accounts.id AND deleted = 0)
         FROM sync.accounts
         """
       ) { row in [try row.integer(0), try row.integer(1), try row.integer(2)] }

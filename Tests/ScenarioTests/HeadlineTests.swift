@@ -25,7 +25,8 @@ import Testing
     for _ in 0..<3 { try scene.deliverNext() }
     #expect(try scene.laptop.put(scene.document, large, ifMatch: "*").status == 200)
     let news = try scene.phone.get("/v1/updates?since=\(cursor)").json
-    #expect(try news["changes"].requireArray().map { $0["id"].string } == [scene.documentText])
+    #expect(
+      try news["changes"].requireArray().map { $0["file"]["id"].string } == [scene.documentText])
     #expect(try scene.phone.get("/v1/files/\(scene.document)/content").holds(large))
     let paid = try scene.explain()
     #expect(paid.contains("subscribed: the period is paid"))
