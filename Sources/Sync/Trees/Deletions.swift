@@ -99,7 +99,7 @@ enum Deletions {
     if file.kind == .folder {
       try begin(transaction, file.id, with: job.deletedWith, job.owner, now: now)
     }
-    if let target = file.target { try visibility.link(target, job.owner, isMade: false, &owners) }
+    if let target = file.target { try visibility.unlink(target, job.owner, &owners) }
     try visibility.renew(file.id, &owners)
   }
 

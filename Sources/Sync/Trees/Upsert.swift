@@ -197,10 +197,10 @@ struct Upsert {
       }
     }
     for target in made.subtracting(deleted).sorted() {
-      try visibility.link(target, caller.account, isMade: true, &owners)
+      try visibility.accept(target, caller.account, &owners)
     }
     for target in deleted.subtracting(made).sorted() {
-      try visibility.link(target, caller.account, isMade: false, &owners)
+      try visibility.unlink(target, caller.account, &owners)
     }
   }
 

@@ -47,18 +47,28 @@ struct Visibility {
 
   // MARK: Shares
 
-  /// The sharee's link to the file was made, which accepts its share, or is gone.
-  func link(
-    _ target: Identifier, _ account: Identifier, isMade: Bool, _ owners: inout LockedOwners
+  /// The sharee has placed a link.
+  func accept(
+    _ target: Identifier, _ account: Identifier, _ owners: inout LockedOwners
   ) throws {
-    let (standing, next): (Share.State, Share.State) =
-      isMade ? (.pending, .accepted) : (.accepted, .pending)
-    guard var share = try Share.find(transaction, target, account), share.state == standing else {
+    guard var share = try Share.find(transaction, target, account), share.state == .pending else {
       return
     }
-    share.state = next
+    share.state = .accepted
     share.sequence = try owners.nextSequence(of: account)
-    try change(share, from: standing, &owners)
+    try change(share, from: .pending, &owners)
+  }
+
+  /// The sharee's link is gone.
+  func unlink(
+    _ target: Identifier, _ account: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    guard var share = try Share.find(transaction, target, account), share.state == .accepted else {
+      return
+    }
+    share.state = .pending
+    share.sequence = try owners.nextSequence(of: account)
+    try change(share, from: .accepted, &owners)
   }
 
   /// What a grant makes of a share: a live one keeps its state.
