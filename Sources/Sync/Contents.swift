@@ -122,7 +122,7 @@ enum Contents {
     let caller = try Caller(reader, credentials, now: now)
     var forest = Forest(seenBy: caller.account)
     let file = try forest.file(id, reader)
-    guard !forest.isDeleted(id) else { throw Refusal.fileDeleted }
+    guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
     let place: Found.Place
     if let objectID = file.objectID {

@@ -45,9 +45,9 @@ struct FileRecord: Sendable {
   /// Where large content lies; nil for content kept in the database.
   let objectID: Identifier?
   /// The explicit mark; a file beneath a deleted folder is deleted without it.
-  let isDeleted: Bool
+  var isDeleted: Bool
   /// The folder whose deletion took this file along, where its author did not delete it.
-  let deletedWith: Identifier?
+  var deletedWith: Identifier?
 
   static let columns = """
     id, owner_id, parent_id, kind, target_id, name, name_hmac, file_key, author_key, signature, \

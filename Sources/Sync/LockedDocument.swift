@@ -26,7 +26,7 @@ struct LockedDocument {
   func document(_ transaction: Transaction) throws -> FileRecord {
     var forest = Forest(seenBy: caller.account)
     let file = try forest.file(write.file, transaction)
-    guard !forest.isDeleted(file.id) else { throw Refusal.fileDeleted }
+    guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
     guard forest.role(file.id) >= .writer else { throw Refusal.notPermitted }
     try write.requireVersion(file.contentVersion)

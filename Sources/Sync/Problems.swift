@@ -72,6 +72,11 @@ extension Refusal {
         409, "last_key", "Last key", "An account keeps at least one key. Add another one first.")
     case .keyNotFound:
       return Problem(404, "key_not_found", "Key not found", "This account has no such key.")
+    case .accountNotFound:
+      return Problem(404, "account_not_found", "Account not found", "There is no such account.")
+    case .queryInvalid:
+      return Problem(
+        400, "query_invalid", "Query invalid", "Ask by one of username, account and key.")
     case .fileNotFound:
       return Problem(404, "file_not_found", "File not found", "There is no such file.")
     case .fileExists:

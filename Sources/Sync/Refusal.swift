@@ -21,6 +21,8 @@ package enum Refusal: Error, Equatable {
   case lastKey
   case keyNotFound
   case tooManyKeys(max: Int)
+  case accountNotFound
+  case queryInvalid
   case fileNotFound
   case fileDeleted
   case fileExists

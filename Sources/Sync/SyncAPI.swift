@@ -37,7 +37,8 @@ package struct SyncAPI: Sendable {
 
   package var routes: [Route] {
     [
-      createAccount, readAccount, createSession, addDevice, revokeDevice, changeFiles, readFile,
+      createAccount, readAccount, readDirectory, createSession, addDevice, revokeDevice,
+      changeFiles, readFile,
       writeContent, readContent, readUpdates,
     ]
   }

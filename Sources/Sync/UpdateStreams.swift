@@ -147,7 +147,7 @@ struct View {
       guard forest.role(record.id) > .stranger else { return nil }
       let hasShare = forest[record.id]?.share != nil
       let share = hasShare ? try Share.find(reader, record.id, account) : nil
-      return .file(record, share.map { [$0] } ?? [])
+      return .file(forest.marked(record), share.map { [$0] } ?? [])
     }
   }
 }

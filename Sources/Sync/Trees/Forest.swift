@@ -28,6 +28,8 @@ struct Forest {
     /// Nil for a root.
     var hmac: [UInt8]?
     var isDeleted: Bool
+    /// The folder whose deletion took this one along.
+    var deletedWith: Identifier?
     /// Not less than the levels beneath; it never shrinks.
     var height: Int64
     /// What the account's own share of exactly this record gives.
@@ -52,17 +54,18 @@ struct Forest {
     try queryable.query(
       """
       WITH RECURSIVE chain
-        (id, owner_id, parent_id, kind, target_id, name_hmac, deleted, height, level)
+        (id, owner_id, parent_id, kind, target_id, name_hmac, deleted, deleted_with, height, level)
       AS (
-        SELECT id, owner_id, parent_id, kind, target_id, name_hmac, deleted, height, 0
+        SELECT id, owner_id, parent_id, kind, target_id, name_hmac, deleted, deleted_with, height,
+          0
         FROM sync.files WHERE id = $1
         UNION ALL
         SELECT f.id, f.owner_id, f.parent_id, f.kind, f.target_id, f.name_hmac, f.deleted,
-          f.height, c.level + 1
+          f.deleted_with, f.height, c.level + 1
         FROM chain AS c JOIN sync.files AS f ON f.id = c.parent_id
         WHERE c.parent_id <> c.id AND c.level < $3)
-      SELECT c.id, c.owner_id, c.parent_id, c.kind, c.target_id, c.name_hmac, c.deleted, c.height,
-        s.mode, s.state
+      SELECT c.id, c.owner_id, c.parent_id, c.kind, c.target_id, c.name_hmac, c.deleted,
+        c.deleted_with, c.height, s.mode, s.state
       FROM chain AS c LEFT JOIN sync.shares AS s ON s.file_id = c.id AND s.account_id = $2
       ORDER BY c.level
       """,
@@ -81,6 +84,17 @@ struct Forest {
     guard role(id) > .stranger, let file = try FileRecord.find(queryable, id) else {
       throw Refusal.fileNotFound
     }
+    return marked(file)
+  }
+
+  /// The file as deleted, where a folder above it is, whether or not that was written to its row yet.
+  func marked(_ file: FileRecord) -> FileRecord {
+    guard !file.isDeleted, let folder = chain(file.id).first(where: \.isDeleted) else {
+      return file
+    }
+    var file = file
+    file.isDeleted = true
+    file.deletedWith = folder.deletedWith ?? folder.id
     return file
   }
 
@@ -123,9 +137,10 @@ extension Forest.Node {
     target = try row.optionalID(4)
     hmac = try row.optionalBlob(5)
     isDeleted = try row.integer(6) == 1
-    height = try row.integer(7)
-    if let mode = try row.optionalText(8).flatMap(Share.Mode.init(rawValue:)),
-      let state = try row.optionalText(9).flatMap(Share.State.init(rawValue:))
+    deletedWith = try row.optionalID(7)
+    height = try row.integer(8)
+    if let mode = try row.optionalText(9).flatMap(Share.Mode.init(rawValue:)),
+      let state = try row.optionalText(10).flatMap(Share.State.init(rawValue:))
     {
       share = (mode, state)
     } else {

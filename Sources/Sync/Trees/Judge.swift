@@ -137,6 +137,7 @@ struct Judge {
     planned[statement.id] = Forest.Node(
       id: statement.id, owner: statement.owner, parent: statement.parent, kind: statement.kind,
       target: statement.target, hmac: statement.name.hmac, isDeleted: statement.isDeleted,
+      deletedWith: nil,
       height: standing?.height ?? 0, share: standing?.share)
     guard !statement.isDeleted else { return }
     names[Place(parent: statement.parent, hmac: statement.name.hmac), default: 0] += 1
