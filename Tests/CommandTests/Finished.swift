@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// One of our programs, run to its end with exactly the environment given.
+/// A program, run to its end with exactly the environment given.
 struct Finished {
   let code: Int32
   let out: String
@@ -14,10 +14,15 @@ struct Finished {
   }
 
   init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    try self.init(
+      path: Binaries.directory + "/" + program, arguments, environment: environment)
+  }
+
+  /// Runs any program of this machine.
+  init(path: String, _ arguments: [String], environment: [String: String]) throws {
     let scratch = try Scratch()
     let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
-    let child = try Self.start(
-      Binaries.directory + "/" + program, arguments, environment, out: out, errors: errors)
+    let child = try Self.start(path, arguments, environment, out: out, errors: errors)
     var status: Int32 = 0
     while unsafe waitpid(child, &status, 0) < 0 {
       guard errno == EINTR else { throw Failure.noEnd(errno) }
