@@ -1,0 +1,41 @@
+/// A dictionary that forgets what was not used lately, of bounded size and without ever searching.
+///
+/// There are two generations. What is used goes into the younger one; when that is full, or the
+/// owner says so, it becomes the elder, and the elder is dropped whole. So what is dropped was not
+/// used for one generation at least, and at most twice `countMax` entries are remembered.
+package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private var younger: [Key: Value] = [:]
+  private var elder: [Key: Value] = [:]
+  private let countMax: Int
+
+  package init(countMax: Int) { self.countMax = countMax }
+
+  package var count: Int { younger.count + elder.count }
+
+  /// Looking a value up is using it.
+  package mutating func value(_ key: Key) -> Value? {
+    if let value = younger[key] { return value }
+    guard let value = elder.removeValue(forKey: key) else { return nil }
+    set(key, value)
+    return value
+  }
+
+  package mutating func set(_ key: Key, _ value: Value) {
+    if younger[key] == nil {
+      elder[key] = nil
+      if younger.count >= countMax { age() }
+    }
+    younger[key] = value
+  }
+
+  package mutating func remove(_ key: Key) {
+    younger[key] = nil
+    elder[key] = nil
+  }
+
+  /// Begins another generation.
+  package mutating func age() {
+    elder = younger
+    younger = [:]
+  }
+}
