@@ -144,4 +144,25 @@ import Testing
     #expect(response?.status == 413)
     #expect(abandoned.withLock { $0 } == 1)
   }
+
+  @Test(arguments: [(0, 200), (1, 409), (3, 413)])
+  func `fields that a handler adds are on its answer, its refusal and the server's own`(
+    byteCount: Int, status: Int
+  ) throws {
+    let server = try startServer([
+      Route("PUT", "/x") { head, _ in
+        head.answerFields.add("RateLimit", "on all")
+        return .ready(
+          Admission(body: .memory(byteCountMax: 2)) { bytes in
+            guard bytes.isEmpty else { throw Problem(409, "taken", "Taken", "It is taken.") }
+            return .ready(.text("done"))
+          })
+      }
+    ])
+    let response = RawClient(server).exchange(
+      "PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: \(byteCount)\r\n\r\n"
+        + String(repeating: "x", count: byteCount))
+    #expect(response?.status == status)
+    #expect(response?.header("ratelimit") == "on all")
+  }
 }

@@ -19,6 +19,8 @@ package struct RequestHead: Sendable {
   package let requestID: String
   /// When the head was complete.
   package let received: MonotonicTime
+  /// What this request's answer carries beside its own fields.
+  package let answerFields = AnswerFields()
 
   package init(
     method: String, target: String, headers: Headers, authority: String, scheme: String = "http",

@@ -199,7 +199,7 @@ final class Exchange {
         peer.receive(until: .now() + core.limits.discardSpan)
         return true
       }
-      let response = problem.response(requestID: requestID)
+      let response = completed(problem.response(requestID: requestID))
       record(response)
       lingers = true
       peer.sendLast(response.rawBytes(requestID: requestID))
@@ -257,7 +257,16 @@ final class Exchange {
   ) -> Bool {
     lingers = closes
     let isLast = record(response)
-    return connection.answer(response, requestID: requestID, closes: closes || isLast)
+    return connection.answer(
+      completed(response), requestID: requestID, closes: closes || isLast)
+  }
+
+  /// With what the request's handlers want on any answer.
+  private func completed(_ response: Response) -> Response {
+    guard let fields = head?.answerFields.all, !fields.isEmpty else { return response }
+    var response = response
+    response.headers += fields
+    return response
   }
 
   /// Counts and logs the answer; true where it must be the connection's last.
