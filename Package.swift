@@ -164,7 +164,8 @@ let package = Package(
       "SyncTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
+        "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines", "SeededRandom",
+        "RawClient",
       ]),
     tests("JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
     tests(

@@ -6,6 +6,13 @@ package enum Key: String, Sendable, CaseIterable {
   case objects = "COFFER_OBJECTS"
   case syncListen = "COFFER_SYNC_LISTEN"
   case syncAuthorities = "COFFER_SYNC_AUTHORITIES"
+  case recordsMax = "COFFER_RECORDS_MAX"
+  case requestsBurst = "COFFER_REQUESTS_BURST"
+  case requestsPerSecond = "COFFER_REQUESTS_PER_SECOND"
+  case deletedDays = "COFFER_DELETED_DAYS"
+  case youngDays = "COFFER_YOUNG_DAYS"
+  case openInvitations = "COFFER_OPEN_INVITATIONS"
+  case dailyInvitations = "COFFER_DAILY_INVITATIONS"
   case billingListen = "COFFER_BILLING_LISTEN"
   case metricsListen = "COFFER_METRICS_LISTEN"
   case trustedProxies = "COFFER_TRUSTED_PROXIES"
@@ -45,7 +52,9 @@ package enum Key: String, Sendable, CaseIterable {
       .plans, .stripeAPIURL, .appleBundleID, .appleAppID, .appleIssuerID, .appleKeyID,
       .appleKeyFile, .appleAPIURL, .appleSandboxAPIURL, .appleRootFile, .googlePackage,
       .googlePushAudience, .googlePushEmail, .googleServiceAccountFile, .googleAPIURL,
-      .googleKeysURL, .billingAuthorities, .sandboxAccounts, .mode, .testClock, .config:
+      .googleKeysURL, .billingAuthorities, .sandboxAccounts, .mode, .testClock, .config,
+      .recordsMax, .requestsBurst, .requestsPerSecond, .deletedDays, .youngDays,
+      .openInvitations, .dailyInvitations:
       false
     }
   }
@@ -102,6 +111,41 @@ extension Key {
         text: "Comma list of the host names clients use, with the port unless it is the "
           + "scheme's own. A request signed for any other host is refused.",
         example: "sync.example.com")
+    case .recordsMax:
+      Documentation(
+        programs: [.sync], fallback: .value("2000000"),
+        text: "How many live files and folders one account may own.", example: "2000000")
+    case .requestsBurst:
+      Documentation(
+        programs: [.sync], fallback: .value("2000"),
+        text: "How many requests an account may make at once, of each coffer-sync; further ones "
+          + "are answered 429.",
+        example: "2000")
+    case .requestsPerSecond:
+      Documentation(
+        programs: [.sync], fallback: .value("50"),
+        text: "How many requests a second an account gets back after a burst.", example: "50")
+    case .deletedDays:
+      Documentation(
+        programs: [.sync], fallback: .value("90"),
+        text: "How many days deleted files are told of; a device that was away for longer "
+          + "fetches everything again.",
+        example: "90")
+    case .youngDays:
+      Documentation(
+        programs: [.sync], fallback: .value("7"),
+        text: "How many days an account counts as young. Young accounts, and those on the free "
+          + "plan, invite only so many strangers to share.",
+        example: "7")
+    case .openInvitations:
+      Documentation(
+        programs: [.sync], fallback: .value("20"),
+        text: "How many invitations of strangers such an account may have unanswered.",
+        example: "20")
+    case .dailyInvitations:
+      Documentation(
+        programs: [.sync], fallback: .value("20"),
+        text: "How many strangers such an account may invite in a day (UTC).", example: "20")
     case .billingListen:
       Documentation(
         programs: [.billing, .command], fallback: .value("127.0.0.1:8081"),

@@ -80,6 +80,19 @@ extension SettingsReader {
     return String(text.dropFirst("file://".count))
   }
 
+  /// A whole number in decimal digits.
+  mutating func number(_ key: Key, in range: ClosedRange<Int64>) -> Int64? {
+    guard let text = text(key) else { return nil }
+    guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+      let number = Int64(text), range.contains(number)
+    else {
+      refuse(
+        key, "\(quoted(text)) is no number from \(range.lowerBound) to \(range.upperBound)")
+      return nil
+    }
+    return number
+  }
+
   mutating func address(_ key: Key) -> SocketAddress? {
     guard let text = text(key) else { return nil }
     return address(key, text)

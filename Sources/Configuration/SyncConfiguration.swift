@@ -13,7 +13,19 @@ package struct SyncConfiguration: Sendable {
   package let authorities: Set<String>
   package let trustedProxies: [AddressRange]
   package let catalogue: Catalogue
+  package let limits: Limits
   package let clock: Clock
+
+  /// What one account may ask for.
+  package struct Limits: Sendable {
+    package let recordCountMax: Int64
+    package let requestBurst: Int64
+    package let requestsPerSecond: Int64
+    package let deletedDays: Int64
+    package let youngDays: Int64
+    package let openInvitationCountMax: Int64
+    package let invitationsPerDay: Int64
+  }
 
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .sync)
@@ -24,9 +36,10 @@ package struct SyncConfiguration: Sendable {
     let authorities = reader.authorities(.syncAuthorities)
     trustedProxies = reader.trustedProxies()
     let catalogue = reader.catalogue()
+    let limits = reader.limits()
     clock = reader.clock()
     guard let database, let objectsDirectory, let listen, let metricsListen, let authorities,
-      let catalogue, reader.problems.isEmpty
+      let catalogue, let limits, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objectsDirectory = objectsDirectory
@@ -34,5 +47,25 @@ package struct SyncConfiguration: Sendable {
     self.metricsListen = metricsListen
     self.authorities = Set(authorities)
     self.catalogue = catalogue
+    self.limits = limits
+  }
+}
+
+extension SettingsReader {
+  fileprivate mutating func limits() -> SyncConfiguration.Limits? {
+    let recordCountMax = number(.recordsMax, in: 1...1_000_000_000)
+    let requestBurst = number(.requestsBurst, in: 1...1_000_000)
+    let requestsPerSecond = number(.requestsPerSecond, in: 1...1_000_000)
+    let deletedDays = number(.deletedDays, in: 1...36_500)
+    let youngDays = number(.youngDays, in: 0...36_500)
+    let openInvitationCountMax = number(.openInvitations, in: 0...1_000_000)
+    let invitationsPerDay = number(.dailyInvitations, in: 0...1_000_000)
+    guard let recordCountMax, let requestBurst, let requestsPerSecond, let deletedDays,
+      let youngDays, let openInvitationCountMax, let invitationsPerDay
+    else { return nil }
+    return SyncConfiguration.Limits(
+      recordCountMax: recordCountMax, requestBurst: requestBurst,
+      requestsPerSecond: requestsPerSecond, deletedDays: deletedDays, youngDays: youngDays,
+      openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay)
   }
 }

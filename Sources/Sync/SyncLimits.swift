@@ -1,7 +1,8 @@
 package import Base
+package import Configuration
 
 /// What one account may ask of the server; each can be set in the configuration.
-package struct SyncLimits: Sendable {
+package struct SyncLimits: Sendable, Equatable {
   /// Live records of one owner, whatever they weigh.
   package var recordCountMax: Int64 = 2_000_000
   /// Requests an account may make at once, and a second from then on, of one instance.
@@ -15,5 +16,16 @@ package struct SyncLimits: Sendable {
   package var openInvitationCountMax: Int64 = 20
   package var invitationsPerDay: Int64 = 20
 
+  /// Those of a configuration that says nothing of them.
   package init() {}
+
+  package init(_ configured: SyncConfiguration.Limits) {
+    recordCountMax = configured.recordCountMax
+    requestBurst = configured.requestBurst
+    requestsPerSecond = configured.requestsPerSecond
+    deletionHorizon = .days(configured.deletedDays)
+    youngAge = .days(configured.youngDays)
+    openInvitationCountMax = configured.openInvitationCountMax
+    invitationsPerDay = configured.invitationsPerDay
+  }
 }

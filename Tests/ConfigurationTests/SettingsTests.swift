@@ -107,6 +107,36 @@ struct SettingsTests {
     #expect(try problems(environment).count == 1)
   }
 
+  @Test func `limits are taken as numbers`() throws {
+    let environment = Self.complete.merging([
+      "COFFER_RECORDS_MAX": "10", "COFFER_REQUESTS_BURST": "11",
+      "COFFER_REQUESTS_PER_SECOND": "12", "COFFER_DELETED_DAYS": "13", "COFFER_YOUNG_DAYS": "14",
+      "COFFER_OPEN_INVITATIONS": "15", "COFFER_DAILY_INVITATIONS": "16",
+    ]) { $1 }
+    let limits = try SyncConfiguration(Settings(environment: environment)).limits
+    #expect(
+      [
+        limits.recordCountMax, limits.requestBurst, limits.requestsPerSecond, limits.deletedDays,
+        limits.youngDays, limits.openInvitationCountMax, limits.invitationsPerDay,
+      ] == [10, 11, 12, 13, 14, 15, 16])
+  }
+
+  @Test(arguments: ["0", "1000001", "-1", "+5", " 5", "5.0", "many", "99999999999999999999"])
+  func `a limit out of its range is refused in one line`(text: String) throws {
+    let environment = Self.complete.merging(["COFFER_REQUESTS_BURST": text]) { $1 }
+    #expect(
+      try problems(environment) == [
+        "COFFER_REQUESTS_BURST (environment): \"\(text)\" is no number from 1 to 1000000"
+      ])
+  }
+
+  @Test func `nobody being young and no invitations are limits, too`() throws {
+    let environment = Self.complete.merging([
+      "COFFER_YOUNG_DAYS": "0", "COFFER_OPEN_INVITATIONS": "0", "COFFER_DAILY_INVITATIONS": "0",
+    ]) { $1 }
+    #expect(try problems(environment) == [])
+  }
+
   @Test func `a virtual clock is refused in production`() throws {
     let clock = try ScratchFile("1767607200000\n")
     let environment = Self.complete.merging(["COFFER_TEST_CLOCK": clock.path]) { $1 }
