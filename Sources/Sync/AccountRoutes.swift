@@ -53,8 +53,8 @@ extension SyncAPI {
   var createSession: Route {
     write("POST", "/v1/sessions", bodyByteCountMax: 0) { request, _ in
       try request.credentials.requireSignature()
-    } transact: { transaction, _, signature, now in
-      try Sessions.create(transaction, signature, now: now)
+    } transact: { transaction, request, _, now in
+      try Sessions.create(transaction, request.credentials, now: now)
     } finish: { outcome, request in
       Sessions.reveal(outcome, to: try request.credentials.requireSignature())
     }.route(on: database)

@@ -3,14 +3,22 @@ internal import Crypto
 internal import HTTPSignatures
 internal import Storage
 
-/// An account's key, checked against the database.
+/// An account's key, checked against the database, of an account that may ask now.
 struct Caller: Sendable {
   let account: Identifier
   let publicKey: [UInt8]
 
-  /// Throws where the key is unknown or revoked, or the session over.
+  /// Throws where the key is unknown or revoked, the session over, or the account's requests used up.
   init(_ queryable: some Queryable, _ credentials: Credentials, now: Instant) throws {
-    switch credentials {
+    do { try self.init(queryable, credentials.proof, now: now) } catch let refusal as Refusal {
+      credentials.meter.reject()
+      throw refusal
+    }
+    try credentials.meter.confirm(account)
+  }
+
+  private init(_ queryable: some Queryable, _ proof: Credentials.Proof, now: Instant) throws {
+    switch proof {
     case .signed(let signature):
       self = try Self.ofKey(queryable, signature.keyID.bytes, unknown: .unknownKey)
     case .session(let tokenHash):

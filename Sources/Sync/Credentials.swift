@@ -3,23 +3,32 @@ internal import Crypto
 internal import HTTPMessages
 package import HTTPSignatures
 
-/// Who says they are asking, as far as the headers alone can prove it.
-package enum Credentials: Sendable {
-  /// A signature that holds, by a key that may or may not belong to an account.
-  case signed(VerifiedSignature)
-  /// The hash of a bearer token; only the hash is ever stored.
-  case session(tokenHash: [UInt8])
+/// Who says they are asking, and what that counts for.
+struct Credentials: Sendable {
+  /// As far as the headers alone can tell.
+  enum Proof: Sendable {
+    /// A signature that holds, by a key that may or may not belong to an account.
+    case signed(VerifiedSignature)
+    /// The hash of a bearer token; only the hash is ever stored.
+    case session(tokenHash: [UInt8])
 
-  /// Whose turn a request takes under load: a stand-in for the account, which is not known yet.
-  var share: Identifier? {
-    switch self {
-    case .signed(let signature): Identifier(bytes: signature.keyID.bytes.prefix(16))
-    case .session(let tokenHash): Identifier(bytes: tokenHash.prefix(16))
+    /// What stands for the caller as long as its account is not known.
+    var key: [UInt8] {
+      switch self {
+      case .signed(let signature): signature.keyID.bytes
+      case .session(let tokenHash): tokenHash
+      }
     }
   }
 
+  let proof: Proof
+  let meter: RequestMeter
+
+  /// Whose turn a request takes under load.
+  var share: Identifier? { Identifier(bytes: proof.key.prefix(16)) }
+
   func requireSignature() throws(Refusal) -> VerifiedSignature {
-    guard case .signed(let signature) = self else { throw .signatureRequired }
+    guard case .signed(let signature) = proof else { throw .signatureRequired }
     return signature
   }
 }
@@ -34,7 +43,7 @@ package struct Authenticator: Sendable {
     self.clock = clock
   }
 
-  func credentials(_ head: RequestHead) throws(Refusal) -> Credentials {
+  func proof(_ head: RequestHead) throws(Refusal) -> Credentials.Proof {
     if let token = bearerToken(head) {
       return .session(tokenHash: Sessions.hash(token: token))
     }

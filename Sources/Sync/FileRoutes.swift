@@ -73,7 +73,7 @@ extension SyncAPI {
     Upload(
       byteCountMax: Self.contentByteCountMax,
       admit: { head, captures in
-        let request = try Request(head, captures, authenticator)
+        let request = try Request(head, captures, self)
         return ContentUpload.Asked(
           write: try Self.contentWrite(request), digest: request.digest,
           byteCount: head.contentLength ?? 0)

@@ -14,7 +14,7 @@ enum Nonces {
   static func once(
     _ transaction: Transaction, _ credentials: Credentials, _ effect: () throws -> Outcome
   ) throws -> Outcome {
-    guard case .signed(let signature) = credentials, let nonce = signature.nonce else {
+    guard case .signed(let signature) = credentials.proof, let nonce = signature.nonce else {
       return try effect()
     }
     if let recorded = try recorded(transaction, signature, nonce) { return recorded }
@@ -26,7 +26,7 @@ enum Nonces {
   static func recorded(
     _ queryable: some Queryable, _ credentials: Credentials
   ) throws -> Outcome? {
-    guard case .signed(let signature) = credentials, let nonce = signature.nonce else {
+    guard case .signed(let signature) = credentials.proof, let nonce = signature.nonce else {
       return nil
     }
     return try recorded(queryable, signature, nonce)

@@ -21,6 +21,12 @@ extension Refusal {
       return unauthorized(
         "session_invalid", "Session invalid",
         "The session has expired, was revoked or never existed. Create another one.")
+    case .rateLimited(let seconds):
+      return Problem(
+        429, "rate_limited", "Too many requests",
+        "The account has used up its requests for now. Nothing was done; RateLimit-Policy says "
+          + "how many there are.",
+        retryAfterSeconds: seconds)
     case .replayed:
       return unauthorized(
         "replayed", "Nonce already used",

@@ -17,9 +17,9 @@ enum Sessions {
   static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
 
   static func create(
-    _ transaction: Transaction, _ signature: VerifiedSignature, now: Instant
+    _ transaction: Transaction, _ credentials: Credentials, now: Instant
   ) throws -> Outcome {
-    let credentials = Credentials.signed(signature)
+    let signature = try credentials.requireSignature()
     let locked = try LockedCaller(transaction, credentials, now: now)
     return try Nonces.once(transaction, credentials) {
       let salt = Random.bytes(32)

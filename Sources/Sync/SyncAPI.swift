@@ -15,6 +15,7 @@ package struct SyncAPI: Sendable {
   let authenticator: Authenticator
   let catalogue: Catalogue
   let limits: SyncLimits
+  let limiter: RequestLimiter
   let clock: Clock
 
   /// The longest JSON body any endpoint takes.
@@ -22,9 +23,11 @@ package struct SyncAPI: Sendable {
   /// The longest content of one document.
   static let contentByteCountMax: Int64 = 1 << 30
 
+  /// `uptime` is what limits on requests go by.
   package init(
     database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
-    catalogue: Catalogue, limits: SyncLimits = SyncLimits(), clock: Clock
+    catalogue: Catalogue, limits: SyncLimits = SyncLimits(), clock: Clock,
+    uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
     self.database = database
     self.objects = objects
@@ -32,6 +35,7 @@ package struct SyncAPI: Sendable {
     self.authenticator = authenticator
     self.catalogue = catalogue
     self.limits = limits
+    limiter = RequestLimiter(limits, now: uptime)
     self.clock = clock
   }
 
@@ -56,11 +60,15 @@ package struct SyncAPI: Sendable {
     /// What the body must hash to; nil where the request has none.
     let digest: ContentDigest?
 
-    init(_ head: RequestHead, _ captures: [Substring], _ authenticator: Authenticator) throws {
+    /// Authenticates by the headers, and refuses an account whose requests are used up.
+    init(_ head: RequestHead, _ captures: [Substring], _ api: SyncAPI) throws {
       self.head = head
       self.captures = captures.map(String.init)
-      credentials = try authenticator.credentials(head)
-      switch credentials {
+      let proof = try api.authenticator.proof(head)
+      credentials = Credentials(
+        proof: proof, meter: RequestMeter(api.limiter, key: proof.key, head.answerFields))
+      try credentials.meter.begin()
+      switch proof {
       case .signed(let signature): digest = signature.contentDigest
       case .session: digest = try Self.announcedDigest(head)
       }
@@ -89,17 +97,28 @@ package struct SyncAPI: Sendable {
   func write<Input: Sendable>(
     _ method: String, _ pattern: String, bodyByteCountMax: Int = Self.bodyByteCountMax,
     parse: @escaping @Sendable (Request, [UInt8]) throws -> Input,
-    transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Outcome,
-    finish: @escaping @Sendable (Outcome, Request) throws -> Outcome = { outcome, _ in outcome }
+    transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Outcome
   ) -> Endpoint<Request, (Request, Input), (Outcome, Request)> {
+    write(
+      method, pattern, bodyByteCountMax: bodyByteCountMax, parse: parse, transact: transact,
+      finish: { outcome, _ in outcome })
+  }
+
+  /// One whose answer is made of what the transaction gave, once that is durable.
+  func write<Input: Sendable, Output: Sendable>(
+    _ method: String, _ pattern: String, bodyByteCountMax: Int = Self.bodyByteCountMax,
+    parse: @escaping @Sendable (Request, [UInt8]) throws -> Input,
+    transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Output,
+    finish: @escaping @Sendable (Output, Request) throws -> Outcome
+  ) -> Endpoint<Request, (Request, Input), (Output, Request)> {
     Endpoint(
       method, pattern, bodyByteCountMax: bodyByteCountMax,
-      admit: { head, captures in try Request(head, captures, authenticator) },
+      admit: { head, captures in try Request(head, captures, self) },
       prepare: { request, body in (request, try parse(request, request.checked(body))) },
       work: .write(share: { $0.0.credentials.share }) { transaction, input in
         (try transact(transaction, input.0, input.1, clock.now()), input.0)
       },
-      respond: { outcome, request in try finish(outcome, request).response })
+      respond: { output, request in try finish(output, request).response })
   }
 
   /// An endpoint that only reads.
@@ -110,7 +129,7 @@ package struct SyncAPI: Sendable {
   ) -> Route {
     Endpoint<Request, Request, (Output, RequestHead)>(
       "GET", pattern, bodyByteCountMax: 0,
-      admit: { head, captures in try Request(head, captures, authenticator) },
+      admit: { head, captures in try Request(head, captures, self) },
       prepare: { request, _ in request },
       work: .read { reader, request in
         (try work(reader, request, clock.now()), request.head)

@@ -20,7 +20,7 @@ package enum SyncProgram {
     let objects = try ObjectStore(directory: configuration.objectsDirectory)
     let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
     defer { pool.stop() }
-    let limits = SyncLimits()
+    let limits = SyncLimits(configuration.limits)
     let sweeper = Sweeper(
       database, objects, catalogue: configuration.catalogue, limits: limits,
       clock: configuration.clock)

@@ -38,12 +38,15 @@ import Testing
 
   @Test func `the wait for the next token is told in whole seconds, rounded up`() {
     let buckets = buckets(burst: 10, perSecond: 1)
-    #expect(buckets.level(1) == .init(count: 10, secondsToNext: 0))
-    #expect(buckets.take(1) == .init(count: 9, secondsToNext: 1))
+    #expect(buckets.level(1).secondsToNext == 0)
+    _ = buckets.take(1)
+    #expect(buckets.level(1).secondsToNext == 1)
     time.advance(.milliseconds(300))
-    #expect(buckets.take(1) == .init(count: 8, secondsToNext: 1))
+    _ = buckets.take(1)
+    #expect(buckets.level(1).secondsToNext == 1)
     time.advance(.milliseconds(700))
-    #expect(buckets.level(1) == .init(count: 9, secondsToNext: 1))
+    #expect(buckets.level(1).count == 9)
+    #expect(buckets.level(1).secondsToNext == 1)
   }
 
   @Test func `a bucket is as full as arithmetic says at any moment`() {

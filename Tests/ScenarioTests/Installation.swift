@@ -46,6 +46,8 @@ final class Installation: Sendable {
       }
     all["COFFER_OBJECTS"] = "file://\(home)/objects"
     all["COFFER_SYNC_AUTHORITIES"] = Self.authority
+    // A story's few devices ask for more than a person's do.
+    all["COFFER_REQUESTS_BURST"] = "1000000"
     all["COFFER_SEALING_KEYS"] = Base64.standard.encode([UInt8](repeating: 7, count: 32))
     all["COFFER_STRIPE_WEBHOOK_SECRETS"] = Self.webhookSecretText
     if start != nil {

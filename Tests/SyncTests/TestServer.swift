@@ -25,10 +25,14 @@ final class TestServer: Sendable {
 
   static let authority = "sync.test"
 
+  /// Tests ask for more at once than people do, so the limit on requests is out of their way.
   init(
     _ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000,
-    limits: SyncLimits = SyncLimits()
+    limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
+    uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) throws {
+    var limits = limits
+    limits.requestBurst = requestBurst
     self.limits = limits
     scratch = try ScratchDatabase(engine)
     clock = TestClock(Instant(seconds: 1_780_000_000))
@@ -44,7 +48,7 @@ final class TestServer: Sendable {
       database: database, objects: objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
-      catalogue: catalogue, limits: limits, clock: reader)
+      catalogue: catalogue, limits: limits, clock: reader, uptime: uptime)
     let api = api
     server = HTTPServer(
       listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: ServerLimits(),

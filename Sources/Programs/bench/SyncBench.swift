@@ -53,6 +53,7 @@ struct SyncBench {
         "COFFER_METRICS_LISTEN": "127.0.0.1:\(metricsPort)",
         "COFFER_PLANS": "\(WebhookBench.files)/catalogue.json",
         "COFFER_SYNC_AUTHORITIES": SyncClients.authority,
+        "COFFER_REQUESTS_BURST": "1000000", "COFFER_REQUESTS_PER_SECOND": "1000000",
       ]
     ) { _ in
       [workspace.program("coffer-sync")]
