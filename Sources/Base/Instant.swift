@@ -51,12 +51,25 @@ package struct Instant: Hashable, Comparable, Sendable {
   }
 }
 
+extension Instant {
+  /// The month in UTC, as yyyymm.
+  package var month: Int64 {
+    let day = Self.civil(daysSinceEpoch: daysSinceEpoch)
+    return day.year * 100 + day.month
+  }
+
+  /// Rounded towards the past.
+  private var daysSinceEpoch: Int64 {
+    seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+  }
+}
+
 extension Instant: CustomStringConvertible {
   /// RFC 3339 in UTC, with milliseconds only where there are any: `2026-11-20T21:00:57Z`.
   package var description: String {
     if self == .distantPast { return "always" }
     if self == .distantFuture { return "never" }
-    let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+    let day = daysSinceEpoch
     let second = seconds - day * 86_400
     let (year, month, date) = Self.civil(daysSinceEpoch: day)
     // Wraps twice, and so is right, in the last second before the end of the past.

@@ -35,7 +35,8 @@ extension SyncAPI {
     }.route(on: database)
   }
 
-  /// `GET /v1/account`: who the caller is, what it uses and may use, and which keys act for it.
+  /// `GET /v1/account`: who the caller is, what it uses and may use, which keys act for it, and what
+  /// this month and the last one moved, as of some seconds ago.
   var readAccount: Route {
     read("/v1/account") { reader, request, now in
       let caller = try Caller(reader, request.credentials, now: now)
@@ -43,7 +44,9 @@ extension SyncAPI {
         throw Refusal.unknownKey
       }
       let cap = try Cap(reader, account.id, catalogue: catalogue, now: now)
-      return account.json(cap, devices: try Device.list(reader, of: account.id))
+      return account.json(
+        cap, devices: try Device.list(reader, of: account.id),
+        transfers: try Transfers.recent(reader, account.id, now: now))
     } respond: { json, _ in
       .json(200, json)
     }

@@ -136,7 +136,9 @@ package struct NewAccount: Sendable {
 }
 
 extension Account {
-  func json(_ cap: Cap, devices: [Device]? = nil) -> JSONValue {
+  func json(
+    _ cap: Cap, devices: [Device]? = nil, transfers: [Transfers.Month]? = nil
+  ) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init("account", .string(id.description)),
       .init("username", username.map { .string($0) } ?? .null),
@@ -146,6 +148,7 @@ extension Account {
       .init("created", .string(created.description)),
     ]
     if let devices { members.append(.init("devices", .array(devices.map(\.json)))) }
+    if let transfers { members.append(.init("transfer", .array(transfers.map(\.json)))) }
     return .object(members)
   }
 }

@@ -49,12 +49,21 @@ enum Contents {
     }
   }
 
+  /// What a write brought about.
+  struct Replaced: Sendable {
+    let outcome: Outcome
+    /// Who is charged for the content; nil where an earlier, equal request had written it.
+    let owner: Identifier?
+    let byteCount: Int64
+  }
+
   static func replace(
     _ transaction: Transaction, _ write: Write, with source: Source, catalogue: Catalogue,
     now: Instant
-  ) throws -> Outcome {
+  ) throws -> Replaced {
     var locked = try LockedDocument(transaction, write, now: now)
-    return try Nonces.once(transaction, write.credentials) {
+    var charged: Identifier?
+    let outcome = try Nonces.once(transaction, write.credentials) {
       if case .object(let id, _) = source {
         try Reservations.consume(transaction, id, now: now)
       }
@@ -69,6 +78,7 @@ enum Contents {
       }
       try Visibility(transaction, now: now).renew(file.id, &locked.owners)
       try locked.owners.save(transaction, now: now)
+      charged = file.owner
       return Outcome(
         200, headers: [("ETag", EntityTag(version: version).field)],
         [
@@ -76,6 +86,7 @@ enum Contents {
           "bytes": .integer(source.byteCount),
         ])
     }
+    return Replaced(outcome: outcome, owner: charged, byteCount: source.byteCount)
   }
 
   private static func store(
@@ -111,6 +122,7 @@ enum Contents {
       case object(Identifier)
     }
 
+    let owner: Identifier
     let version: Int64
     let byteCount: Int64
     let place: Place
@@ -133,6 +145,8 @@ enum Contents {
       ) { row in try row.blob(0) }
       place = .bytes(bytes ?? [])
     }
-    return Found(version: file.contentVersion, byteCount: file.contentByteCount, place: place)
+    return Found(
+      owner: file.owner, version: file.contentVersion, byteCount: file.contentByteCount,
+      place: place)
   }
 }

@@ -55,7 +55,7 @@ extension SyncAPI {
   }
 
   private var writeInline:
-    Endpoint<Request, (Request, (Contents.Write, [UInt8])), (Outcome, Request)>
+    Endpoint<Request, (Request, (Contents.Write, [UInt8])), (Contents.Replaced, Request)>
   {
     write(
       "PUT", "/v1/files/{id}/content", bodyByteCountMax: Contents.inlineByteCountMax
@@ -64,11 +64,13 @@ extension SyncAPI {
     } transact: { transaction, _, input, now in
       try Contents.replace(
         transaction, input.0, with: .inline(input.1), catalogue: catalogue, now: now)
+    } finish: { replaced, _ in
+      count(replaced)
     }
   }
 
   private var writeObject:
-    Upload<ContentUpload.Asked, ContentUpload.Decision, ContentUpload.Sink, Outcome>
+    Upload<ContentUpload.Asked, ContentUpload.Decision, ContentUpload.Sink, Contents.Replaced>
   {
     Upload(
       byteCountMax: Self.contentByteCountMax,
@@ -94,14 +96,21 @@ extension SyncAPI {
           try Contents.replace(
             transaction, asked.write, with: .object(object, byteCount: asked.byteCount),
             catalogue: catalogue, now: clock.now())
-        case .repeated(let outcome): outcome
+        case .repeated(let outcome):
+          Contents.Replaced(outcome: outcome, owner: nil, byteCount: 0)
         }
       },
       release: { transaction, decision in
         guard case .receive(_, let object) = decision else { return }
         try Reservations.release(transaction, object, now: clock.now())
       },
-      respond: { $0.response })
+      respond: { replaced in count(replaced).response })
+  }
+
+  /// Once the write is durable: a transaction may run more than once.
+  private func count(_ replaced: Contents.Replaced) -> Outcome {
+    if let owner = replaced.owner { transfers.received(replaced.byteCount, of: owner) }
+    return replaced.outcome
   }
 
   private func reserve(
@@ -126,7 +135,9 @@ extension SyncAPI {
     read("/v1/files/{id}/content") { reader, request, now in
       try Contents.find(reader, request.credentials, request.identifier(0), now: now)
     } respond: { found, head in
-      try Download(found, objects).response(to: head)
+      let response = try Download(found, objects).response(to: head)
+      if head.method != "HEAD" { transfers.sent(response.body.byteCount, of: found.owner) }
+      return response
     }
   }
 }

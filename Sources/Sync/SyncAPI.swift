@@ -16,6 +16,8 @@ package struct SyncAPI: Sendable {
   let catalogue: Catalogue
   let limits: SyncLimits
   let limiter: RequestLimiter
+  /// Counts from the first request on; its owner starts and stops the flushes.
+  package let transfers: TransferCounter
   let clock: Clock
 
   /// The longest JSON body any endpoint takes.
@@ -36,6 +38,7 @@ package struct SyncAPI: Sendable {
     self.catalogue = catalogue
     self.limits = limits
     limiter = RequestLimiter(limits, now: uptime)
+    transfers = TransferCounter(database, clock: clock)
     self.clock = clock
   }
 

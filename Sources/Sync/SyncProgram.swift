@@ -19,19 +19,22 @@ package enum SyncProgram {
     try History.establish(database)
     let objects = try ObjectStore(directory: configuration.objectsDirectory)
     let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
-    defer { pool.stop() }
     let limits = SyncLimits(configuration.limits)
-    let sweeper = Sweeper(
-      database, objects, catalogue: configuration.catalogue, limits: limits,
-      clock: configuration.clock)
-    sweeper.start(every: sweepSeconds)
-    defer { sweeper.stop() }
     let api = SyncAPI(
       database: database, objects: objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: configuration.authorities),
         clock: configuration.clock),
       catalogue: configuration.catalogue, limits: limits, clock: configuration.clock)
+    api.transfers.start()
+    // After the pool, whose last uploads still count.
+    defer { api.transfers.stop() }
+    defer { pool.stop() }
+    let sweeper = Sweeper(
+      database, objects, catalogue: configuration.catalogue, limits: limits,
+      clock: configuration.clock)
+    sweeper.start(every: sweepSeconds)
+    defer { sweeper.stop() }
     let server = HTTPServer(
       listen: configuration.listen,
       routes: api.routes + [Health.alive, Health.ready(database, pool: pool)],

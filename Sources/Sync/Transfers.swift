@@ -1,4 +1,5 @@
 package import Base
+internal import JSON
 package import Storage
 
 /// Content bytes sent to clients and received from them, by the account charged and the UTC month.
@@ -14,6 +15,27 @@ package struct Transfers: Sendable {
     package var text: String {
       let month = number % 100
       return "\(number / 100)-\(month < 10 ? "0" : "")\(month)"
+    }
+
+    var json: JSONValue {
+      [
+        "month": .string(text), "sent": .integer(sentByteCount),
+        "received": .integer(receivedByteCount),
+      ]
+    }
+  }
+
+  /// This month and the one before it, of which either may be empty.
+  ///
+  /// What instances have counted and not flushed yet is missing: that of some ten seconds.
+  static func recent(
+    _ queryable: some Queryable, _ account: Identifier, now: Instant
+  ) throws -> [Month] {
+    let this = now.month
+    let found = try months(queryable, account, limit: 2)
+    return [this, this % 100 == 1 ? this - 89 : this - 1].map { number in
+      found.first { $0.number == number }
+        ?? Month(number: number, sentByteCount: 0, receivedByteCount: 0)
     }
   }
 

@@ -83,6 +83,14 @@ import Testing
     #expect(a < b)
   }
 
+  @Test func `a month begins and ends in UTC`() {
+    let december = Instant(seconds: 1_764_547_200)
+    #expect(december.month == 202_512)
+    #expect((december - .milliseconds(1)).month == 202_511)
+    #expect((december + .days(31)).month == 202_601)
+    #expect(Instant(milliseconds: -1).month == 196_912)
+  }
+
   @Test func `a fixed clock stands still`() {
     let clock = Clock.fixed(Instant(seconds: 7))
     #expect(clock.now() == Instant(seconds: 7))
