@@ -1,0 +1,116 @@
+import Base
+import Crypto
+import JSON
+import Storage
+import Sync
+import TestDevices
+
+/// Steps of a story that must succeed for it to go on.
+extension TestDevice {
+  /// Creates a file under the root or `parent`.
+  func add(
+    _ type: String = "document", in parent: Identifier? = nil, owner: Identifier? = nil,
+    hmac: [UInt8] = Random.bytes(32)
+  ) throws -> Identifier {
+    let (id, answer) = try create(type, parent: parent, owner: owner, hmac: hmac)
+    try answer.requireSuccess()
+    return id
+  }
+
+  /// Folders one within the other, and how they end; the outermost comes first.
+  func addChain(
+    _ count: Int, in parent: Identifier? = nil, owner: Identifier? = nil
+  ) throws -> [Identifier] {
+    let changes = try chain(count, in: parent, owner: owner)
+    try batch(files: changes).requireSuccess()
+    return changes.map(\.file.id)
+  }
+
+  func chain(
+    _ count: Int, in parent: Identifier? = nil, owner: Identifier? = nil
+  ) throws -> [FileChange] {
+    var changes: [FileChange] = []
+    for _ in 0..<count {
+      changes.append(
+        try creation("folder", parent: changes.last?.file.id ?? parent, owner: owner))
+    }
+    return changes
+  }
+
+  /// A batch that puts a file, and says only what has changed of it.
+  func change(_ id: Identifier, _ body: (inout FileStatement) -> Void) throws -> Answer {
+    try batch(files: [record(id).change(body)])
+  }
+
+  /// This account's own share of a file, or the one that `account` has of this one's file.
+  func share(of file: Identifier, for account: Identifier? = nil) throws -> SeenShare? {
+    let account = try account ?? self.account
+    return try record(file).shares.first { $0.account == account }
+  }
+
+  /// Everything that a fresh client of the account sees.
+  func pulled(limit: Int? = nil) throws -> Replica {
+    var replica = Replica(self)
+    try replica.pull(limit: limit)
+    return replica
+  }
+
+  func usage() throws -> Int64 { try get("/v1/account").json["usage"].integer ?? -1 }
+}
+
+extension Answer {
+  func requireSuccess() throws {
+    guard status == 200 else { throw UnexpectedAnswer(self) }
+  }
+
+  /// The files that a client is told to pull.
+  var staleFiles: Set<String> {
+    get throws { Set(try (json["files"].array ?? []).compactMap(\.string)) }
+  }
+}
+
+extension TestServer {
+  /// A digest of all that batches write: equal where nothing was written.
+  func state() throws -> String {
+    let queries = [
+      """
+      SELECT id, owner_id, parent_id, name_hmac, file_key, signature, seq, height, deleted,
+        content_version, content_bytes, 0 FROM sync.files ORDER BY id
+      """,
+      """
+      SELECT file_id, account_id, owner_id, share_key, signature, author_key, seq, changed_ms, 0, 0,
+        0, 0 FROM sync.shares ORDER BY file_id, account_id
+      """,
+      """
+      SELECT id, id, id, id, id, id, seq, usage_bytes, record_count, invitation_day,
+        invitation_count, 0 FROM sync.accounts ORDER BY id
+      """,
+      """
+      SELECT account_id, owner_id, owner_id, owner_id, owner_id, owner_id, number, from_seq, 0, 0,
+        0, 0 FROM sync.views ORDER BY account_id, owner_id
+      """,
+      """
+      SELECT account_id, owner_id, file_id, file_id, file_id, file_id, seq, at_ms, 0, 0, 0, 0
+      FROM sync.departures ORDER BY account_id, owner_id, seq
+      """,
+      """
+      SELECT folder_id, owner_id, deleted_with, folder_id, folder_id, folder_id, since_ms, 0, 0, 0,
+        0, 0 FROM sync.deletions ORDER BY folder_id
+      """,
+    ]
+    let text = try database.read { reader in
+      try queries.flatMap { query in
+        try reader.rows(query) { row in
+          var line = ""
+          for column in 0..<6 { line += Hex.encode(try row.optionalBlob(column) ?? []) + " " }
+          for column in 6..<12 { line += "\(try row.integer(column)) " }
+          return line
+        }
+      }.joined(separator: "\n")
+    }
+    return Hex.encode(SHA256.hash(Array(text.utf8)))
+  }
+
+  /// Marks all that lies beneath deleted folders.
+  func sweepDeletions() throws { try sweeper().sweepDeletions() }
+}
