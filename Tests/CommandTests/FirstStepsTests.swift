@@ -15,7 +15,7 @@ struct FirstStepsTests {
       .joined(separator: "\n")
   }
 
-  @Test func `The README's first steps run as they are written`() throws {
+  @Test func `the README's first steps run as they are written`() throws {
     let scratch = try Scratch()
     let port = Running.freePort()
     let environment = [

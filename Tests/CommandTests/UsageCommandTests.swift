@@ -87,27 +87,27 @@ struct UsageCommandTests {
     try Finished(words, environment: environment)
   }
 
-  @Test func `Usage is shown to people with where it comes from`() throws {
+  @Test func `usage is shown to people with where it comes from`() throws {
     try expectGolden(try coffer("usage", "show", "ada").out, "usage-show")
   }
 
-  @Test func `Usage is shown to programs with where it comes from`() throws {
+  @Test func `usage is shown to programs with where it comes from`() throws {
     try expectGolden(try coffer("usage", "show", "ada", "--json").out, "usage-show-json")
   }
 
-  @Test func `The ledger is shown from its end, as far as asked`() throws {
+  @Test func `the ledger is shown from its end, as far as asked`() throws {
     let out = try coffer("usage", "show", "ada", "--limit", "1").out
     #expect(out.contains("3  2026-03-02T09:55:00Z  content_changed"))
     #expect(!out.contains("2  2026-03-02T09:55:00Z  record_created"))
   }
 
-  @Test func `A wrong total is shown as wrong`() throws {
+  @Test func `a wrong total is shown as wrong`() throws {
     try corrupt()
     let shown = try coffer("usage", "show", "ada")
     #expect(shown.out.contains("right    no: coffer usage recount \(Self.account) corrects it\n"))
   }
 
-  @Test func `A dry run finds what is wrong and corrects nothing`() throws {
+  @Test func `a dry run finds what is wrong and corrects nothing`() throws {
     try corrupt()
     for _ in 0..<2 {
       let found = try coffer("usage", "recount", "ada", "--dry-run")
@@ -116,7 +116,7 @@ struct UsageCommandTests {
     }
   }
 
-  @Test func `A recount corrects, and the next one finds all right`() throws {
+  @Test func `a recount corrects, and the next one finds all right`() throws {
     try corrupt()
     let corrected = try coffer("usage", "recount", "ada", "--json")
     #expect(corrected.code == 0)
@@ -129,7 +129,7 @@ struct UsageCommandTests {
     #expect(shown.contains("recount"))
   }
 
-  @Test func `A recount of all lists what was wrong alone`() throws {
+  @Test func `a recount of all lists what was wrong alone`() throws {
     try corrupt()
     let all = try coffer("usage", "recount", "--all")
     #expect(all.code == 0)
@@ -139,14 +139,14 @@ struct UsageCommandTests {
   }
 
   @Test(arguments: [["ada", "--all"], []])
-  func `A recount is of one account or of all`(words: [String]) throws {
+  func `a recount is of one account or of all`(words: [String]) throws {
     let finished = try Finished(["usage", "recount"] + words, environment: environment)
     #expect(finished.code == 64)
     #expect(finished.errors == "coffer: give one of <account> and --all\n")
   }
 
   @Test(arguments: [["usage", "show", "eve"], ["usage", "recount", "eve"]])
-  func `An account that is not there is code 1`(words: [String]) throws {
+  func `an account that is not there is code 1`(words: [String]) throws {
     let finished = try Finished(words, environment: environment)
     #expect(finished.code == 1)
     #expect(finished.errors == "coffer: there is no account with the username eve\n")

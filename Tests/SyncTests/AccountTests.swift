@@ -49,6 +49,17 @@ import Testing
     #expect(try again.problem == "key_registered")
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a root's id is one that no file has`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let first = try server.register()
+    let other = server.device(root: first.root)
+    let answer = try other.post("/v1/accounts", ["root": .string(first.root.description)])
+    #expect(answer.status == 409)
+    #expect(try answer.problem == "file_exists")
+    #expect(try other.get("/v1/account").problem == "unknown_key")
+  }
+
   @Test func `another key acts for the account once a valid one has added it`() throws {
     let server = try TestServer()
     let first = try server.register()

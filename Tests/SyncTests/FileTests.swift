@@ -146,6 +146,50 @@ import Testing
     #expect(answer.body.isEmpty)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a deleted document's content is gone at once, also beneath a deleted folder`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let (folder, _) = try device.create("folder")
+    let (beneath, _) = try device.create(parent: folder)
+    let (alone, _) = try device.create()
+    for id in [beneath, alone] {
+      #expect(try device.put(id, Random.bytes(100), ifMatch: "*").status == 200)
+    }
+    #expect(try device.delete(alone).status == 200)
+    #expect(try device.delete(folder).status == 200)
+    for id in [beneath, alone] {
+      let read = try device.get("/v1/files/\(id)/content")
+      #expect(read.status == 410)
+      #expect(try read.problem == "file_deleted")
+      #expect(try device.put(id, [1], ifMatch: "*").problem == "file_deleted")
+      #expect(try device.put(id, Random.bytes(20_000), ifMatch: "*").problem == "file_deleted")
+    }
+  }
+
+  @Test func `a deleted document's object is collected`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let (folder, _) = try device.create("folder")
+    let (id, _) = try device.create(parent: folder)
+    _ = try device.put(id, Random.bytes(20_000), ifMatch: "*")
+    #expect(try device.delete(folder).status == 200)
+    try server.sweeper().sweepDeletions()
+    func objects() throws -> [Identifier] {
+      try server.database.read { reader in
+        try reader.rows("SELECT object_id FROM sync.garbage") { row in try row.id(0) }
+      }
+    }
+    let object = try #require(try objects().first)
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(try objects() == [])
+    let isThere = try server.objects.open(object) != nil
+    #expect(!isThere)
+  }
+
   @Test func `somebody else's file looks like none`() throws {
     let server = try TestServer()
     let alice = try server.register()

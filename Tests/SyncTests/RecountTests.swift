@@ -10,7 +10,7 @@ import Tiers
 
 @Suite struct RecountTests {
   @Test(arguments: TestEngine.available)
-  func `What changes between two slices is counted once`(engine: TestEngine) throws {
+  func `what changes between two slices is counted once`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let writer = try BusyWriter(server)
     let fee = server.catalogue.metadataFeeByteCount
@@ -32,7 +32,7 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
-  func `A wrong total and a wrong count are corrected while a writer writes`(
+  func `a wrong total and a wrong count are corrected while a writer writes`(
     engine: TestEngine
   ) throws {
     let server = try TestServer(engine)
@@ -54,7 +54,7 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
-  func `What is right is left as it is`(engine: TestEngine) throws {
+  func `what is right is left as it is`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let account = try BusyWriter(server).device.account
     try corrupt(server, account, bytes: 500, records: 0)
@@ -67,7 +67,7 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
-  func `Two recounts at a time correct once`(engine: TestEngine) throws {
+  func `two recounts at a time correct once`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let writer = try BusyWriter(server)
     let account = try writer.device.account
@@ -84,7 +84,7 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
-  func `A ledger that lost an entry agrees again with total and rows`(engine: TestEngine) throws {
+  func `a ledger that lost an entry agrees again with total and rows`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let device = try server.register()
     let account = try device.account
@@ -103,7 +103,7 @@ import Tiers
     #expect(after.ledger["recount"]?.byteCount == 400)
   }
 
-  @Test func `Clients do not notice a correction`() throws {
+  @Test func `clients do not notice a correction`() throws {
     let server = try TestServer()
     let device = try server.register()
     var replica = Replica(device)
@@ -119,7 +119,7 @@ import Tiers
     #expect(replica.ids.count == 2)
   }
 
-  @Test func `An account that is not there has nothing to count`() throws {
+  @Test func `an account that is not there has nothing to count`() throws {
     let server = try TestServer()
     let recount = Recount(server.database, catalogue: server.catalogue)
     #expect(try recount.correct(Random.identifier(), now: server.clock.now) == nil)

@@ -72,6 +72,98 @@ import Testing
     #expect(try answer.problem == "history_changed")
   }
 
+  @Test func `a client that was away longer than deletions are kept starts over`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    var replica = Replica(device)
+    try replica.pull()
+    server.clock.advance(server.limits.deletionHorizon)
+    #expect(try device.updates(since: replica.cursor).status == 200)
+    server.clock.advance(.milliseconds(1))
+    let answer = try device.updates(since: replica.cursor)
+    #expect(answer.status == 410)
+    #expect(try answer.problem == "cursor_expired")
+    try replica.pull()
+    #expect(replica.restartCount == 1)
+    #expect(replica.ids == [device.root])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a deletion is told until every client knows of it, then forgotten`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let (folder, _) = try device.create("folder")
+    let (document, _) = try device.create(parent: folder)
+    _ = try device.delete(folder)
+    try server.sweeper().sweepDeletions()
+    var before = Replica(device)
+    try before.pull()
+    #expect(before.records[folder]?.deletedWith == nil)
+    #expect(before.records[document]?.deletedWith == folder)
+    #expect(before.ids == [device.root])
+    server.clock.advance(server.limits.deletionHorizon)
+    server.clock.advance(.days(2))
+    try server.sweeper().sweep()
+    var after = Replica(device)
+    try after.pull()
+    #expect(Set(after.records.keys) == [device.root])
+  }
+
+  @Test(arguments: TestEngine.available, [1, 4])
+  func `whoever pulls while others write ends with all that is there`(
+    engine: TestEngine, limit: Int
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let trouble = Locked(0)
+    let running = Locked(3)
+    let writers = (0..<3).map { _ in
+      Thread {
+        let writer = server.device(key: device.key, root: device.root)
+        for index in 0..<12 {
+          let created = try? writer.create(index % 4 == 0 ? "folder" : "document")
+          guard let created, created.answer.status == 200 else {
+            trouble.withLock { $0 += 1 }
+            continue
+          }
+          if index % 3 == 0, (try? writer.rename(created.id).status) != 200 {
+            trouble.withLock { $0 += 1 }
+          }
+          if index % 5 == 0, (try? writer.delete(created.id).status) != 200 {
+            trouble.withLock { $0 += 1 }
+          }
+        }
+        running.withLock { $0 -= 1 }
+      }
+    }
+    var replica = Replica(device)
+    while running.withLock({ $0 }) > 0 { try replica.pullPage(limit: limit) }
+    for writer in writers { writer.join() }
+    try replica.pull(limit: limit)
+    var fresh = Replica(device)
+    try fresh.pull()
+    #expect(trouble.withLock { $0 } == 0)
+    #expect(replica.troubles == [])
+    #expect(replica.records == fresh.records)
+    #expect(replica.ids.count == 1 + 3 * 9)
+  }
+
+  @Test func `a record is told with its author's signature as it was given`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let (id, _) = try device.create()
+    _ = try device.rename(id)
+    let seen = try device.record(id)
+    #expect(seen.isSignatureValid == true)
+    #expect(seen.author == device.key.publicKey.bytes)
+    var replica = Replica(device)
+    try replica.pull()
+    #expect(replica.records[id] == seen)
+    #expect(replica.records[device.root]?.isSignatureValid == nil)
+  }
+
   @Test(arguments: ["0", "1001", "-1", "x", ""])
   func `a page size outside its range is refused`(limit: String) throws {
     let server = try TestServer()
