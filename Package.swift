@@ -167,6 +167,12 @@ let package = Package(
         "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines", "SeededRandom",
         "RawClient",
       ]),
+    tests(
+      "TreeModelTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
+        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
+      ]),
     tests("JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
     tests(
       "ProviderAPITests",

@@ -1,0 +1,240 @@
+import Base
+import SeededRandom
+import TestDevices
+
+/// Chooses changes that mean to hold in the tree as the batch so far leaves it.
+///
+/// Everything is taken from the model's lists by number, so that a seed repeats its choices.
+struct Chooser {
+  var random: SeededGenerator
+  let account: Identifier
+  let author: [UInt8]
+  let standing: TreeModel
+  /// With the batch so far in it.
+  private(set) var draft: TreeModel
+  private(set) var files: [FileChange] = []
+  private(set) var shares: [ShareChange] = []
+
+  private static let tryCount = 16
+  private static let nameCount: UInt8 = 24
+
+  init(_ random: SeededGenerator, by account: Identifier, author: [UInt8], _ model: TreeModel) {
+    self.random = random
+    self.account = account
+    self.author = author
+    standing = model
+    draft = model
+  }
+
+  mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+  mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
+
+  mutating func identifier() -> Identifier {
+    Identifier(high: random.next(), low: random.next())
+  }
+
+  mutating func anyFile() -> Identifier { draft.order[number(0...draft.order.count - 1)] }
+
+  mutating func anyAccount() -> Identifier {
+    draft.accounts[number(0...draft.accounts.count - 1)]
+  }
+
+  mutating func name() -> FileStatement.Name {
+    // Few names, so that they meet.
+    let hmac =
+      chance(40)
+      ? [UInt8](repeating: UInt8(number(1...Int(Self.nameCount))), count: 32)
+      : random.bytes(count: 32)
+    return FileStatement.Name(ciphertext: random.bytes(count: number(1...30)), hmac: hmac)
+  }
+
+  /// One of the files for which something holds, unless none comes up soon.
+  mutating func file(where holds: (TreeModel, Identifier) -> Bool) -> Identifier? {
+    for _ in 0..<Self.tryCount {
+      let id = anyFile()
+      if holds(draft, id) { return id }
+    }
+    return nil
+  }
+
+  mutating func folder(of owner: Identifier? = nil) -> Identifier? {
+    let account = account
+    return file { draft, id in
+      guard let file = draft.files[id], file.type == "folder" else { return false }
+      return owner ?? file.owner == file.owner && draft.role(account, id) >= .writer
+        && !draft.isDeleted(id)
+    }
+  }
+
+  /// A file that the account may rename, move and delete, and that the batch leaves alone so far.
+  mutating func changeable(where holds: (TreeModel.File) -> Bool = { _ in true }) -> Identifier? {
+    let account = account
+    let used = Set(files.map(\.file.id))
+    let standing = standing
+    return file { draft, id in
+      guard let file = standing.files[id], !used.contains(id), holds(file) else { return false }
+      return !draft.isRoot(id) && !draft.isDeleted(id)
+        && standing.role(account, file.parent) >= .writer
+    }
+  }
+
+  mutating func take(_ change: FileChange) {
+    files.append(change)
+    draft.make(change.file, author: author)
+  }
+
+  mutating func take(_ change: ShareChange) {
+    shares.append(change)
+    draft.make(change.share)
+  }
+
+  /// A change of a file that stands.
+  func change(_ id: Identifier, _ body: (inout FileStatement) -> Void) -> FileChange? {
+    guard let file = standing.files[id], let name = file.name, let key = file.key else {
+      return nil
+    }
+    var statement = FileStatement(
+      id: id, owner: file.owner, parent: file.parent, type: file.type, name: name, key: key,
+      target: file.target)
+    body(&statement)
+    return FileChange(expect: .at(parent: file.parent, hmac: name.hmac), statement)
+  }
+
+  // MARK: Changes that mean to hold
+
+  mutating func chooseFiles() {
+    switch number(1...100) {
+    case ...35: create()
+    case ...50: rename()
+    case ...68: move()
+    case ...80: delete()
+    case ...85: swapNames()
+    case ...90: replace()
+    default: link()
+    }
+  }
+
+  mutating func create(_ type: String? = nil, in folder: Identifier? = nil) {
+    guard let parent = folder ?? self.folder(), let owner = draft.files[parent]?.owner else {
+      return
+    }
+    let type = type ?? (chance(40) ? "folder" : "document")
+    take(
+      FileChange(
+        FileStatement(
+          id: identifier(), owner: owner, parent: parent, type: type, name: name(),
+          key: random.bytes(count: 20))))
+  }
+
+  private mutating func rename() {
+    let name = name()
+    guard let id = changeable(), let change = change(id, { $0.name = name }) else { return }
+    take(change)
+  }
+
+  private mutating func move() {
+    guard let id = changeable(), let file = standing.files[id],
+      let parent = folder(of: file.owner), !draft.chain(parent).contains(id),
+      let change = change(id, { $0.parent = parent })
+    else { return }
+    take(change)
+  }
+
+  private mutating func delete() {
+    let isFolder = chance(30)
+    guard let id = changeable(where: { ($0.type == "folder") == isFolder }),
+      let change = change(id, { $0.deleted = true })
+    else { return }
+    take(change)
+  }
+
+  private mutating func swapNames() {
+    guard let a = changeable(), let first = standing.files[a], let one = first.name,
+      let b = changeable(where: { $0.parent == first.parent && $0.name != first.name }),
+      let other = standing.files[b]?.name,
+      let there = change(a, { $0.name = other }), let back = change(b, { $0.name = one })
+    else { return }
+    take(there)
+    take(back)
+  }
+
+  /// Moves a file away and creates another of its name in its place.
+  private mutating func replace() {
+    guard let id = changeable(), let file = standing.files[id], let name = file.name,
+      let parent = folder(of: file.owner), parent != file.parent,
+      !draft.chain(parent).contains(id), let change = change(id, { $0.parent = parent })
+    else { return }
+    take(change)
+    let statement = FileStatement(
+      id: identifier(), owner: file.owner, parent: file.parent, type: "document", name: name,
+      key: random.bytes(count: 20))
+    take(FileChange(statement))
+  }
+
+  private mutating func link() {
+    let account = account
+    guard let share = anyShare(where: { id, share in id.account == account && share.isLive }),
+      let parent = folder(of: account)
+    else { return }
+    if let old = standing.link(of: account, to: share.file) {
+      guard chance(40), let change = change(old, { $0.deleted = true }) else { return }
+      take(change)
+    }
+    let statement = FileStatement(
+      id: identifier(), owner: account, parent: parent, type: "link", name: name(),
+      key: random.bytes(count: 20), target: share.file)
+    take(FileChange(statement))
+  }
+
+  // MARK: Shares
+
+  mutating func anyShare(
+    where holds: (TreeModel.ShareID, TreeModel.Share) -> Bool
+  ) -> TreeModel.ShareID? {
+    guard !standing.shareOrder.isEmpty else { return nil }
+    for _ in 0..<Self.tryCount {
+      let id = standing.shareOrder[number(0...standing.shareOrder.count - 1)]
+      if let share = standing.shares[id], holds(id, share) { return id }
+    }
+    return nil
+  }
+
+  mutating func chooseShare() {
+    let account = account
+    switch number(1...10) {
+    case ...6:
+      let found = file { draft, id in
+        let file = draft.files[id]
+        return file?.owner == account && file?.type != "link" && !draft.isRoot(id)
+          && !draft.isDeleted(id)
+      }
+      let sharee = anyAccount()
+      guard let found, sharee != account else { return }
+      let state = ShareStatement.State.granted(
+        mode: chance(50) ? "write" : "read", key: random.bytes(count: 20))
+      choose(ShareStatement(file: found, account: sharee, state: state))
+    case ...8:
+      let standing = standing
+      let found = anyShare { id, share in
+        standing.files[id.file]?.owner == account && share.state != "revoked"
+      }
+      guard let found else { return }
+      choose(ShareStatement(file: found.file, account: found.account, state: .revoked))
+    default:
+      guard let found = anyShare(where: { id, share in id.account == account && share.isLive })
+      else { return }
+      if let link = standing.link(of: account, to: found.file),
+        let change = change(link, { $0.deleted = true })
+      {
+        take(change)
+      }
+      choose(ShareStatement(file: found.file, account: account, state: .rejected))
+    }
+  }
+
+  private mutating func choose(_ statement: ShareStatement) {
+    let id = TreeModel.ShareID(file: statement.file, account: statement.account)
+    take(ShareChange(expect: standing.shares[id]?.state ?? "new", statement))
+  }
+}

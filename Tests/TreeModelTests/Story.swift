@@ -1,0 +1,263 @@
+import Base
+import Crypto
+import JSON
+import SeededRandom
+import Sync
+import TestDevices
+import TestEngines
+
+/// What a seed makes of three accounts with two devices each, told to the server and to the model.
+final class Story {
+  struct Mismatch: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private struct Person {
+    let device: TestDevice
+    let account: Identifier
+    var replica: Replica
+  }
+
+  private let server: TreeServer
+  private let books: Books
+  private var model: TreeModel
+  private var people: [Person] = []
+  private var random: SeededGenerator
+  /// Of batches, how many had an effect: a story in which nothing happens proves nothing.
+  private(set) var acceptedCount = 0
+  private(set) var batchCount = 0
+  private(set) var answers: [String: Int] = [:]
+
+  private static let recordCountMax: Int64 = 250
+  private static let caps: [Int64] = [60_000, 150_000, 400_000]
+
+  init(_ engine: TestEngine, seed: UInt64) throws {
+    server = try TreeServer(
+      engine, freeByteCount: Self.caps[1], recordCountMax: Self.recordCountMax)
+    books = Books(database: server.database)
+    model = TreeModel(recordCountMax: Self.recordCountMax)
+    random = SeededGenerator(seed: seed)
+    for _ in 0..<3 {
+      let first = try server.register(root: Identifier(high: random.next(), low: random.next()))
+      let account = try first.account
+      model.open(account, root: first.root, cap: Self.caps[1])
+      for device in [first, try server.add(to: first)] {
+        people.append(Person(device: device, account: account, replica: Replica(device)))
+      }
+    }
+  }
+
+  func tell(stepCount: Int) throws {
+    for step in 1...stepCount {
+      do {
+        try self.step()
+        if step % 60 == 0 { try settleBooks() }
+      } catch {
+        throw Mismatch(description: "step \(step): \(error)")
+      }
+    }
+    do { try end() } catch { throw Mismatch(description: "at the end: \(error)") }
+  }
+
+  private func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+  private func step() throws {
+    let person = number(0...people.count - 1)
+    switch number(1...100) {
+    case ...55: try change(people[person])
+    case ...68: try write(people[person])
+    case ...73: try read(people[person])
+    case ...80: try sweepSlice()
+    case ...82: server.advance(.seconds(Int64(number(-60...300))))
+    case ...83:
+      server.advance(.minutes(11))
+      try server.sweeper.sweep()
+    case ...84:
+      let cap = Self.caps[number(0...Self.caps.count - 1)]
+      try server.setCap(people[person].account, cap)
+      model.caps[people[person].account] = cap
+    case ...86:
+      // A client that comes late knows nothing.
+      people[person].replica = Replica(people[person].device)
+    default: try pull(person)
+    }
+  }
+
+  // MARK: Changes
+
+  private func change(_ person: Person) throws {
+    let author = person.device.key.publicKey.bytes
+    var chooser = Chooser(random, by: person.account, author: author, model)
+    let (files, shares) = chooser.batch()
+    random = chooser.random
+    guard !files.isEmpty || !shares.isEmpty else { return }
+    let (verdict, after) = model.judge(
+      files: files, shares: shares, by: person.account, author: author)
+    let body = person.device.batchBody(files: files, shares: shares)
+    let request = person.device.sign("POST", "/v1/files", body: body.encoded())
+    let answer = try person.device.send(request)
+    let isAllowed = verdict.allows(
+      status: answer.status, code: try answer.problem, failures: try answer.failures)
+    guard isAllowed else {
+      throw Mismatch(
+        description: "\(verdict) expected, got \(answer.status) "
+          + "\(String(decoding: answer.body, as: UTF8.self)) for "
+          + String(decoding: body.encoded(), as: UTF8.self))
+    }
+    batchCount += 1
+    for rule in try answer.rules { answers[rule, default: 0] += 1 }
+    if answer.status != 200, let code = try answer.problem { answers[code, default: 0] += 1 }
+    if case .accepted = verdict {
+      acceptedCount += 1
+      model = after
+      try requireAnswer(answer, files, shares)
+      // The answer was lost: the same request has its one effect, and the same answer.
+      if number(1...20) == 1, try person.device.send(request).body != answer.body {
+        throw Mismatch(description: "a repeated request was answered otherwise")
+      }
+    }
+  }
+
+  /// In the order of the request, with the states of the shares.
+  private func requireAnswer(
+    _ answer: Answer, _ files: [FileChange], _ shares: [ShareChange]
+  ) throws {
+    let json = try answer.json
+    let ids = (json["files"].array ?? []).map { $0["id"].string }
+    let states = (json["shares"].array ?? []).map { $0["state"].string }
+    let expected = shares.map { change in
+      model.shares[TreeModel.ShareID(file: change.share.file, account: change.share.account)]?.state
+    }
+    guard ids == files.map(\.file.id.description), states == expected else {
+      throw Mismatch(description: "answered with \(ids) and \(states), not \(expected)")
+    }
+  }
+
+  private func write(_ person: Person) throws {
+    var chooser = Chooser(random, by: person.account, author: [], model)
+    let wanted = chooser.file { model, id in
+      model.files[id]?.type == "document" && model.role(person.account, id) >= .writer
+    }
+    let id = chooser.chance(80) ? wanted ?? chooser.anyFile() : chooser.anyFile()
+    let version = model.files[id]?.contentVersion ?? 0
+    let ifMatch = ["\"\(version)\"", "\"\(version)\"", "*", "\"7777777\""][chooser.number(0...3)]
+    let byteCount = [0...300, 0...300, 300...3000, 16_000...20_000][chooser.number(0...3)]
+    let content = chooser.random.bytes(count: chooser.number(byteCount))
+    random = chooser.random
+    let expected = model.contentStatus(
+      id, person.account, ifMatch: ifMatch, byteCount: content.count)
+    let answer = try person.device.put(id, content, ifMatch: ifMatch)
+    guard answer.status == expected else {
+      throw Mismatch(
+        description: "content of \(id): \(expected) expected, got \(UnexpectedAnswer(answer))")
+    }
+    answers["content \(answer.status)", default: 0] += 1
+    guard expected == 200, let now = try answer.json["version"].integer, now > version else {
+      if expected == 200 { throw UnexpectedAnswer(answer) }
+      return
+    }
+    model.files[id]?.contentVersion = now
+    model.files[id]?.content = content
+  }
+
+  private func read(_ person: Person) throws {
+    let id = model.order[number(0...model.order.count - 1)]
+    let isVisible = model.role(person.account, id) > .stranger
+    let answer = try person.device.get("/v1/files/\(id)")
+    let record = answer.status == 200 ? SeenRecord(try answer.json) : nil
+    guard answer.status == (isVisible ? 200 : 404),
+      record.map({ isTrue($0, to: person.account) }) != false
+    else { throw Mismatch(description: "\(id) read as \(UnexpectedAnswer(answer))") }
+    guard let file = model.files[id] else { return }
+    let expected =
+      !isVisible ? 404 : model.isDeleted(id) ? 410 : file.type == "document" ? 200 : 409
+    let content = try person.device.get("/v1/files/\(id)/content")
+    guard content.status == expected, expected != 200 || content.holds(file.content) else {
+      throw Mismatch(description: "content of \(id): \(expected) expected, got \(content.status)")
+    }
+  }
+
+  // MARK: The sweep
+
+  private func sweepSlice() throws {
+    let count = number(1...8)
+    let isWaiting = try server.sweeper.sweepDeletion(count: count)
+    let marked = try books.marked(since: model)
+    let wrong = marked.filter { id, folder in
+      folder == nil || folder != model.deletion(above: id)
+    }
+    guard wrong.isEmpty, marked.count <= count, isWaiting || marked.isEmpty else {
+      throw Mismatch(description: "a slice of \(count) marked \(marked), of which wrong: \(wrong)")
+    }
+    model.mark(marked)
+  }
+
+  // MARK: Clients
+
+  private func pull(_ person: Int) throws {
+    for _ in 0..<number(1...6) {
+      try people[person].replica.pullPage(limit: number(1...7))
+      if people[person].replica.isComplete { try requireTree(people[person]) }
+    }
+  }
+
+  /// Right after the last page nothing is missing, and nothing too much.
+  private func requireTree(_ person: Person) throws {
+    let replica = person.replica
+    let expected = model.tree(of: person.account)
+    let (missing, surplus) = (expected.subtracting(replica.ids), replica.ids.subtracting(expected))
+    let untrue = replica.tree.values.filter { !isTrue($0, to: person.account) }
+    guard missing.isEmpty, surplus.isEmpty, untrue.isEmpty, replica.troubles.isEmpty else {
+      throw Mismatch(
+        description: "\(person.account) has pulled: missing \(missing), too much \(surplus), "
+          + "wrong \(untrue), troubles \(replica.troubles)")
+    }
+  }
+
+  /// Whether the account was told what is so, in every member.
+  private func isTrue(_ record: SeenRecord, to account: Identifier) -> Bool {
+    guard let file = model.files[record.id] else { return false }
+    let isDocument = file.type == "document"
+    let shares = model.accounts.filter { account == file.owner || account == $0 }.compactMap {
+      sharee in
+      model.shares[TreeModel.ShareID(file: record.id, account: sharee)].map { (sharee, $0) }
+    }
+    let told = Dictionary(
+      uniqueKeysWithValues: record.shares.map { share in
+        (share.account, TreeModel.Share(mode: share.mode, state: share.state, key: share.key))
+      })
+    return record.owner == file.owner && record.parent == file.parent && record.type == file.type
+      && record.target == file.target && record.name == file.name && record.key == file.key
+      && record.author == file.author && record.deleted == file.isMarked
+      && record.deletedWith == file.deletedWith
+      && record.contentVersion == (isDocument ? file.contentVersion : nil)
+      && record.contentByteCount == (isDocument ? Int64(file.content.count) : nil)
+      && record.isSignatureValid != false
+      && told == Dictionary(uniqueKeysWithValues: shares)
+  }
+
+  private func settleBooks() throws {
+    let differences = try books.differences(from: model)
+    guard differences.isEmpty else {
+      throw Mismatch(description: differences.joined(separator: "\n"))
+    }
+  }
+
+  private func end() throws {
+    for index in people.indices { try people[index].replica.pullPage(limit: number(1...7)) }
+    while try server.sweeper.sweepDeletion(count: number(1...8)) {}
+    model.mark(try books.marked(since: model))
+    try settleBooks()
+    let unswept = model.order.filter { model.isDeleted($0) && model.files[$0]?.isMarked == false }
+    guard unswept.isEmpty else {
+      throw Mismatch(description: "swept, but not marked: \(unswept)")
+    }
+    for index in people.indices {
+      try people[index].replica.pull(limit: index == 0 ? number(1...7) : 100)
+      try requireTree(people[index])
+      people[index].replica = Replica(people[index].device)
+      try people[index].replica.pull(limit: 50)
+      try requireTree(people[index])
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import SeededRandom
+import TestEngines
+import Testing
+
+/// The server against the model, over seeded stories.
+@Suite struct StoryTests {
+  /// Whether the long run was asked for (`ops/test --full`).
+  private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
+  private static let stepCount = isFull ? 2000 : 600
+  private static let freshCount = isFull ? 20 : 1
+
+  @Test(arguments: [1, 2] as [UInt64], TestEngine.available)
+  func `server and model agree on the stories of fixed seeds`(
+    seed: UInt64, engine: TestEngine
+  ) throws {
+    try tell(seed, engine)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `server and model agree on stories never told before`(engine: TestEngine) throws {
+    var seed = SeededGenerator.seed(of: "tree model on \(engine)")
+    for _ in 0..<Self.freshCount {
+      try tell(seed, engine)
+      seed &+= 1
+    }
+  }
+
+  private func tell(_ seed: UInt64, _ engine: TestEngine) throws {
+    let story = try Story(engine, seed: seed)
+    do {
+      try story.tell(stepCount: Self.stepCount)
+    } catch {
+      Issue.record("COFFER_TEST_SEED=\(seed) on \(engine): \(error)")
+      return
+    }
+    #expect(story.acceptedCount > story.batchCount / 5, "seed \(seed): nothing happens")
+  }
+}

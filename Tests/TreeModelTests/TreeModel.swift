@@ -1,0 +1,192 @@
+import Base
+import TestDevices
+
+/// What every account's tree should be: plain dictionaries, each question answered from scratch.
+struct TreeModel {
+  struct File {
+    var owner: Identifier
+    var parent: Identifier
+    var type: String
+    var target: Identifier?
+    /// Nil for a root, as are key and author.
+    var name: FileStatement.Name?
+    var key: [UInt8]?
+    var author: [UInt8]?
+    /// The explicit mark, by an author or by the sweep.
+    var isMarked = false
+    /// The folder whose deletion took this file along, where no author deleted it.
+    var deletedWith: Identifier?
+    /// As the server numbers it; 0 before the first content.
+    var contentVersion: Int64 = 0
+    var content: [UInt8] = []
+  }
+
+  struct Share: Equatable {
+    var mode: String
+    var state: String
+    var key: [UInt8]?
+
+    var isLive: Bool { state == "pending" || state == "accepted" }
+  }
+
+  struct ShareID: Hashable {
+    let file: Identifier
+    let account: Identifier
+  }
+
+  enum Role: Int, Comparable {
+    case stranger, invited, reader, writer, owner
+
+    static func < (a: Role, b: Role) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  static let depthMax = 128
+  static let feeByteCount: Int64 = 1000
+
+  let recordCountMax: Int64
+  private(set) var accounts: [Identifier] = []
+  var caps: [Identifier: Int64] = [:]
+  var files: [Identifier: File] = [:]
+  var shares: [ShareID: Share] = [:]
+  /// All files and all shares in the order they came: what a seed chooses from.
+  private(set) var order: [Identifier] = []
+  private(set) var shareOrder: [ShareID] = []
+
+  init(recordCountMax: Int64) { self.recordCountMax = recordCountMax }
+
+  mutating func open(_ account: Identifier, root: Identifier, cap: Int64) {
+    accounts.append(account)
+    caps[account] = cap
+    files[root] = File(owner: account, parent: root, type: "folder")
+    order.append(root)
+  }
+
+  // MARK: Questions
+
+  /// The file and all above it, nearest first; ends before what is missing or would repeat.
+  func chain(_ id: Identifier) -> [Identifier] {
+    var chain: [Identifier] = []
+    var next = id
+    while let file = files[next], !chain.contains(next) {
+      chain.append(next)
+      next = file.parent
+    }
+    return chain
+  }
+
+  func isRoot(_ id: Identifier) -> Bool { files[id]?.parent == id }
+
+  /// Whether it or a folder above it is marked.
+  func isDeleted(_ id: Identifier) -> Bool { chain(id).contains { files[$0]?.isMarked == true } }
+
+  func role(_ account: Identifier, _ id: Identifier) -> Role {
+    guard let file = files[id] else { return .stranger }
+    guard file.owner != account else { return .owner }
+    let accepted = chain(id).compactMap { shares[ShareID(file: $0, account: account)] }
+      .filter { $0.state == "accepted" }
+    if accepted.contains(where: { $0.mode == "write" }) { return .writer }
+    if !accepted.isEmpty { return .reader }
+    let own = shares[ShareID(file: id, account: account)]
+    return own?.state == "pending" ? .invited : .stranger
+  }
+
+  /// What a client that has pulled everything shows: it knows no mark above what it may see.
+  func tree(of account: Identifier) -> Set<Identifier> {
+    Set(
+      order.filter { id in
+        role(account, id) > .stranger
+          && chain(id).prefix { role(account, $0) > .stranger }
+            .allSatisfy { files[$0]?.isMarked == false }
+      })
+  }
+
+  /// The levels of unmarked files beneath a file.
+  func levels(beneath id: Identifier) -> Int {
+    let unmarked = files.keys.filter { files[$0]?.isMarked == false && !isRoot($0) }
+    let children = Dictionary(grouping: unmarked) { files[$0]?.parent }
+    func levels(_ id: Identifier) -> Int { children[id]?.map { 1 + levels($0) }.max() ?? 0 }
+    return levels(id)
+  }
+
+  /// The link by which an account accepted a share: as long as it is unmarked, the share is accepted.
+  func link(of account: Identifier, to target: Identifier) -> Identifier? {
+    files.first { $0.value.owner == account && $0.value.target == target && !$0.value.isMarked }?
+      .key
+  }
+
+  /// Whether a link that is not new, for a new one is at fault itself, lies beneath a folder.
+  func hasLiveLink(beneath folder: Identifier, _ before: TreeModel) -> Bool {
+    files.contains { id, file in
+      file.target != nil && before.files[id].map { $0.owner == files[folder]?.owner } == true
+        && !isDeleted(id) && chain(id).contains(folder)
+    }
+  }
+
+  func isShared(_ id: Identifier) -> Bool {
+    accounts.contains { shares[ShareID(file: id, account: $0)]?.isLive == true }
+  }
+
+  func usage(of owner: Identifier) -> Int64 {
+    files.values.filter { $0.owner == owner && !$0.isMarked }
+      .reduce(0) { $0 + Self.feeByteCount + Int64($1.content.count) }
+  }
+
+  func recordCount(of owner: Identifier) -> Int64 {
+    Int64(files.values.filter { $0.owner == owner && !$0.isMarked }.count)
+  }
+
+  // MARK: Changes
+
+  mutating func make(_ statement: FileStatement, author: [UInt8]) {
+    if files[statement.id] == nil { order.append(statement.id) }
+    var file =
+      files[statement.id]
+      ?? File(owner: statement.owner, parent: statement.parent, type: statement.type)
+    (file.owner, file.parent, file.type) = (statement.owner, statement.parent, statement.type)
+    (file.name, file.key, file.target) = (statement.name, statement.key, statement.target)
+    (file.author, file.isMarked) = (author, statement.deleted)
+    if file.isMarked { file.content = [] }
+    files[statement.id] = file
+  }
+
+  mutating func make(_ statement: ShareStatement) {
+    let id = ShareID(file: statement.file, account: statement.account)
+    if shares[id] == nil { shareOrder.append(id) }
+    var share = shares[id] ?? Share(mode: "read", state: "pending", key: nil)
+    switch statement.state {
+    case .granted(let mode, let key):
+      if !share.isLive { share.state = "pending" }
+      (share.mode, share.key) = (mode, key)
+    case .revoked: (share.state, share.key) = ("revoked", nil)
+    case .rejected: (share.state, share.key) = ("rejected", nil)
+    }
+    shares[id] = share
+  }
+
+  /// A live share is accepted exactly while a link of the sharee leads to it.
+  mutating func followLinks() {
+    for (id, share) in shares where share.isLive {
+      let state = link(of: id.account, to: id.file) == nil ? "pending" : "accepted"
+      shares[id]?.state = state
+    }
+  }
+
+  /// What the sweep may mark: unmarked files beneath a marked folder; with it, the nearest folder
+  /// that somebody deleted. Nil where the file is none of these.
+  func deletion(above id: Identifier) -> Identifier? {
+    guard files[id]?.isMarked == false else { return nil }
+    return chain(id).dropFirst().first { above in
+      files[above]?.isMarked == true && files[above]?.deletedWith == nil
+    }
+  }
+
+  /// What a sweep has marked, each with the folder it told.
+  mutating func mark(_ swept: [Identifier: Identifier?]) {
+    for (id, folder) in swept {
+      files[id]?.isMarked = true
+      files[id]?.deletedWith = folder
+      files[id]?.content = []
+    }
+    followLinks()
+  }
+}
