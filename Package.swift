@@ -89,11 +89,14 @@ let package = Package(
         "ProviderAPI", "Jobs",
       ]),
 
+    .target(
+      name: "OpenAPI", path: "Sources/OpenAPI", resources: [.embedInCode("openapi.json")],
+      swiftSettings: settings),
     module(
       "Sync",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Storage",
-        "Endpoints", "Tiers", "Configuration",
+        "Endpoints", "Tiers", "Configuration", "OpenAPI",
       ]),
 
     program("coffer-sync", ["Configuration", "Endpoints", "Sync"]),

@@ -42,11 +42,12 @@ package struct SyncAPI: Sendable {
     self.clock = clock
   }
 
+  /// Everything served; `openapi.json` says the same to programs.
   package var routes: [Route] {
     [
       createAccount, readAccount, readDirectory, createSession, addDevice, revokeDevice,
-      changeFiles, readFile,
-      writeContent, readContent, readUpdates,
+      changeFiles, readFile, writeContent, readContent, readUpdates, Self.readDescription,
+      Health.alive, Health.ready(database, pool: pool),
     ]
   }
 

@@ -36,10 +36,8 @@ package enum SyncProgram {
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }
     let server = HTTPServer(
-      listen: configuration.listen,
-      routes: api.routes + [Health.alive, Health.ready(database, pool: pool)],
-      limits: ServerLimits(), trustedProxies: configuration.trustedProxies, name: "sync",
-      problem: api.problem)
+      listen: configuration.listen, routes: api.routes, limits: ServerLimits(),
+      trustedProxies: configuration.trustedProxies, name: "sync", problem: api.problem)
     try Daemon("coffer-sync", [server, Health.monitor(configuration.metricsListen)]).run()
   }
 }

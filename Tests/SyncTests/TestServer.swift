@@ -22,6 +22,7 @@ final class TestServer: Sendable {
   private let server: HTTPServer
   private let pool: WorkPool
   private let scratch: ScratchDatabase
+  private let observe: (@Sendable (TestDevice.Signed, Answer) -> Void)?
 
   static let authority = "sync.test"
 
@@ -29,11 +30,13 @@ final class TestServer: Sendable {
   init(
     _ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000,
     limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
-    uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
+    uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
+    observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
     var limits = limits
     limits.requestBurst = requestBurst
     self.limits = limits
+    self.observe = observe
     scratch = try ScratchDatabase(engine)
     clock = TestClock(Instant(seconds: 1_780_000_000))
     database = try Database.open(scratch.location, owning: .sync)
@@ -75,7 +78,9 @@ final class TestServer: Sendable {
     key: Ed25519PrivateKey = Ed25519PrivateKey(), root: Identifier = Random.identifier()
   ) -> TestDevice {
     let clock = clock
-    return TestDevice(port: port, authority: Self.authority, key: key, root: root) { clock.now }
+    return TestDevice(
+      port: port, authority: Self.authority, key: key, root: root, observe: observe
+    ) { clock.now }
   }
 
   /// Registers a fresh key and returns the device that holds it.

@@ -12,23 +12,26 @@ package final class TestDevice: Sendable {
   private let port: UInt16
   private let authority: String
   private let now: @Sendable () -> Instant
+  private let observe: (@Sendable (Signed, Answer) -> Void)?
   private let knownAccount = Locked<Identifier?>(nil)
   private let client = HTTPClient(bodyByteCountMax: 64 << 20)
 
-  /// `now` is the clock that signatures are made by.
+  /// `now` is the clock that signatures are made by; `observe` is shown what goes to and fro.
   package init(
     port: UInt16, authority: String, key: Ed25519PrivateKey = Ed25519PrivateKey(),
-    root: Identifier = Random.identifier(), now: @escaping @Sendable () -> Instant
+    root: Identifier = Random.identifier(),
+    observe: (@Sendable (Signed, Answer) -> Void)? = nil, now: @escaping @Sendable () -> Instant
   ) {
     self.port = port
     self.authority = authority
     self.key = key
     self.root = root
+    self.observe = observe
     self.now = now
   }
 
   /// What a signed request sends; a test may bend it before it goes out.
-  package struct Signed {
+  package struct Signed: Sendable {
     package var method: String
     package var target: String
     package var headers: [(String, String)]
@@ -60,7 +63,10 @@ package final class TestDevice: Sendable {
       headers: request.headers,
       body: request.body.isEmpty && request.method != "PUT" && request.method != "POST"
         ? nil : request.body, timeout: .seconds(10))
-    return Answer(status: response.status, headers: response.headers, body: response.body)
+    let answer = Answer(
+      status: response.status, headers: response.headers, body: response.body)
+    observe?(request, answer)
+    return answer
   }
 
   package func get(_ target: String, headers: [(String, String)] = []) throws -> Answer {
@@ -91,7 +97,7 @@ package final class TestDevice: Sendable {
   }
 }
 
-package struct Answer {
+package struct Answer: Sendable {
   package let status: Int
   package let headers: Headers
   package let body: [UInt8]

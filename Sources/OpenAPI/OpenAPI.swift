@@ -1,0 +1,5 @@
+/// The descriptions of the programs' APIs in OpenAPI 3.1, embedded, so a binary carries them.
+package enum OpenAPI {
+  /// UTF-8 JSON: what `coffer-sync` serves.
+  package static let sync: [UInt8] = PackageResources.openapi_json
+}

@@ -1,0 +1,27 @@
+internal import Base
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import OpenAPI
+
+extension SyncAPI {
+  /// `GET /openapi.json`: what this API is, for programs; without authentication.
+  static let readDescription = Route("GET", "/openapi.json") { head, _ in
+    let known = try Preconditions(head.headers).evaluate(current: descriptionTag, isSafe: true)
+    return .ready(
+      Admission(body: .none, finish: { _ in .ready(description(isKnown: known == .notModified)) }))
+  }
+
+  /// Changes with the document, not with the program.
+  private static let descriptionTag = EntityTag(
+    Hex.encode(SHA256.hash(OpenAPI.sync).prefix(16)))
+
+  private static func description(isKnown: Bool) -> Response {
+    var headers = [(name: "Cache-Control", value: "public, max-age=3600")]
+    if let descriptionTag { headers.append(("ETag", descriptionTag.field)) }
+    guard !isKnown else { return Response(status: 304, headers: headers, body: .bytes([])) }
+    headers.append(("Content-Type", "application/json"))
+    return Response(status: 200, headers: headers, body: .bytes(OpenAPI.sync))
+  }
+}

@@ -1,0 +1,207 @@
+import Base
+import Crypto
+import HTTPClient
+import JSON
+import Sync
+import TestDevices
+
+/// Requests that bring about every answer of the API that a test can bring about.
+struct APIStories {
+  let exchanges = Exchanges()
+
+  func tell() throws {
+    try openAccounts()
+    try useSessionsAndKeys()
+    try bendSignatures()
+    try bendDigests()
+    try askForWhatIsNotServed()
+    try breakTransport()
+    try changeFiles()
+    try meetLimits()
+    try share()
+    try readAndWriteContent()
+    try loseContent()
+    try pull()
+  }
+
+  /// An account has so many requests, and gets none back.
+  func server(
+    freeByteCount: Int64 = 1_000_000, limits: SyncLimits = SyncLimits(),
+    requests: Int64 = 1_000_000
+  ) throws -> TestServer {
+    let exchanges = exchanges
+    let start = MonotonicTime.now()
+    return try TestServer(
+      freeByteCount: freeByteCount, limits: limits, requestBurst: requests, uptime: { start },
+      observe: { request, answer in exchanges.record(request, answer) })
+  }
+
+  // MARK: Accounts
+
+  private func openAccounts() throws {
+    let server = try self.server()
+    let alice = try server.register(username: "Alice")
+    _ = try alice.get("/v1/account")
+    _ = try alice.send(alice.sign("HEAD", "/v1/account"))
+    let bob = server.device()
+    func open(_ device: TestDevice, root: Identifier, username: JSONValue = nil) throws {
+      _ = try device.post(
+        "/v1/accounts", ["root": .string(root.description), "username": username])
+    }
+    try open(bob, root: bob.root, username: "ALICE")
+    try open(bob, root: bob.root, username: "ä")
+    try open(bob, root: alice.root)
+    try open(alice, root: bob.root)
+    try open(bob, root: bob.root)
+    let key = Base64.url.encode(bob.key.publicKey.bytes)
+    for query in ["username=alice", "account=\(try bob.account)", "key=\(key)", "username=x", "x"] {
+      _ = try alice.get("/v1/directory?\(query)")
+    }
+    let strict = try self.server(requests: 3)
+    let hasty = try strict.register()
+    for _ in 0..<4 { _ = try hasty.get("/v1/account") }
+  }
+
+  private func useSessionsAndKeys() throws {
+    let server = try self.server()
+    let device = try server.register()
+    _ = try device.get("/v1/account", headers: [("Authorization", "Bearer none")])
+    let token = try bearer(device)
+    func add(_ key: [UInt8], headers: [(String, String)]? = nil) throws {
+      let body = JSONValue.object([
+        .init("public_key", .string(Base64.standard.encode(key))), .init("label", "phone"),
+      ])
+      guard let headers else {
+        _ = try device.post("/v1/devices", body)
+        return
+      }
+      _ = try device.send(
+        .init(method: "POST", target: "/v1/devices", headers: headers, body: body.encoded()))
+    }
+    let second = server.device()
+    _ = try second.get("/v1/account")
+    try add(second.key.publicKey.bytes, headers: token)
+    try add(second.key.publicKey.bytes)
+    try add(second.key.publicKey.bytes)
+    for _ in 0..<63 { try add(Ed25519PrivateKey().publicKey.bytes) }
+    try add([1])
+    func revoke(_ key: [UInt8], by device: TestDevice) throws {
+      _ = try device.send(device.sign("DELETE", "/v1/devices/\(Base64.url.encode(key))"))
+    }
+    try revoke(second.key.publicKey.bytes, by: device)
+    try revoke(second.key.publicKey.bytes, by: device)
+    _ = try second.get("/v1/account")
+    let lonely = try server.register()
+    try revoke(lonely.key.publicKey.bytes, by: lonely)
+  }
+
+  /// The headers of a session's request.
+  func bearer(_ device: TestDevice) throws -> [(String, String)] {
+    let answer = try device.send(device.sign("POST", "/v1/sessions"))
+    guard let token = try answer.json["token"].string else { throw UnexpectedAnswer(answer) }
+    return [("Host", TestServer.authority), ("Authorization", "Bearer \(token)")]
+  }
+
+  // MARK: Signatures
+
+  private func bendSignatures() throws {
+    let server = try self.server()
+    let device = try server.register()
+    func bend(
+      _ method: String = "GET", _ target: String = "/v1/account", body: [UInt8]? = nil,
+      _ change: (String) -> String
+    ) throws {
+      var request = device.sign(method, target, body: body)
+      request.headers = request.headers.map { name, value in
+        (name, name == "Signature-Input" ? change(value) : value)
+      }
+      _ = try device.send(request)
+    }
+    let now = server.clock.now.seconds
+    try bend { _ in "(((" }
+    try bend { $0.replacing("\"ed25519\"", with: "\"rsa-pss-sha512\"") }
+    try bend { $0.replacing(" \"@query\"", with: "") }
+    try bend { $0.replacing("\"@query\"", with: "\"@query\" \"x-absent\"") }
+    try bend { $0.replacing("\"@query\"", with: "\"@query\" \"@status\"") }
+    try bend { $0.replacing("created=\(now)", with: "created=\(now + 100)") }
+    try bend { $0.replacing("expires=\(now + 300)", with: "expires=\(now + 4000)") }
+    try bend { $0.replacing(/keyid="[^"]*"/, with: "keyid=\"none\"") }
+    try bend { $0.replacing("expires=\(now + 300)", with: "expires=\(now + 299)") }
+    try bend("POST", "/v1/sessions") { $0.replacing(/;nonce="[^"]*"/, with: "") }
+    try bend("POST", "/v1/files", body: [1]) { $0.replacing(" \"content-digest\"", with: "") }
+    var bare = device.sign("POST", "/v1/files", body: [1])
+    bare.headers = bare.headers.filter { $0.0 != "Content-Digest" }.map { name, value in
+      (name, value.replacing(" \"content-digest\"", with: ""))
+    }
+    _ = try device.send(bare)
+    _ = try device.send(
+      .init(
+        method: "GET", target: "/v1/account", headers: [("Host", TestServer.authority)], body: []))
+    var elsewhere = device.sign("GET", "/v1/account", authority: "evil.test")
+    elsewhere.headers[0] = ("Host", "evil.test")
+    _ = try device.send(elsewhere)
+    let nonce = Array("0123456789abcdef".utf8)
+    _ = try device.send(device.sign("POST", "/v1/sessions", nonce: nonce))
+    _ = try device.send(device.sign("POST", "/v1/sessions?again", nonce: nonce))
+    let late = device.sign("GET", "/v1/account")
+    server.clock.advance(.seconds(400))
+    _ = try device.send(late)
+  }
+
+  private func bendDigests() throws {
+    let server = try self.server()
+    let device = try server.register()
+    let session = try bearer(device)
+    for digest in ["md5=:AAAA:", "sha-256", "sha-256=:\(String(repeating: "A", count: 43))=:"] {
+      let headers = session + [("Content-Digest", digest)]
+      for method in ["GET", "POST"] {
+        _ = try device.send(
+          .init(
+            method: method, target: method == "GET" ? "/v1/account" : "/v1/files",
+            headers: headers, body: method == "GET" ? [] : [1]))
+      }
+    }
+  }
+
+  // MARK: Transport
+
+  private func askForWhatIsNotServed() throws {
+    let server = try self.server()
+    let device = try server.register()
+    for target in ["/", "/v1/nothing", "/v1/files/a/b", "/healthz/x"] {
+      _ = try device.get(target)
+    }
+    _ = try device.get("/v1/files/none")
+    for target in ["/v1/account", "/openapi.json", "/v1/files"] {
+      _ = try device.send(device.sign("PUT", target, body: [1]))
+    }
+    for target in ["/openapi.json", "/healthz", "/readyz"] {
+      _ = try device.send(.init(method: "GET", target: target, headers: host, body: []))
+    }
+    let tag = try server.fetchDescription().header("ETag") ?? ""
+    for value in [tag, "none"] {
+      _ = try server.fetchDescription(headers: [("If-None-Match", value)])
+    }
+  }
+
+  private var host: [(String, String)] { [("Host", TestServer.authority)] }
+
+  private func breakTransport() throws {
+    let server = try self.server()
+    let device = try server.register()
+    _ = try device.get("/v1/files/a%2Fb")
+    _ = try device.get("/v1/account", headers: [("Expect", "wonders")])
+    _ = try device.get("/v1/account", headers: (0..<100).map { ("X-\($0)", "1") })
+    _ = try device.get(
+      "/v1/account", headers: [("X-Long", String(repeating: "a", count: 25_000))])
+    _ = try device.send(device.sign("POST", "/v1/sessions", body: [1]))
+    _ = try device.send(
+      device.sign("POST", "/v1/devices", body: Array(repeating: 1, count: 20_000)))
+    let unmeasured = device.sign("POST", "/v1/devices")
+    let reply = try HTTPClient().send(
+      "POST", "http://127.0.0.1:\(server.port)/v1/devices", headers: unmeasured.headers, body: nil,
+      timeout: .seconds(10))
+    exchanges.record(
+      unmeasured, Answer(status: reply.status, headers: reply.headers, body: reply.body))
+  }
+}

@@ -1,0 +1,77 @@
+import Base
+import Glibc
+import HTTPMessages
+import JSON
+import TestDevices
+import TestEngines
+import Testing
+
+/// Requests and answers as they went over the wire, for a judge outside of this program.
+final class Exchanges: Sendable {
+  struct Exchange: Sendable {
+    let request: TestDevice.Signed
+    let answer: Answer
+
+    var code: String? { (try? answer.problem) ?? nil }
+  }
+
+  private let recorded = Locked<[Exchange]>([])
+
+  var all: [Exchange] { recorded.withLock { $0 } }
+
+  func record(_ request: TestDevice.Signed, _ answer: Answer) {
+    recorded.withLock { $0.append(Exchange(request: request, answer: answer)) }
+  }
+
+  /// What PyPI's jsonschema and openapi-spec-validator have against the document or the exchanges;
+  /// empty where they agree.
+  func complaints(about document: [UInt8], python: String) throws -> [Substring] {
+    let directory = try ScratchDirectory()
+    let (description, exchanges) = ("\(directory.path)/d.json", "\(directory.path)/e.json")
+    try Repository.write(String(decoding: document, as: UTF8.self), to: description)
+    let json = JSONValue.array(all.map(\.json))
+    try Repository.write(String(decoding: json.encoded(), as: UTF8.self), to: exchanges)
+    let script = "\(Repository.root)/ops/interop/openapi_judge.py"
+    let (output, status) = try run("'\(python)' '\(script)' \(description) \(exchanges) 2>&1")
+    let lines = output.split(separator: "\n")
+    return status == 0 ? [] : lines.isEmpty ? ["status \(status)"] : lines
+  }
+
+  private func run(_ command: String) throws -> (output: String, status: Int32) {
+    let stream = try unsafe #require(popen(command, "r"))
+    var bytes: [UInt8] = []
+    while true {
+      let byte = unsafe fgetc(stream)
+      if byte == EOF { break }
+      bytes.append(UInt8(byte))
+    }
+    return (String(decoding: bytes, as: UTF8.self), unsafe pclose(stream))
+  }
+}
+
+extension Exchanges.Exchange {
+  /// Bodies that are no JSON are only counted.
+  fileprivate var json: JSONValue {
+    [
+      "method": .string(request.method), "target": .string(request.target),
+      "request_headers": .array(request.headers.map { .string($0.0) }),
+      "request_byte_count": .integer(Int64(request.body.count)),
+      "request_body": Self.value(request.body), "status": .integer(Int64(answer.status)),
+      "headers": .array(
+        answer.headers.fields.map { field in
+          [.string(field.name), .string(String(decoding: field.value, as: UTF8.self))]
+        }),
+      "byte_count": .integer(Int64(answer.body.count)), "body": Self.value(answer.body),
+    ]
+  }
+
+  private static func value(_ bytes: [UInt8]) -> JSONValue {
+    (try? JSON.parse(bytes)).flatMap { JSONValue($0) } ?? .null
+  }
+}
+
+/// A Python with the packages that `ops/test` installs; nil where COFFER_PYTHON names none.
+let pythonPath: String? = {
+  guard let text = unsafe getenv("COFFER_PYTHON"), unsafe text.pointee != 0 else { return nil }
+  return unsafe String(cString: text)
+}()

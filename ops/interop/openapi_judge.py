@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Judges recorded requests and answers by an OpenAPI 3.1 document.
+
+usage: openapi_judge.py DOCUMENT EXCHANGES
+
+Prints a line for each thing that the document does not allow: a status, header, media type or body
+that it does not declare, and a request that was accepted though it does not declare it. Ends with 0
+where the document is valid itself and tells the truth.
+"""
+
+import json
+import sys
+import urllib.parse
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from openapi_spec_validator import validate
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+BASE = "urn:coffer:openapi"
+# What any answer may have.
+USUAL_HEADERS = {"connection", "content-length", "content-type", "date", "x-request-id"}
+
+
+class Judge:
+    def __init__(self, document):
+        self.document = document
+        resource = Resource.from_contents(document, default_specification=DRAFT202012)
+        self.registry = Registry().with_resource(BASE, resource)
+
+    def resolve(self, value):
+        while "$ref" in value:
+            place = self.document
+            for part in value["$ref"].removeprefix("#/").split("/"):
+                place = place[part.replace("~1", "/").replace("~0", "~")]
+            value = place
+        return value
+
+    def errors(self, schema, value):
+        """The worst that is wrong with a value, by a schema that may refer to the document's others."""
+        validator = Draft202012Validator(
+            self.absolute(schema),
+            registry=self.registry,
+            format_checker=Draft202012Validator.FORMAT_CHECKER,
+        )
+        error = best_match(validator.iter_errors(value))
+        if error:
+            yield f"{error.json_path}: {error.message[:200]}"
+
+    def absolute(self, schema):
+        if isinstance(schema, list):
+            return [self.absolute(each) for each in schema]
+        if not isinstance(schema, dict):
+            return schema
+        return {
+            name: BASE + value if name == "$ref" else self.absolute(value)
+            for name, value in schema.items()
+        }
+
+    def operation(self, method, path):
+        """The item and operation that serve a request; literal segments win."""
+        segments = path.split("/")
+        matches = []
+        for template, item in self.document["paths"].items():
+            parts = template.split("/")
+            if len(parts) == len(segments) and all(
+                part == segment or part.startswith("{") and segment
+                for part, segment in zip(parts, segments)
+            ):
+                matches.append((sum(part.startswith("{") for part in parts), template, item))
+        if not matches:
+            return None, {}, None
+        _, template, item = min(matches, key=lambda match: match[0])
+        name = "get" if method == "HEAD" else method.lower()
+        return template, item, item.get(name)
+
+    def judge(self, exchange):
+        path, _, query = exchange["target"].partition("?")
+        template, item, operation = self.operation(exchange["method"], path)
+        status = exchange["status"]
+        responses = self.document["components"]["responses"]
+        if template is None:
+            declared = {"404": responses["NoSuchPath"]}
+        elif operation is None:
+            declared = {"405": responses["NoSuchMethod"]}
+        else:
+            declared = operation["responses"]
+        # What is no request of HTTP never gets as far as a path.
+        if operation is None and status in (400, 417, 431):
+            return
+        if str(status) not in declared:
+            yield f"status {status} is not declared"
+            return
+        response = self.resolve(declared[str(status)])
+        yield from self.judge_headers(exchange, response, operation)
+        yield from self.judge_body(exchange, response)
+        if status < 400:
+            yield from self.judge_request(exchange, item, operation, query)
+
+    def judge_headers(self, exchange, response, operation):
+        headers = {name.lower(): value for name, value in exchange["headers"]}
+        declared = dict(response.get("headers", {}))
+        if operation and operation.get("security", self.document["security"]):
+            # On every answer to a caller that is known, so declared once.
+            for name in ("RateLimit", "RateLimit-Policy"):
+                declared[name] = self.document["components"]["headers"][name]
+        declared = {name.lower(): self.resolve(header) for name, header in declared.items()}
+        for name in headers.keys() - declared.keys() - USUAL_HEADERS:
+            yield f"header {name} is not declared"
+        for name, header in declared.items():
+            if name in headers:
+                for error in self.errors(header["schema"], headers[name]):
+                    yield f"header {name}: {error}"
+            elif header.get("required"):
+                yield f"header {name} is missing"
+
+    def judge_body(self, exchange, response):
+        headers = {name.lower(): value for name, value in exchange["headers"]}
+        content = response.get("content")
+        if exchange["method"] == "HEAD":
+            return
+        if content is None:
+            if exchange["byte_count"] > 0:
+                yield "a body is not declared"
+            return
+        media = headers.get("content-type")
+        if media not in content:
+            yield f"media type {media} is not declared"
+        elif "json" in media:
+            for error in self.errors(content[media]["schema"], exchange["body"]):
+                yield f"body: {error}"
+
+    def judge_request(self, exchange, item, operation, query):
+        parameters = [
+            self.resolve(each)
+            for each in item.get("parameters", []) + operation.get("parameters", [])
+        ]
+        names = {each["name"] for each in parameters if each["in"] == "query"}
+        for name in dict(urllib.parse.parse_qsl(query, keep_blank_values=True)).keys() - names:
+            yield f"parameter {name} is not declared"
+        sent = {name.lower() for name in exchange["request_headers"]}
+        for each in parameters:
+            needed = each["in"] == "header" and each.get("required")
+            if needed and each["name"].lower() not in sent:
+                yield f"accepted without {each['name']}"
+        body = operation.get("requestBody")
+        if body is None:
+            if exchange["request_byte_count"] > 0:
+                yield "a body was accepted"
+        elif "application/json" in body["content"]:
+            schema = body["content"]["application/json"]["schema"]
+            for error in self.errors(schema, exchange["request_body"]):
+                yield f"accepted body: {error}"
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        document = json.load(file)
+    with open(sys.argv[2]) as file:
+        exchanges = json.load(file)
+    validate(document)
+    judge = Judge(document)
+    complaints = {
+        f"{exchange['method']} {exchange['target']} {exchange['status']}: {error}": None
+        for exchange in exchanges
+        for error in judge.judge(exchange)
+    }
+    print("\n".join(complaints))
+    sys.exit(1 if complaints else 0)
+
+
+if __name__ == "__main__":
+    main()
