@@ -61,7 +61,8 @@ struct SyncBench {
       ["COFFER_SYNC_LISTEN": "127.0.0.1:\(port)"]
     }
     try load.deliver(clients.accountRequests(now: .now), to: server)
-    try load.deliver(clients.documentRequests(now: .now), to: server)
+    let owners = try workspace.identifiers("\(directory)/sync.db", "root_id", "id", of: "accounts")
+    try load.deliver(clients.documentRequests(owners: owners, now: .now), to: server)
     let writes = clients.writeRequests(
       options.requestCount, byteCount: Self.contentByteCount, now: .now)
     let outcome = try load.run(writes, to: server, repeats: false)

@@ -10,7 +10,10 @@ struct SyncClients {
 
   private let clients: [Client]
 
+  private static let batchCountMax = 500
+
   private struct Client {
+    let key: Ed25519PrivateKey
     let signer: RequestSigner
     let root: Identifier
     let documents: [Identifier]
@@ -19,9 +22,9 @@ struct SyncClients {
   init(_ options: Options) {
     var random = SeededGenerator(seed: options.seed)
     clients = (0..<options.accountCount).map { _ in
-      Client(
-        signer: RequestSigner(
-          key: Ed25519PrivateKey(seed: Secret(random.bytes(count: 32)))!, authority: Self.authority),
+      let key = Ed25519PrivateKey(seed: Secret(random.bytes(count: 32)))!
+      return Client(
+        key: key, signer: RequestSigner(key: key, authority: Self.authority),
         root: random.identifier(),
         documents: (0..<options.documentCount).map { _ in random.identifier() })
     }
@@ -38,15 +41,20 @@ struct SyncClients {
     return requests
   }
 
-  func documentRequests(now: Instant) -> Requests {
+  /// Batches that create the documents; the server has said which account owns which root.
+  func documentRequests(owners: [Identifier: Identifier], now: Instant) -> Requests {
     var requests = Requests()
     for client in clients {
-      for document in client.documents {
-        let name = Base64.standard.encode(SHA256.hash(document.bytes))
-        let text =
-          "{\"id\":\"\(document)\",\"parent\":\"\(client.root)\",\"type\":\"document\","
-          + "\"name\":{\"ciphertext\":\"\(name)\",\"hmac\":\"\(name)\"}}"
-        Self.append(&requests, client, "POST", "/v1/files", Array(text.utf8), now)
+      guard let owner = owners[client.root] else { continue }
+      for start in stride(from: 0, to: client.documents.count, by: Self.batchCountMax) {
+        let changes = client.documents[start...].prefix(Self.batchCountMax).map { document in
+          TreeRecord(
+            id: document, owner: owner, parent: client.root, isFolder: false,
+            nameSeed: document.bytes
+          ).change(from: nil, signedBy: client.key)
+        }
+        let body = TreeRecord.batch(changes, author: client.key)
+        Self.append(&requests, client, "POST", "/v1/files", body, now)
       }
     }
     return requests

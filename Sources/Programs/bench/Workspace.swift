@@ -57,6 +57,22 @@ final class Workspace {
     return count
   }
 
+  /// By the identifier in a column of an SQLite table, the one in another column.
+  func identifiers(
+    _ database: String, _ key: String, _ value: String, of table: String
+  ) throws(BenchError) -> [Identifier: Identifier] {
+    let text = try output(
+      "sqlite3", "-readonly", database, "SELECT hex(\(key)), hex(\(value)) FROM \(table)")
+    var found: [Identifier: Identifier] = [:]
+    for line in text.split(separator: "\n") {
+      let ids = line.split(separator: "|").compactMap { Hex.decode($0.utf8) }
+        .compactMap { Identifier(bytes: $0) }
+      guard ids.count == 2 else { throw .command("sqlite3 printed no identifiers: \(line)") }
+      found[ids[0]] = ids[1]
+    }
+    return found
+  }
+
   /// How many times a second 4 KiB appended to a file become durable, one after another.
   func syncsPerSecond() throws(BenchError) -> Double {
     let descriptor = unsafe open(file("syncs"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
