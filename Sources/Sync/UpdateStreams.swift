@@ -141,7 +141,10 @@ struct View {
     _ item: Item, _ reader: Reader, _ forest: inout Forest
   ) throws -> Change? {
     switch item {
-    case .left(let file, _): return .left(file, owner: owner)
+    case .left(let file, _):
+      try forest.load(file, reader)
+      // What is still offered, or seen by another share, is told of there.
+      return forest.role(file) > .stranger ? nil : .left(file, owner: owner)
     case .file(let record):
       try forest.load(record.id, reader)
       guard forest.role(record.id) > .stranger else { return nil }

@@ -93,7 +93,10 @@ struct Visibility {
     } else {
       try restamp(share.file, share.owner, &owners)
     }
-    if standing == .accepted, share.state != .accepted { try close(share.account, share.owner) }
+    guard standing == .accepted, share.state != .accepted else { return }
+    try close(share.account, share.owner)
+    guard try isOpen(share.account, share.owner) else { return }
+    try depart(share.file, from: [share.account], share.owner, &owners)
   }
 
   private func open(_ share: Share, _ owners: LockedOwners) throws {
@@ -114,6 +117,39 @@ struct Visibility {
         SELECT 1 FROM sync.shares
         WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted')
       """, .id(account), .id(owner))
+    guard try !isOpen(account, owner) else { return }
+    try forgetDepartures(account, owner)
+  }
+
+  private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
+    let number = try transaction.first(
+      "SELECT number FROM sync.views WHERE account_id = $1 AND owner_id = $2",
+      .id(account), .id(owner)
+    ) { row in try row.integer(0) }
+    return number != nil
+  }
+
+  /// Has a view read again from its beginning; what left it before that is no news then.
+  private func restart(_ account: Identifier, _ owner: Identifier) throws {
+    try transaction.execute(
+      """
+      UPDATE sync.views SET number = $3, from_seq = 0 WHERE account_id = $1 AND owner_id = $2
+      """, .id(account), .id(owner), .integer(Self.newNumber()))
+    try forgetDepartures(account, owner)
+  }
+
+  private func forgetDepartures(_ account: Identifier, _ owner: Identifier) throws {
+    try transaction.execute(
+      "DELETE FROM sync.departures WHERE account_id = $1 AND owner_id = $2",
+      .id(account), .id(owner))
+  }
+
+  private func hasDepartures(_ account: Identifier, _ owner: Identifier) throws -> Bool {
+    let file = try transaction.first(
+      "SELECT file_id FROM sync.departures WHERE account_id = $1 AND owner_id = $2 LIMIT 1",
+      .id(account), .id(owner)
+    ) { row in try row.id(0) }
+    return file != nil
   }
 
   private static func newNumber() -> Int64 { Int64(bitPattern: Random.identifier().high) }
@@ -121,23 +157,23 @@ struct Visibility {
   // MARK: Files
 
   /// A file with all beneath it came into view of the accounts.
+  ///
+  /// Whoever something left before may still hold it, and it may be this: what then moved out of it
+  /// was told to nobody. So there the view is read again, and what does not come is gone.
   func appear(
     _ root: Identifier, to accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners
   ) throws {
     guard !accounts.isEmpty else { return }
     let files = try live(root)
-    guard files.count > Self.restampCountMax else {
-      for file in files { try restamp(file, owner, &owners) }
-      return
+    let isLarge = files.count > Self.restampCountMax
+    let restarted = try accounts.filter { account in
+      try isLarge || hasDepartures(account, owner)
     }
-    try restamp(root, owner, &owners)
-    for account in accounts.sorted() {
-      try transaction.execute(
-        """
-        UPDATE sync.views SET number = $3, from_seq = 0 WHERE account_id = $1 AND owner_id = $2
-        """, .id(account), .id(owner), .integer(Self.newNumber()))
+    for file in restarted.count < accounts.count ? files : [root] {
+      try restamp(file, owner, &owners)
     }
+    for account in restarted.sorted() { try restart(account, owner) }
   }
 
   /// A file and what lives beneath it, as far as that is not too much.
