@@ -20,6 +20,26 @@ func permissions(_ path: String) -> UInt32 {
   return unsafe stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
 }
 
+/// How many locks of this process the kernel knows on a file.
+func ownLockCount(_ path: String) -> Int {
+  var status = stat()
+  guard unsafe stat(path, &status) == 0, let file = unsafe fopen("/proc/locks", "r") else {
+    return 0
+  }
+  defer { unsafe fclose(file) }
+  var count = 0
+  var line = [CChar](repeating: 0, count: 256)
+  while unsafe fgets(&line, Int32(line.count), file) != nil {
+    let text = String(
+      decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let words = text.split(separator: " ")
+    // "1: POSIX  ADVISORY  READ 27719 fe:00:16434094 123 123"
+    guard words.count == 8, words[4] == "\(getpid())" else { continue }
+    if words[5].split(separator: ":").last == "\(status.st_ino)" { count += 1 }
+  }
+  return count
+}
+
 /// A file locked as another program would.
 final class LockedFile: Sendable {
   private let descriptor: Int32

@@ -21,6 +21,22 @@ import Testing
       } == [])
   }
 
+  @Test func `opening the files once more drops no lock of this process`() throws {
+    let scratch = try ScratchDatabase(.sqlite)
+    let first = try scratch.open(.sync)
+    defer { first.close() }
+    _ = try first.itemIDs()
+    guard case .sqlite(let directory) = scratch.location else {
+      throw Refusal(reason: "no SQLite")
+    }
+    let paths = ["sync", "billing"].map { "\(directory)/\($0).db" }
+    let before = paths.map(ownLockCount)
+    let second = try scratch.open(.billing)
+    second.close()
+    #expect(before.allSatisfy { $0 > 0 })
+    #expect(paths.map(ownLockCount) == before)
+  }
+
   @Test(arguments: TestEngine.available)
   func `what one program commits the other reads`(engine: TestEngine) throws {
     let scratch = try ScratchDatabase(engine)

@@ -37,10 +37,15 @@ package struct SQLiteFiles: Sendable {
 
   /// Makes empty files where they are missing, readable by this user only.
   ///
-  /// SQLite gives its log files the mode of the database file.
+  /// SQLite gives its log files the mode of the database file. One that is there is not opened:
+  /// closing it would drop the locks of this process's connections to it
+  /// (https://sqlite.org/howtocorrupt.html, section 2.2), and another process would take their log
+  /// for abandoned.
   package func create() throws(DatabaseError) {
     for schema in Schema.allCases {
-      let file = unsafe Glibc.open(path(of: schema), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      let file = unsafe Glibc.open(
+        path(of: schema), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      if file < 0, errno == EEXIST { continue }
       guard file >= 0 else {
         throw .unavailable(reason: "cannot create \(path(of: schema)): \(systemError())")
       }
