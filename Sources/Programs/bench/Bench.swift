@@ -11,7 +11,7 @@ enum Bench {
     }
     do throws(BenchError) {
       let report = try measure(Options(arguments))
-      return report.isWhole ? 0 : 1
+      return report.isGood ? 0 : 1
     } catch {
       let line = Array("bench: \(error)\n".utf8)
       _ = unsafe write(STDERR_FILENO, line, line.count)
@@ -27,6 +27,7 @@ enum Bench {
       case .webhooks: try WebhookBench(options, workspace).report()
       case .sync: try SyncBench(options, workspace).report()
       case .fold: try FoldBench(options, workspace).report()
+      case .tree: try TreeBench(options, workspace).report()
       }
     print(options.wantsJSON ? report.json : report.text)
     return report

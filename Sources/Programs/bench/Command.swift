@@ -27,8 +27,10 @@ enum Command {
   }
 
   /// What a program prints; it must succeed. `scratch` is a file to be overwritten.
-  static func output(_ arguments: [String], scratch: String) throws(BenchError) -> String {
-    let process = try spawn(arguments, output: scratch)
+  static func output(
+    _ arguments: [String], environment: [String: String] = [:], scratch: String
+  ) throws(BenchError) -> String {
+    let process = try spawn(arguments, environment: environment, output: scratch)
     var status: Int32 = 0
     guard unsafe waitpid(process, &status, 0) == process else {
       throw .system("wait for \(arguments[0])", errno: errno)

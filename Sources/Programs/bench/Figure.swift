@@ -36,6 +36,16 @@ struct Figure {
       aim: Int(limit * 1000), isCost: true)
   }
 
+  /// What should not exceed `limit`, a number in the same unit.
+  static func cost(
+    _ name: String, _ value: Double, _ unit: String, _ what: String, limit: Int
+  ) -> Figure {
+    Figure(
+      name: name, value: Int(value.rounded(.up)),
+      text: "\(decimal(value, places: 1)) \(unit) \(what) (aim: at most \(limit) \(unit))",
+      aim: limit, isCost: true)
+  }
+
   static func ratio(_ name: String, _ ratio: Double, _ what: String, aim: Double) -> Figure {
     Figure(
       name: "\(name)_thousandths", value: Int((ratio * 1000).rounded(.down)),

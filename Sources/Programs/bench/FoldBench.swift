@@ -65,6 +65,7 @@ struct FoldBench {
   }
 
   static func grouped(_ number: Int) -> String {
-    number < 1000 ? "\(number)" : "\(number / 1000),\(String(number % 1000 + 1000).dropFirst())"
+    guard number >= 1000 else { return "\(number)" }
+    return "\(grouped(number / 1000)),\(String(number % 1000 + 1000).dropFirst())"
   }
 }

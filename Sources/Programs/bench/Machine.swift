@@ -18,7 +18,7 @@ struct Machine {
       let version = try workspace.output("pkg-config", "--modversion", library)
       facts.append((library, version.filter { !$0.isWhitespace }))
     }
-    if options.subject != .fold {
+    if options.subject == .webhooks || options.subject == .sync {
       facts += [
         (
           "load", "\(options.connectionCount) connections, \(options.threadCount) generator threads"

@@ -2,7 +2,7 @@ internal import Base
 
 /// What the command line asks for.
 struct Options: Sendable {
-  enum Subject: String, CaseIterable { case webhooks, sync, fold }
+  enum Subject: String, CaseIterable { case webhooks, sync, fold, tree }
 
   enum Store: String, CaseIterable { case stripe, apple, google }
 
@@ -19,6 +19,14 @@ struct Options: Sendable {
   var documentCount = 32
   /// Subscriptions in the larger of the two ledgers that an event is added to.
   var storedCount = 100_000
+  /// Files in the larger of the two trees, and rounds of ten changes to both.
+  var fileCount = 1_000_000
+  var roundCount = 100
+  /// Batches of 500 new records.
+  var batchCount = 160
+  var engines = TreeStore.Engine.allCases
+  /// Without it only SQLite is measured.
+  var postgresURL: String?
   var seed: UInt64 = 1
   /// Leaves the peers out, for trying a change; there are no ratios then.
   var measuresOursOnly = false
@@ -29,12 +37,15 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|sync|fold [options]
+    usage: ops/bench webhooks|sync|fold|tree [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
                 P-256 and FastAPI services; and with a flood of forged ones
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
       fold      coverage of ten years in memory; recording one more event among many others
+      tree      one change, one pull and the quota check in an account with 1,000 files and with a
+                million, on each engine; a first pull of a million; large batches; what deleting
+                a million does to other accounts' writes
 
       --seconds N      the timed part of each server (10)
       --warm-up N      seconds before it that do not count (2)
@@ -45,6 +56,11 @@ struct Options: Sendable {
       --accounts N     sync: how many accounts write (64)
       --documents N    sync: documents of each account (32)
       --stored N       fold: subscriptions in the larger ledger (100000)
+      --files N        tree: files of the larger account (1000000)
+      --rounds N       tree: rounds of ten changes in both accounts (100)
+      --batches N      tree: batches of 500 new records (160)
+      --engine NAME    tree: sqlite or postgres alone
+      --postgres URL   tree: an empty database; ops/bench starts a cluster of its own
       --seed N         what ids and contents derive from (1)
       --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
       --ours           leave the peers out, for trying a change
@@ -57,7 +73,7 @@ struct Options: Sendable {
   init(_ arguments: [String]) throws(BenchError) {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
-      throw .usage("say what to measure: webhooks, sync or fold (--help tells more)")
+      throw .usage("say what to measure: webhooks, sync, fold or tree (--help tells more)")
     }
     self.subject = subject
     while let flag = rest.popFirst() {
@@ -90,6 +106,16 @@ struct Options: Sendable {
     case "--accounts": accountCount = try number(1...10_000)
     case "--documents": documentCount = try number(1...10_000)
     case "--stored": storedCount = try number(1000...1_000_000)
+    case "--files": fileCount = try number(2000...5_000_000)
+    // Seven files of the small tree are changed in each round, each once.
+    case "--rounds": roundCount = try number(1...100)
+    case "--batches": batchCount = try number(4...2000)
+    case "--postgres": postgresURL = value
+    case "--engine":
+      guard let engine = TreeStore.Engine(rawValue: value) else {
+        throw .usage("--engine takes sqlite or postgres")
+      }
+      engines = [engine]
     case "--store":
       guard let store = Store(rawValue: value) else {
         throw .usage("--store takes stripe, apple or google")

@@ -24,6 +24,11 @@ struct Report {
 
   var isWhole: Bool { rows.allSatisfy(\.isWhole) }
 
+  /// Whether nothing went wrong. What file trees may cost is a promise; other aims are wishes.
+  var isGood: Bool {
+    isWhole && (subject != .tree || figures.allSatisfy { $0.isReached ?? true })
+  }
+
   var text: String {
     var lines = ["ops/bench \(subject.rawValue)", ""]
     let width = facts.map(\.name.count).max() ?? 0

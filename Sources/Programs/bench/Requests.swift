@@ -22,6 +22,11 @@ struct Requests: Sendable {
     ends.append(bytes.count)
   }
 
+  mutating func append(_ others: Requests) {
+    ends += others.ends.map { bytes.count + $0 }
+    bytes += others.bytes
+  }
+
   func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
   /// The first `count` of them, for a server that may see the same request twice.

@@ -48,6 +48,13 @@ final class ServerProcess {
     return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
+  /// Its memory as the kernel counts it, mapped files included.
+  func residentKilobytes() -> Int {
+    let lines = (TextFile.read("/proc/\(process)/status") ?? "").split(separator: "\n")
+    let line = lines.first { $0.hasPrefix("VmRSS:") }
+    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+  }
+
   /// The end of what it printed, for a person who must find out why it refused something.
   var lastWords: String {
     (TextFile.read(log) ?? "").split(separator: "\n").suffix(5).joined(separator: "\n")

@@ -6,10 +6,10 @@ final class Socket {
   static let answerByteCountMax = 64 * 1024
 
   let descriptor: Int32
-  private(set) var input = [UInt8](repeating: 0, count: answerByteCountMax)
+  private(set) var input: [UInt8]
   private var inputCount = 0
 
-  init(port: UInt16) throws(BenchError) {
+  init(port: UInt16, answerByteCountMax: Int = answerByteCountMax) throws(BenchError) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -29,6 +29,7 @@ final class Socket {
     unsafe setsockopt(
       descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
     self.descriptor = descriptor
+    input = [UInt8](repeating: 0, count: answerByteCountMax)
   }
 
   deinit { close(descriptor) }
@@ -51,7 +52,7 @@ final class Socket {
   func receive() throws(BenchError) -> Int? {
     let count = unsafe input.withUnsafeMutableBytes { bytes in
       unsafe recv(
-        descriptor, bytes.baseAddress! + inputCount, Self.answerByteCountMax - inputCount, 0)
+        descriptor, bytes.baseAddress! + inputCount, bytes.count - inputCount, 0)
     }
     guard count > 0 else {
       throw count == 0
@@ -59,7 +60,7 @@ final class Socket {
     }
     inputCount += count
     guard let head = try ResponseHead.parse(input, count: inputCount) else { return nil }
-    guard head.byteCount <= Self.answerByteCountMax else { throw .server("an answer too long") }
+    guard head.byteCount <= input.count else { throw .server("an answer too long") }
     guard inputCount >= head.byteCount else { return nil }
     guard inputCount == head.byteCount else { throw .server("bytes after an answer") }
     lastAnswerByteCount = inputCount
@@ -71,4 +72,14 @@ final class Socket {
 
   /// The last whole answer, head and body.
   var lastAnswer: String { String(decoding: input[..<lastAnswerByteCount], as: UTF8.self) }
+
+  /// Head and body of the last whole answer.
+  var lastParts: (head: ArraySlice<UInt8>, body: ArraySlice<UInt8>) {
+    let bytes = input[..<lastAnswerByteCount]
+    let end = bytes.indices.first { index in
+      index >= 3 && bytes[index] == 10 && bytes[index - 2] == 10
+    }
+    let middle = end.map { $0 + 1 } ?? bytes.endIndex
+    return (bytes[..<middle], bytes[middle...])
+  }
 }

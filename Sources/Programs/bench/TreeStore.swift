@@ -1,0 +1,122 @@
+internal import Base
+internal import Storage
+
+/// One engine's database, and the `coffer-sync` that is started over it again and again.
+final class TreeStore {
+  enum Engine: String, CaseIterable {
+    case sqlite, postgres
+
+    var name: String { self == .sqlite ? "SQLite" : "PostgreSQL" }
+  }
+
+  let engine: Engine
+  private(set) var server: ServerProcess
+  /// Reads what the server wrote, and writes what coffer-billing would.
+  let observer: Database
+  let progress: Progress
+  private let workspace: Workspace
+  private let location: DatabaseLocation
+  private let settings: [String: String]
+
+  init(_ engine: Engine, _ options: Options, _ workspace: Workspace) throws(BenchError) {
+    self.engine = engine
+    self.workspace = workspace
+    progress = Progress(engine.name)
+    let url: String
+    switch engine {
+    case .sqlite:
+      let directory = try workspace.directory("tree")
+      location = .sqlite(directory: directory)
+      url = "sqlite://\(directory)"
+    case .postgres:
+      url = options.postgresURL ?? ""
+      location = .postgres(url: Secret(url))
+    }
+    settings = [
+      "COFFER_DATABASE": url,
+      "COFFER_OBJECTS": "file://\(try workspace.directory("objects-\(engine)"))",
+      "COFFER_PLANS": "\(WebhookBench.files)/catalogue.json",
+      "COFFER_SYNC_AUTHORITIES": SyncClients.authority,
+      "COFFER_REQUESTS_BURST": "1000000", "COFFER_REQUESTS_PER_SECOND": "1000000",
+    ]
+    server = try Self.start(engine, settings, workspace)
+    observer = try Self.database(location, owning: .billing)
+  }
+
+  deinit { observer.close() }
+
+  func stop() { server.stop() }
+
+  func start() throws(BenchError) { server = try Self.start(engine, settings, workspace) }
+
+  private static func start(
+    _ engine: Engine, _ settings: [String: String], _ workspace: Workspace
+  ) throws(BenchError) -> ServerProcess {
+    let metricsPort = try ServerProcess.freePort()
+    let environment = settings.merging(
+      ["COFFER_METRICS_LISTEN": "127.0.0.1:\(metricsPort)"]) { $1 }
+    return try ServerProcess(
+      log: workspace.file("sync-\(engine).log"), environment: environment
+    ) { _ in
+      [workspace.program("coffer-sync")]
+    } settings: { port in
+      ["COFFER_SYNC_LISTEN": "127.0.0.1:\(port)"]
+    }
+  }
+
+  /// The server's own database, while it is stopped.
+  func ownDatabase() throws(BenchError) -> Database {
+    try Self.database(location, owning: .sync)
+  }
+
+  private static func database(
+    _ location: DatabaseLocation, owning schema: Schema
+  ) throws(BenchError) -> Database {
+    do {
+      return try Database.open(location, owning: schema)
+    } catch {
+      throw .command("opening the database: \(error)")
+    }
+  }
+
+  /// What the accounts may use from a moment on, which is what coffer-billing would write.
+  func setCap(
+    _ byteCount: Int64, of accounts: [TreeAccount], from milliseconds: Int64
+  ) throws(BenchError) {
+    do {
+      try observer.write(for: nil) { transaction in
+        for account in accounts {
+          try transaction.execute(
+            """
+            INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
+            VALUES ($1, $2, $3, 'premium', 'subscribed')
+            """, .id(account.id), .integer(milliseconds), .integer(byteCount))
+        }
+      }
+    } catch {
+      throw .command("writing a schedule: \(error)")
+    }
+  }
+
+  /// Has `coffer usage recount` count every account, and find nothing wrong.
+  func requireRightUsage() throws(BenchError) {
+    let text = try Command.output(
+      [workspace.program("coffer"), "usage", "recount", "--all", "--dry-run", "--json"],
+      environment: settings, scratch: workspace.file("recount"))
+    guard text.contains("\"wrong\":0,") else {
+      throw .server("usage and recount differ: \(text)")
+    }
+  }
+
+  /// The only number that a query answers.
+  func number(_ sql: String, _ values: SQLValue...) throws(BenchError) -> Int {
+    do {
+      let rows = try observer.read { reader in
+        try reader.rows(sql, values: values) { row in try row.integer(0) }
+      }
+      return Int(rows.first ?? 0)
+    } catch {
+      throw .command("reading the database: \(error)")
+    }
+  }
+}
