@@ -159,7 +159,9 @@ struct Judge {
     if chain.contains(where: { $0.id == statement.id }) { return .cycle }
     if chain.contains(where: \.isDeleted) { return .parentDeleted }
     guard chain.last?.isRoot == true else {
-      return Set(chain.map(\.id)).count < chain.count ? .cycle : .tooDeep
+      if Set(chain.map(\.id)).count < chain.count { return .cycle }
+      // Ends where the batch itself would put a folder beneath what does not exist.
+      return chain.last.flatMap { final($0.parent) } == nil ? .parentNotFound : .tooDeep
     }
     if try isTooDeep(statement.id, levelsAbove: chain.count) { return .tooDeep }
     if try isNameTaken(statement) { return .nameTaken }

@@ -89,7 +89,7 @@ extension Judge {
       "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
       .id(caller), .id(target)
     ) { row in try row.id(0) }
-    if let standing { return planned[standing]?.isDeleted != true }
+    if let standing, planned[standing]?.isDeleted != true { return true }
     return planned.values.contains { $0.target == target && !$0.isDeleted }
   }
 
