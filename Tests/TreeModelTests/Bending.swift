@@ -6,7 +6,7 @@ import TestDevices
 extension Chooser {
   mutating func bend(_ change: inout FileChange) {
     let stranger = anyFile()
-    switch number(1...16) {
+    switch number(1...18) {
     case 1: setType(["folder", "document", "link"][number(0...2)], &change.file)
     case 2: change.file.owner = anyAccount()
     case 3: if change.file.type == "link" { change.file.target = stranger }
@@ -22,6 +22,12 @@ extension Chooser {
     case 13: change.file.key = random.bytes(count: 20)
     case 14: impersonate(&change, stranger)
     case 15: moveBeneathItself(&change)
+    case 16, 17:
+      let account = account
+      let visible = file { draft, id in
+        TreeModel.Role.invited...TreeModel.Role.writer ~= draft.role(account, id)
+      }
+      if let visible { impersonate(&change, visible) }
     default:
       if files.count > 1 { change.file.parent = files[number(0...files.count - 1)].file.id }
     }
@@ -66,8 +72,8 @@ extension Chooser {
     if chance(3) {
       deepen()
     } else {
-      for _ in 0..<number(1...5) { chooseFiles() }
-      if chance(25) { for _ in 0..<number(1...2) { chooseShare() } }
+      if chance(80) { for _ in 0..<number(1...5) { chooseFiles() } }
+      if chance(30) { for _ in 0..<number(1...2) { chooseShare() } }
     }
     var (bentFiles, bentShares) = (files, shares)
     if chance(40) {

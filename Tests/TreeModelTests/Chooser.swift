@@ -15,7 +15,7 @@ struct Chooser {
   private(set) var files: [FileChange] = []
   private(set) var shares: [ShareChange] = []
 
-  private static let tryCount = 16
+  private static let tryCount = 24
   private static let nameCount: UInt8 = 24
 
   init(_ random: SeededGenerator, by account: Identifier, author: [UInt8], _ model: TreeModel) {
@@ -49,10 +49,13 @@ struct Chooser {
     return FileStatement.Name(ciphertext: random.bytes(count: number(1...30)), hmac: hmac)
   }
 
-  /// One of the files for which something holds, unless none comes up soon.
+  /// One of the files for which something holds, unless none comes up soon; others' trees are
+  /// smaller for the account, so it looks there first as often as not.
   mutating func file(where holds: (TreeModel, Identifier) -> Bool) -> Identifier? {
-    for _ in 0..<Self.tryCount {
+    let isOthers = chance(50)
+    for attempt in 0..<2 * Self.tryCount {
       let id = anyFile()
+      if attempt < Self.tryCount, isOthers, draft.files[id]?.owner == account { continue }
       if holds(draft, id) { return id }
     }
     return nil
@@ -105,9 +108,9 @@ struct Chooser {
 
   mutating func chooseFiles() {
     switch number(1...100) {
-    case ...35: create()
+    case ...38: create()
     case ...50: rename()
-    case ...68: move()
+    case ...70: move()
     case ...80: delete()
     case ...85: swapNames()
     case ...90: replace()
@@ -142,7 +145,7 @@ struct Chooser {
   }
 
   private mutating func delete() {
-    let isFolder = chance(30)
+    let isFolder = chance(12)
     guard let id = changeable(where: { ($0.type == "folder") == isFolder }),
       let change = change(id, { $0.deleted = true })
     else { return }
@@ -174,16 +177,24 @@ struct Chooser {
 
   private mutating func link() {
     let account = account
-    guard let share = anyShare(where: { id, share in id.account == account && share.isLive }),
-      let parent = folder(of: account)
-    else { return }
+    let (isNew, draft) = (!chance(15), draft)
+    let share = anyShare { id, share in
+      id.account == account && (isNew ? share.state == "pending" : share.isLive)
+        && !draft.isDeleted(id.file)
+    }
+    guard let share else { return }
     if let old = standing.link(of: account, to: share.file) {
       guard chance(40), let change = change(old, { $0.deleted = true }) else { return }
       take(change)
     }
+    link(to: share.file)
+  }
+
+  private mutating func link(to target: Identifier) {
+    guard let parent = folder(of: account) else { return }
     let statement = FileStatement(
       id: identifier(), owner: account, parent: parent, type: "link", name: name(),
-      key: random.bytes(count: 20), target: share.file)
+      key: random.bytes(count: 20), target: target)
     take(FileChange(statement))
   }
 
@@ -228,6 +239,7 @@ struct Chooser {
         let change = change(link, { $0.deleted = true })
       {
         take(change)
+        if chance(20) { self.link(to: found.file) }
       }
       choose(ShareStatement(file: found.file, account: account, state: .rejected))
     }

@@ -136,12 +136,13 @@ final class Story {
   private func write(_ person: Person) throws {
     var chooser = Chooser(random, by: person.account, author: [], model)
     let wanted = chooser.file { model, id in
-      model.files[id]?.type == "document" && model.role(person.account, id) >= .writer
+      model.files[id]?.type == "document" && model.role(person.account, id) > .stranger
+        && !model.isDeleted(id)
     }
     let id = chooser.chance(80) ? wanted ?? chooser.anyFile() : chooser.anyFile()
     let version = model.files[id]?.contentVersion ?? 0
     let ifMatch = ["\"\(version)\"", "\"\(version)\"", "*", "\"7777777\""][chooser.number(0...3)]
-    let byteCount = [0...300, 0...300, 300...3000, 16_000...20_000][chooser.number(0...3)]
+    let byteCount = [0...300, 0...300, 300...3000, 16_000...18_000][chooser.number(0...3)]
     let content = chooser.random.bytes(count: chooser.number(byteCount))
     random = chooser.random
     let expected = model.contentStatus(
@@ -166,7 +167,7 @@ final class Story {
     let answer = try person.device.get("/v1/files/\(id)")
     let record = answer.status == 200 ? SeenRecord(try answer.json) : nil
     guard answer.status == (isVisible ? 200 : 404),
-      record.map({ isTrue($0, to: person.account) }) != false
+      record.map({ isTrue($0, to: person.account, deletion: model.deletion(of: id)) }) != false
     else { throw Mismatch(description: "\(id) read as \(UnexpectedAnswer(answer))") }
     guard let file = model.files[id] else { return }
     let expected =
@@ -204,9 +205,13 @@ final class Story {
   /// Right after the last page nothing is missing, and nothing too much.
   private func requireTree(_ person: Person) throws {
     let replica = person.replica
-    let expected = model.tree(of: person.account)
-    let (missing, surplus) = (expected.subtracting(replica.ids), replica.ids.subtracting(expected))
-    let untrue = replica.tree.values.filter { !isTrue($0, to: person.account) }
+    let known = model.tree(of: person.account)
+    // What is deleted above what the account sees, it is told of by the sweep at the latest.
+    let live = known.filter { !model.isDeleted($0) }
+    let (missing, surplus) = (live.subtracting(replica.ids), replica.ids.subtracting(known))
+    let untrue = replica.tree.values.filter { record in
+      !isTrue(record, to: person.account, deletion: TreeModel.Deletion())
+    }
     guard missing.isEmpty, surplus.isEmpty, untrue.isEmpty, replica.troubles.isEmpty else {
       throw Mismatch(
         description: "\(person.account) has pulled: missing \(missing), too much \(surplus), "
@@ -215,7 +220,9 @@ final class Story {
   }
 
   /// Whether the account was told what is so, in every member.
-  private func isTrue(_ record: SeenRecord, to account: Identifier) -> Bool {
+  private func isTrue(
+    _ record: SeenRecord, to account: Identifier, deletion: TreeModel.Deletion
+  ) -> Bool {
     guard let file = model.files[record.id] else { return false }
     let isDocument = file.type == "document"
     let shares = model.accounts.filter { account == file.owner || account == $0 }.compactMap {
@@ -228,8 +235,8 @@ final class Story {
       })
     return record.owner == file.owner && record.parent == file.parent && record.type == file.type
       && record.target == file.target && record.name == file.name && record.key == file.key
-      && record.author == file.author && record.deleted == file.isMarked
-      && record.deletedWith == file.deletedWith
+      && record.author == file.author && record.deleted == deletion.isDeleted
+      && record.deletedWith == deletion.with
       && record.contentVersion == (isDocument ? file.contentVersion : nil)
       && record.contentByteCount == (isDocument ? Int64(file.content.count) : nil)
       && record.isSignatureValid != false

@@ -79,6 +79,21 @@ struct TreeModel {
   /// Whether it or a folder above it is marked.
   func isDeleted(_ id: Identifier) -> Bool { chain(id).contains { files[$0]?.isMarked == true } }
 
+  /// As it takes effect, whether or not the sweep has come to the file.
+  struct Deletion {
+    var isDeleted = false
+    /// The folder whose deletion took the file along.
+    var with: Identifier?
+  }
+
+  func deletion(of id: Identifier) -> Deletion {
+    guard let nearest = chain(id).first(where: { files[$0]?.isMarked == true }) else {
+      return Deletion()
+    }
+    let with = files[nearest]?.deletedWith
+    return Deletion(isDeleted: true, with: nearest == id ? with : with ?? nearest)
+  }
+
   func role(_ account: Identifier, _ id: Identifier) -> Role {
     guard let file = files[id] else { return .stranger }
     guard file.owner != account else { return .owner }
@@ -90,7 +105,7 @@ struct TreeModel {
     return own?.state == "pending" ? .invited : .stranger
   }
 
-  /// What a client that has pulled everything shows: it knows no mark above what it may see.
+  /// What a client that has pulled everything may show: it knows no mark above what it may see.
   func tree(of account: Identifier) -> Set<Identifier> {
     Set(
       order.filter { id in
