@@ -169,7 +169,7 @@ let package = Package(
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
         "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines", "SeededRandom",
         "RawClient",
-      ]),
+      ], exclude: ["PermissionMatrix.md"]),
     tests(
       "TreeModelTests",
       [
