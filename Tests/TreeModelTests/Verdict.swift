@@ -117,7 +117,7 @@ extension TreeModel {
     let above = chain(statement.parent)
     // Access to a new folder is what the first folder above it gave that is not new.
     let standing = above.first { before.files[$0] != nil }
-    if standing.map({ before.role(account, $0) }) ?? .stranger < .writer { return "not_permitted" }
+    if let standing, before.role(account, standing) < .writer { return "not_permitted" }
     if above.contains(statement.id) { return "cycle" }
     if above.contains(where: { files[$0]?.isMarked == true }) { return "parent_deleted" }
     if let last = above.last, !isRoot(last) {

@@ -155,7 +155,7 @@ struct Judge {
     guard parent.kind == .folder else { return .parentNotFolder }
     guard statement.owner == parent.owner else { return .ownerDiffers }
     let chain = finalChain(statement.parent)
-    guard role(along: chain) >= .writer else { return .notPermitted }
+    if let role = role(along: chain), role < .writer { return .notPermitted }
     if chain.contains(where: { $0.id == statement.id }) { return .cycle }
     if chain.contains(where: \.isDeleted) { return .parentDeleted }
     guard chain.last?.isRoot == true else {
@@ -192,9 +192,10 @@ struct Judge {
     return levels.count > Self.countedFilesMax ? nil : levels.max()
   }
 
-  /// A new folder gives the access that the first standing folder above it gives.
-  private func role(along chain: [Forest.Node]) -> Role {
-    chain.first { forest[$0.id] != nil }.map { forest.role($0.id) } ?? .stranger
+  /// A new folder gives the access that the first standing folder above it gives; nil where there is
+  /// none, because new folders hang from each other or are too many.
+  private func role(along chain: [Forest.Node]) -> Role? {
+    chain.first { forest[$0.id] != nil }.map { forest.role($0.id) }
   }
 
   private func isNameTaken(_ statement: FileStatement) throws -> Bool {

@@ -70,11 +70,11 @@ struct ShareStatement: Sendable {
   private enum State: String, CaseIterable { case granted, revoked, rejected }
 
   init(_ json: JSON) throws(Refusal) {
+    try json.requireMembers(["account", "file", "key", "mode", "state"])
     file = try json["file"].identifier()
     account = try json["account"].identifier()
     switch try json["state"].oneOf(State.self) {
     case .granted:
-      try json.requireMembers(["account", "file", "key", "mode", "state"])
       action = .grant(
         mode: try json["mode"].oneOf(Share.Mode.self),
         key: try json["key"].base64(byteCount: 1...FileStatement.keyByteCountMax))
