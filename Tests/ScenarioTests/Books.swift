@@ -6,10 +6,20 @@ import Testing
 /// What each account is charged, read after the programs have ended.
 struct Books {
   private let sums: [[Int64]]
+  private let counts: [[Int64]]
 
   init(_ installation: Installation) throws {
     let database = try Database.open(installation.location, owning: .sync)
     defer { database.close() }
+    counts = try database.read { reader in
+      try reader.rows(
+        """
+        SELECT accounts.record_count,
+          (SELECT count(*) FROM sync.files WHERE owner_id = accounts.id AND deleted = 0)
+        FROM sync.accounts
+        """
+      ) { row in [try row.integer(0), try row.integer(1)] }
+    }
     sums = try database.read { reader in
       try reader.rows(
         """
@@ -24,10 +34,11 @@ struct Books {
     }
   }
 
-  /// Every total is the sum of its entries, and of what the files weigh.
+  /// Every total is the sum of its entries and of what the live files weigh, which are counted.
   func expectWhole(accountCount: Int) {
     #expect(sums.count == accountCount)
     #expect(sums.filter { Set($0).count != 1 } == [])
+    #expect(counts.filter { Set($0).count != 1 } == [])
   }
 }
 
