@@ -1,0 +1,324 @@
+import Base
+import Crypto
+import JSON
+import SeededRandom
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// How clients follow: pages, age, restarts, and cursors that are none of ours.
+@Suite struct CursorTests {
+  /// A tree with some of everything, part of it shared, and a sharee that follows.
+  private struct Scene {
+    let server: TestServer
+    let alice: TestDevice
+    let bob: TestDevice
+    let folder: Identifier
+
+    init(_ engine: TestEngine = .sqlite) throws {
+      server = try TestServer(engine)
+      alice = try server.register()
+      bob = try server.register()
+      folder = try alice.add("folder")
+      for _ in 0..<3 { _ = try alice.add(in: folder) }
+      try alice.share(folder, with: bob)
+      try alice.grant(alice.add(), to: bob.account).requireSuccess()
+    }
+
+    /// Something of everything that can happen.
+    func live() throws {
+      let inner = try alice.add("folder", in: folder)
+      let outside = try alice.add("folder")
+      let documents = try (0..<4).map { _ in try alice.add(in: inner) }
+      try alice.put(documents[0], [1, 2], ifMatch: "*").requireSuccess()
+      try alice.rename(documents[1]).requireSuccess()
+      try alice.move(documents[2], to: outside).requireSuccess()
+      try alice.delete(documents[3]).requireSuccess()
+      _ = try alice.add(in: outside)
+      try alice.move(outside, to: folder).requireSuccess()
+      try alice.move(inner, to: alice.root).requireSuccess()
+      try alice.grant(documents[0], to: bob.account).requireSuccess()
+      try bob.rename(bob.add()).requireSuccess()
+    }
+  }
+
+  private func same(_ one: Replica, _ two: Replica) -> Bool {
+    one.tree == two.tree && one.shares == two.shares
+  }
+
+  // MARK: Pages
+
+  @Test(arguments: TestEngine.available, [1, 2, 7])
+  func `small pages end where large ones do`(engine: TestEngine, limit: Int) throws {
+    let scene = try Scene(engine)
+    for device in [scene.alice, scene.bob] {
+      var (small, large) = (Replica(device), Replica(device))
+      for _ in 0..<3 {
+        try scene.live()
+        try small.pull(limit: limit)
+        try large.pull(limit: 1000)
+        #expect(same(small, large))
+        #expect(try same(small, device.pulled()))
+        #expect(small.troubles.isEmpty)
+      }
+      #expect(small.pageCount > large.pageCount)
+      #expect(small.restartCount == 0)
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what happens between two pages is not lost`(engine: TestEngine) throws {
+    let seed = SeededGenerator.seed(of: "between pages")
+    var random = SeededGenerator(seed: seed)
+    let scene = try Scene(engine)
+    var replica = Replica(scene.bob)
+    for _ in 0..<4 {
+      try scene.live()
+      for _ in 0..<Int.random(in: 0...6, using: &random) { try replica.pullPage(limit: 1) }
+    }
+    try replica.pull(limit: 3)
+    #expect(try same(replica, scene.bob.pulled()))
+    #expect(replica.troubles.isEmpty)
+  }
+
+  @Test func `a page holds no more than was asked for`() throws {
+    let scene = try Scene()
+    try scene.live()
+    var cursor: String?
+    for _ in 0..<100 {
+      let page = try scene.bob.updates(since: cursor, limit: 2).json
+      #expect((page["changes"].array?.count ?? 99) <= 2)
+      cursor = page["cursor"].string
+      if page["more"].bool == false { return }
+    }
+    Issue.record("the pages do not end")
+  }
+
+  @Test func `an old cursor may be used again`() throws {
+    let scene = try Scene()
+    let page = try scene.bob.updates(limit: 2)
+    let cursor = try page.json["cursor"].string
+    let next = try scene.bob.updates(since: cursor, limit: 2)
+    _ = try scene.bob.updates(since: next.json["cursor"].string, limit: 2)
+    #expect(try scene.bob.updates(since: cursor, limit: 2).holds(next.body))
+  }
+
+  // MARK: Age
+
+  @Test(arguments: TestEngine.available)
+  func `a client that was away for longer than deletions are told of starts over`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    var replica = try scene.bob.pulled()
+    scene.server.clock.advance(.days(91))
+    let answer = try scene.bob.updates(since: replica.cursor)
+    #expect(answer.status == 410)
+    #expect(try answer.problem == "cursor_expired")
+    try replica.pull()
+    #expect(replica.restartCount == 1)
+    #expect(try same(replica, scene.bob.pulled()))
+  }
+
+  @Test func `a client that was away for less goes on, and each pull counts anew`() throws {
+    let scene = try Scene()
+    var replica = try scene.bob.pulled()
+    for _ in 0..<3 {
+      scene.server.clock.advance(.days(89))
+      try replica.pull(limit: 1)
+    }
+    #expect(replica.restartCount == 0)
+  }
+
+  @Test func `the horizon is a matter of configuration`() throws {
+    var limits = SyncLimits()
+    limits.deletionHorizon = .days(2)
+    let server = try TestServer(limits: limits)
+    let device = try server.register()
+    let cursor = try device.updates().json["cursor"].string
+    server.clock.advance(.days(2))
+    #expect(try device.updates(since: cursor).status == 200)
+    server.clock.advance(.milliseconds(1))
+    #expect(try device.updates(since: cursor).problem == "cursor_expired")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `deletions and departures are forgotten after the horizon, and nothing else`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (alice, bob) = (scene.alice, scene.bob)
+    let gone = try alice.add("folder", in: scene.folder)
+    _ = try alice.add(in: gone)
+    let offered = try alice.add()
+    let left = try alice.add(in: scene.folder)
+    try alice.grant(offered, to: bob.account).requireSuccess()
+    for id in [gone, offered] { try alice.delete(id).requireSuccess() }
+    try alice.move(left, to: alice.root).requireSuccess()
+    let revoked = try alice.add()
+    try alice.grant(revoked, to: bob.account).requireSuccess()
+    try alice.revoke(revoked, from: bob.account, expect: "pending").requireSuccess()
+    try scene.server.sweepDeletions()
+    let before = (try alice.pulled(), try bob.pulled())
+    #expect(try counts(scene.server) == [3, 1])
+    scene.server.clock.advance(.days(89))
+    try scene.server.sweeper().sweep()
+    #expect(try counts(scene.server) == [3, 1])
+    scene.server.clock.advance(.days(3))
+    try scene.server.sweeper().sweep()
+    #expect(try counts(scene.server) == [0, 0])
+    let after = (try alice.pulled(), try bob.pulled())
+    #expect(before.0.tree == after.0.tree)
+    #expect(before.1.tree == after.1.tree)
+    #expect(after.1.shares[revoked]?.state == "revoked")
+    #expect(after.1.shares[offered] == nil)
+    #expect(try alice.usage() == Int64(after.0.ids.count) * 1000)
+  }
+
+  /// Deleted files and departures on record.
+  private func counts(_ server: TestServer) throws -> [Int] {
+    try server.database.read { reader in
+      [
+        try reader.rows("SELECT id FROM sync.files WHERE deleted = 1") { try $0.id(0) }.count,
+        try reader.rows("SELECT file_id FROM sync.departures") { try $0.id(0) }.count,
+      ]
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a client within the horizon learns of a deletion whenever the sweeper ran`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let gone = try scene.alice.add(in: scene.folder)
+    var replica = try scene.bob.pulled()
+    scene.server.clock.advance(.days(1))
+    try scene.alice.delete(gone).requireSuccess()
+    scene.server.clock.advance(.days(89))
+    try scene.server.sweeper().sweep()
+    try replica.pull()
+    #expect(replica.restartCount == 0)
+    #expect(!replica.ids.contains(gone))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a deleted folder keeps its place until all beneath it is marked`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let chain = try device.addChain(3)
+    try device.delete(chain[0]).requireSuccess()
+    server.clock.advance(.days(100))
+    try server.sweeper().sweep()
+    #expect(try device.record(chain[2]).deleted)
+    try server.sweepDeletions()
+    try server.sweeper().sweep()
+    #expect(try device.pulled().ids == [device.root])
+    server.clock.advance(.days(100))
+    try server.sweeper().sweep()
+    #expect(try device.get("/v1/files/\(chain[2])").status == 404)
+    #expect(try device.usage() == 1000)
+  }
+
+  @Test func `an id is free again when its deletion is forgotten`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let id = try device.add()
+    try device.delete(id).requireSuccess()
+    #expect(try device.create(id: id).answer.rules == ["stale"])
+    server.clock.advance(.days(92))
+    try server.sweeper().sweep()
+    #expect(try device.create(id: id).answer.status == 200)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a clock that goes back hides nothing`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    var replica = try scene.bob.pulled()
+    scene.server.clock.advance(.days(-30))
+    try scene.live()
+    try replica.pull(limit: 1)
+    #expect(replica.restartCount == 0)
+    #expect(try same(replica, scene.bob.pulled()))
+    scene.server.clock.advance(.days(-30))
+    try scene.live()
+    scene.server.clock.advance(.days(60))
+    try replica.pull(limit: 2)
+    #expect(try same(replica, scene.bob.pulled()))
+  }
+
+  // MARK: Start over
+
+  @Test(arguments: TestEngine.available)
+  func `another history means to start over`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    var replica = try scene.bob.pulled()
+    try scene.server.database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        "UPDATE sync.history SET history_id = $1 WHERE id = 1", .id(Random.identifier()))
+    }
+    #expect(try scene.bob.updates(since: replica.cursor).problem == "history_changed")
+    try replica.pull()
+    #expect(replica.restartCount == 1)
+    #expect(try same(replica, scene.bob.pulled()))
+  }
+
+  // MARK: None of ours
+
+  @Test func `another's cursor is refused, a sharee's by the owner too`() throws {
+    let scene = try Scene()
+    let cursors = try [scene.alice, scene.bob].map { try $0.updates().json["cursor"].string }
+    #expect(try scene.alice.updates(since: cursors[1]).problem == "cursor_invalid")
+    #expect(try scene.bob.updates(since: cursors[0]).problem == "cursor_invalid")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `no cursor that a client makes up does harm`(engine: TestEngine) throws {
+    let seed = SeededGenerator.seed(of: "cursors")
+    var random = SeededGenerator(seed: seed)
+    let scene = try Scene(engine)
+    let text = try #require(try scene.bob.updates().json["cursor"].string)
+    let bytes = try #require(Base64.url.decode(text))
+    var seen: [Int: Int] = [:]
+    for round in 0..<400 {
+      var bent = bytes
+      switch round % 5 {
+      case 0: bent[Int.random(in: bent.indices, using: &random)] ^= random.bytes(count: 1)[0]
+      case 1: bent.removeLast(Int.random(in: 1...bent.count, using: &random))
+      case 2: bent += random.bytes(count: Int.random(in: 1...40, using: &random))
+      case 3:
+        // The history and the account stay, so that what follows is really read.
+        bent = Array(bent.prefix(33)) + random.bytes(count: Int.random(in: 0...60, using: &random))
+      default: bent = random.bytes(count: Int.random(in: 0...80, using: &random))
+      }
+      let answer = try scene.bob.updates(since: Base64.url.encode(bent))
+      seen[answer.status, default: 0] += 1
+    }
+    #expect(Set(seen.keys).isSubset(of: [200, 400, 410]), "\(seen)")
+    #expect(try scene.bob.updates(since: text).status == 200)
+  }
+
+  @Test(arguments: [Int64.min, -1, 0, .max])
+  func `a cursor of any time whatsoever is answered`(time: Int64) throws {
+    let scene = try Scene()
+    let text = try #require(try scene.bob.updates().json["cursor"].string)
+    var bytes = try #require(Base64.url.decode(text))
+    for place in 0..<8 {
+      bytes[33 + place] = UInt8(truncatingIfNeeded: time >> (56 - 8 * Int64(place)))
+    }
+    let answer = try scene.bob.updates(since: Base64.url.encode(bytes))
+    #expect(answer.status == (time > 0 ? 200 : 410))
+  }
+
+  @Test(arguments: [
+    "=", "%00", "A+A", "AAAA%3D", "..", "%F0%9F%92%A5", String(repeating: "A", count: 4000),
+  ])
+  func `a cursor that is no text of ours is refused`(cursor: String) throws {
+    let server = try TestServer()
+    let device = try server.register()
+    #expect((400..<500).contains(try device.updates(since: cursor).status))
+  }
+}
