@@ -56,6 +56,18 @@ extension JSONValue {
     }
   }
 
+  /// All that is neither an object nor an array, with its place.
+  var leaves: [(path: String, value: JSONValue)] { leaves(at: "$") }
+
+  private func leaves(at path: String) -> [(path: String, value: JSONValue)] {
+    switch self {
+    case .array(let elements):
+      elements.enumerated().flatMap { $0.element.leaves(at: "\(path)[\($0.offset)]") }
+    case .object(let members): members.flatMap { $0.value.leaves(at: "\(path).\($0.name)") }
+    default: [(path, self)]
+    }
+  }
+
   /// The same value with the members of all its objects in another order.
   func shuffled(using random: inout SeededGenerator) -> JSONValue {
     switch self {
