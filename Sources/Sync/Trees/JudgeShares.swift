@@ -39,7 +39,7 @@ extension Judge {
     guard let file = final(statement.file),
       forest[statement.file] == nil || forest.role(statement.file) > .stranger
     else { return .fileNotFound }
-    if file.isRoot { return .rootImmutable }
+    if (forest[file.id] ?? file).isRoot { return .rootImmutable }
     if file.kind == .link { return .linkNotShareable }
     let chain = finalChain(statement.file)
     if chain.contains(where: \.isDeleted) { return .fileDeleted }
