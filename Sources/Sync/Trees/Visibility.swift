@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 internal import Storage
 
 /// Keeps what accounts are told in step with what they may see of others' trees.
@@ -99,61 +98,6 @@ struct Visibility {
     try depart(share.file, from: [share.account], share.owner, &owners)
   }
 
-  private func open(_ share: Share, _ owners: LockedOwners) throws {
-    try transaction.execute(
-      """
-      INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (account_id, owner_id) DO NOTHING
-      """,
-      .id(share.account), .id(share.owner), .integer(Self.newNumber()),
-      .integer(try owners.require(share.owner).sequence))
-  }
-
-  /// Ends the view with the last accepted share.
-  func close(_ account: Identifier, _ owner: Identifier) throws {
-    try transaction.execute(
-      """
-      DELETE FROM sync.views WHERE account_id = $1 AND owner_id = $2 AND NOT EXISTS (
-        SELECT 1 FROM sync.shares
-        WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted')
-      """, .id(account), .id(owner))
-    guard try !isOpen(account, owner) else { return }
-    try forgetDepartures(account, owner)
-  }
-
-  private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
-    let number = try transaction.first(
-      "SELECT number FROM sync.views WHERE account_id = $1 AND owner_id = $2",
-      .id(account), .id(owner)
-    ) { row in try row.integer(0) }
-    return number != nil
-  }
-
-  /// Has a view read again from its beginning; what left it before that is no news then.
-  private func restart(_ account: Identifier, _ owner: Identifier) throws {
-    try transaction.execute(
-      """
-      UPDATE sync.views SET number = $3, from_seq = 0 WHERE account_id = $1 AND owner_id = $2
-      """, .id(account), .id(owner), .integer(Self.newNumber()))
-    try forgetDepartures(account, owner)
-  }
-
-  private func forgetDepartures(_ account: Identifier, _ owner: Identifier) throws {
-    try transaction.execute(
-      "DELETE FROM sync.departures WHERE account_id = $1 AND owner_id = $2",
-      .id(account), .id(owner))
-  }
-
-  private func hasDepartures(_ account: Identifier, _ owner: Identifier) throws -> Bool {
-    let file = try transaction.first(
-      "SELECT file_id FROM sync.departures WHERE account_id = $1 AND owner_id = $2 LIMIT 1",
-      .id(account), .id(owner)
-    ) { row in try row.id(0) }
-    return file != nil
-  }
-
-  private static func newNumber() -> Int64 { Int64(bitPattern: Random.identifier().high) }
-
   // MARK: Files
 
   /// A file with all beneath it came into view of the accounts.
@@ -167,17 +111,15 @@ struct Visibility {
     guard !accounts.isEmpty else { return }
     let files = try live(root)
     let isLarge = files.count > Self.restampCountMax
+    if !isLarge { try restamp(files, owner, &owners) }
     let restarted = try accounts.filter { account in
       try isLarge || hasDepartures(account, owner)
     }
-    for file in restarted.count < accounts.count ? files : [root] {
-      try restamp(file, owner, &owners)
-    }
-    for account in restarted.sorted() { try restart(account, owner) }
+    try restart(restarted.sorted(), owner, &owners)
   }
 
   /// A file and what lives beneath it, as far as that is not too much.
-  private func live(_ root: Identifier) throws -> [Identifier] {
+  func live(_ root: Identifier) throws -> [Identifier] {
     try transaction.rows(
       """
       WITH RECURSIVE beneath (id) AS (
@@ -188,6 +130,12 @@ struct Visibility {
       SELECT id FROM beneath LIMIT $2
       """, .id(root), .integer(Int64(Self.restampCountMax) + 1)
     ) { row in try row.id(0) }
+  }
+
+  func restamp(
+    _ files: [Identifier], _ owner: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    for file in files { try restamp(file, owner, &owners) }
   }
 
   private func restamp(
