@@ -54,7 +54,9 @@ import Testing
       let folder = folders.randomElement(using: &random)!
       let document = documents.randomElement(using: &random)
       switch Int.random(in: 0..<8, using: &random) {
-      case 0: folders.append(try device.create("folder", parent: folder).id)
+      case 0:
+        let (id, answer) = try device.create("folder", parent: folder)
+        if answer.status == 200 { folders.append(id) }
       case 1, 2: documents.append(try device.create(parent: folder).id)
       case 3 where folder != device.root: _ = try device.delete(folder)
       case 4:
