@@ -89,11 +89,12 @@ struct TreeFill {
         "(\(own[0]), $1, \(own[1]), \(own[2]), \(own[3]), \(own[4]), \(own[5]), $2, \(own[6]), "
         + "\(own[7]), \(own[8]), 0, 0, 0)"
     }
+    let values = rows.joined(separator: ", ")
     return """
       INSERT INTO sync.files
         (id, owner_id, parent_id, kind, name, name_hmac, file_key, author_key, signature, height,
          seq, content_version, content_bytes, deleted)
-      VALUES \(rows.joined(separator: ", "))
+      VALUES \(values)
       """
   }
 }
