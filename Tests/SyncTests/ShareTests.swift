@@ -238,15 +238,7 @@ import Testing
     let (alice, bob) = (try server.register(), try server.register())
     let file = try alice.add()
     let accounts = (0..<256).map { _ in Random.identifier() }
-    try server.database.write(for: nil) { transaction in
-      for account in accounts {
-        try transaction.execute(
-          """
-          INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
-          VALUES ($1, $1, 0, 0, 0)
-          """, .id(account))
-      }
-    }
+    try addAccounts(accounts, server)
     let grants = accounts.map { account in
       ShareChange(
         expect: "new",
@@ -414,6 +406,69 @@ import Testing
     #expect(try answer.rules.contains("link_in_shared_folder"))
     try bob.move(link, to: bob.root).requireSuccess()
     #expect(try bob.move(folder, to: inner).status == 200)
+  }
+
+  @Test func `an account has at most 256 links`() throws {
+    var limits = SyncLimits()
+    limits.openInvitationCountMax = 1000
+    limits.invitationsPerDay = 1000
+    let server = try TestServer(limits: limits)
+    let (alice, bob) = (try server.register(), try server.register())
+    let files = try (0..<257).map { _ in try alice.creation() }
+    try alice.batch(files: files).requireSuccess()
+    try alice.batch(
+      shares: files.map { change in
+        ShareChange(
+          expect: "new",
+          ShareStatement(
+            file: change.file.id, account: try bob.account,
+            state: .granted(mode: "read", key: [1])))
+      }
+    ).requireSuccess()
+    let links = try files.map { try bob.creation("link", target: $0.file.id) }
+    let refused = try bob.batch(files: links)
+    #expect(try refused.rules == ["too_many_links"])
+    try bob.batch(files: Array(links.dropLast())).requireSuccess()
+    #expect(try bob.batch(files: [links[256]]).rules == ["too_many_links"])
+    let answer = try bob.batch(files: [
+      bob.record(links[0].file.id).change { $0.deleted = true }, links[256],
+    ])
+    #expect(answer.status == 200)
+  }
+
+  @Test func `an account sees at most 256 other accounts' trees`() throws {
+    let server = try TestServer()
+    let (alice, bob) = (try server.register(), try server.register())
+    let owners = (0..<256).map { _ in Random.identifier() }
+    try addAccounts(owners, server)
+    let viewer = try bob.account
+    try server.database.write(for: nil) { transaction in
+      for (number, owner) in owners.enumerated() {
+        try transaction.execute(
+          """
+          INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, 0)
+          """, .id(viewer), .id(owner), .integer(number))
+      }
+    }
+    let file = try alice.add()
+    try alice.grant(file, to: viewer).requireSuccess()
+    #expect(try bob.accept(file).answer.rules == ["too_many_owners"])
+    let full = try bob.updates()
+    #expect(full.status == 200)
+    #expect(try bob.updates(since: full.json["cursor"].string).status == 200)
+  }
+
+  /// Accounts that nobody has a key of.
+  private func addAccounts(_ accounts: [Identifier], _ server: TestServer) throws {
+    try server.database.write(for: nil) { transaction in
+      for account in accounts {
+        try transaction.execute(
+          """
+          INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
+          VALUES ($1, $1, 0, 0, 0)
+          """, .id(account))
+      }
+    }
   }
 
   @Test func `a link is not shared on`() throws {

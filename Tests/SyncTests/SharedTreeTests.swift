@@ -327,6 +327,25 @@ import Testing
     #expect(try bob.delete(scene.link).status == 200)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a folder above the shared one is deleted, and its sharees are told`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, bob) = (try server.register(), try server.register())
+    let chain = try alice.addChain(3)
+    let child = try alice.add(in: chain[2])
+    let link = try alice.share(chain[2], with: bob, mode: "write")
+    var replica = try bob.pulled()
+    try alice.delete(chain[0]).requireSuccess()
+    #expect(try bob.record(child).deleted)
+    #expect(try bob.rename(child).rules == ["file_deleted"])
+    try server.sweepDeletions()
+    try replica.pull()
+    #expect(replica.ids == [bob.root, link])
+    #expect(replica.records[child]?.deleted == true)
+  }
+
   @Test func `a file in a deleted folder is neither offered nor accepted`() throws {
     let server = try TestServer()
     let (alice, bob) = (try server.register(), try server.register())

@@ -69,6 +69,16 @@ import Testing
     #expect(try alice.grant(file, to: strangers[1].account).status == 200)
   }
 
+  @Test func `an invitation to what is deleted is open no more`() throws {
+    let server = try server(open: 1)
+    let alice = try server.register()
+    let strangers = try (0..<2).map { _ in try server.register() }
+    let (gone, file) = (try alice.add(), try alice.add())
+    try alice.grant(gone, to: strangers[0].account).requireSuccess()
+    try alice.delete(gone).requireSuccess()
+    #expect(try alice.grant(file, to: strangers[1].account).status == 200)
+  }
+
   @Test(arguments: TestEngine.available)
   func `invitations of one day are limited, withdrawn or not, until the next day`(
     engine: TestEngine

@@ -35,9 +35,8 @@ extension Judge {
     ) { row in try row.id(0) }
     let isReplaced = standing.flatMap { planned[$0]?.isDeleted } ?? (standing == nil)
     guard isReplaced, newLinks[target] == 1 else { return .linkExists }
-    if try liveLinks(of: caller).count + newLinks.count > Self.linkCountMax {
-      return .tooManyLinks
-    }
+    let kept = try liveLinks(of: caller).filter { planned[$0]?.isDeleted != true }
+    if kept.count + newLinks.count > Self.linkCountMax { return .tooManyLinks }
     return try seesTooMany(with: node.owner) ? .tooManyOwners : nil
   }
 

@@ -114,7 +114,10 @@ extension Judge {
     }
     guard !invited.isEmpty, try isLimited(limits, catalogue: catalogue, now: now) else { return 0 }
     let open = try transaction.rows(
-      "SELECT file_id FROM sync.shares WHERE owner_id = $1 AND state = 'pending' LIMIT $2",
+      """
+      SELECT s.file_id FROM sync.shares AS s JOIN sync.files AS f ON f.id = s.file_id
+      WHERE s.owner_id = $1 AND s.state = 'pending' AND f.deleted = 0 LIMIT $2
+      """,
       .id(caller), .integer(limits.openInvitationCountMax + 1)
     ) { row in try row.id(0) }.count
     let room = max(0, limits.openInvitationCountMax - Int64(open))

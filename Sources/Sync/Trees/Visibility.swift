@@ -95,6 +95,9 @@ struct Visibility {
     guard standing == .accepted, share.state != .accepted else { return }
     try close(share.account, share.owner)
     guard try isOpen(share.account, share.owner) else { return }
+    var forest = Forest(seenBy: share.account)
+    try forest.load(share.file, transaction)
+    guard forest.role(share.file) < .reader else { return }
     try depart(share.file, from: [share.account], share.owner, &owners)
   }
 
