@@ -36,4 +36,33 @@ import Testing
     #expect(answer.status == 422)
     #expect(try answer.rules == ["link_exists"])
   }
+
+  /// The client never met the file in its new place, and the old one is not where it left from.
+  @Test(arguments: [1, 1100], TestEngine.available)
+  func `what moved into a folder that then left is gone, though it was read before`(
+    count: Int, engine: TestEngine
+  ) throws {
+    let server = try TreeServer(engine)
+    let (owner, sharee) = (try server.register(), try server.register())
+    let (shared, _) = try owner.create("folder")
+    let (leaving, _) = try owner.create("folder", parent: shared)
+    let (moved, _) = try owner.create(parent: shared)
+    let (deleted, _) = try owner.create(parent: shared)
+    for start in stride(from: 1, to: count, by: 500) {
+      let files = try (start..<min(count, start + 500)).map { _ in
+        try owner.creation(parent: leaving)
+      }
+      #expect(try owner.batch(files: files).status == 200)
+    }
+    try owner.share(shared, with: sharee)
+    var replica = Replica(sharee)
+    try replica.pull()
+    #expect(try owner.move(moved, to: leaving).status == 200)
+    #expect(try owner.move(deleted, to: leaving).status == 200)
+    #expect(try owner.delete(deleted).status == 200)
+    #expect(try owner.move(leaving, to: owner.root).status == 200)
+    try replica.pull()
+    #expect(replica.ids.count == 3)
+    #expect(replica.ids.isDisjoint(with: [moved, deleted, leaving]))
+  }
 }

@@ -51,6 +51,9 @@ CREATE UNIQUE INDEX files_by_sequence ON files (owner_id, seq);
 -- No two live siblings of one name; the name itself is ciphertext, so its keyed hash stands for it.
 CREATE UNIQUE INDEX files_by_name ON files (parent_id, name_hmac) WHERE deleted = 0;
 
+-- What was deleted in a folder leaves sight along with it.
+CREATE INDEX files_deleted_by_parent ON files (parent_id) WHERE deleted = 1;
+
 -- One live link of an account to a file.
 CREATE UNIQUE INDEX files_by_target ON files (owner_id, target_id)
   WHERE deleted = 0 AND target_id IS NOT NULL;

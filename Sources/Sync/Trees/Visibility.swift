@@ -150,19 +150,56 @@ struct Visibility {
   }
 
   /// A file with all beneath it went out of view of the accounts.
+  ///
+  /// Each file is said to have left: one that moved beneath the folder just before is, to who has not
+  /// read that yet, still where it was.
   func depart(
-    _ file: Identifier, from accounts: Set<Identifier>, _ owner: Identifier,
+    _ root: Identifier, from accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners
   ) throws {
+    guard !accounts.isEmpty else { return }
+    let files = try beneath(root, countMax: Self.restampCountMax / accounts.count)
     for account in accounts.sorted() {
-      try transaction.execute(
-        """
-        INSERT INTO sync.departures (account_id, owner_id, seq, file_id, at_ms)
-        VALUES ($1, $2, $3, $4, $5)
-        """,
-        .id(account), .id(owner), .integer(try owners.nextSequence(of: owner)), .id(file),
-        .instant(now))
+      guard let files else {
+        try restart(account, owner)
+        continue
+      }
+      for file in files { try depart(file, from: account, owner, &owners) }
     }
+  }
+
+  private func depart(
+    _ file: Identifier, from account: Identifier, _ owner: Identifier,
+    _ owners: inout LockedOwners
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.departures (account_id, owner_id, seq, file_id, at_ms)
+      VALUES ($1, $2, $3, $4, $5)
+      """,
+      .id(account), .id(owner), .integer(try owners.nextSequence(of: owner)), .id(file),
+      .instant(now))
+  }
+
+  /// A file and what lies beneath it, deleted or not; nil where that is too much.
+  private func beneath(_ root: Identifier, countMax: Int) throws -> [Identifier]? {
+    var files = [root]
+    var folders = [root]
+    while let folder = folders.popLast() {
+      // Each mark has its own index.
+      for mark in 0...1 {
+        let children = try transaction.rows(
+          """
+          SELECT id, kind FROM sync.files
+          WHERE parent_id = $1 AND deleted = \(mark) AND id <> parent_id LIMIT $2
+          """, .id(folder), .integer(Int64(countMax))
+        ) { row in (id: try row.id(0), kind: try row.text(1)) }
+        files += children.map(\.id)
+        folders += children.filter { $0.kind == FileRecord.Kind.folder.rawValue }.map(\.id)
+        guard files.count <= countMax else { return nil }
+      }
+    }
+    return files
   }
 
   /// Tells those who are only invited to a file that it changed, by telling them of their share anew.
