@@ -23,8 +23,6 @@ extension Visibility {
         SELECT 1 FROM sync.shares
         WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted')
       """, .id(account), .id(owner))
-    guard try !isOpen(account, owner) else { return }
-    try forgetDepartures(account, owner)
   }
 
   func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
@@ -33,20 +31,6 @@ extension Visibility {
       .id(account), .id(owner)
     ) { row in try row.integer(0) }
     return number != nil
-  }
-
-  private func forgetDepartures(_ account: Identifier, _ owner: Identifier) throws {
-    try transaction.execute(
-      "DELETE FROM sync.departures WHERE account_id = $1 AND owner_id = $2",
-      .id(account), .id(owner))
-  }
-
-  func hasDepartures(_ account: Identifier, _ owner: Identifier) throws -> Bool {
-    let file = try transaction.first(
-      "SELECT file_id FROM sync.departures WHERE account_id = $1 AND owner_id = $2 LIMIT 1",
-      .id(account), .id(owner)
-    ) { row in try row.id(0) }
-    return file != nil
   }
 
   private static func newNumber() -> Int64 { Int64(bitPattern: Random.identifier().high) }
@@ -65,7 +49,6 @@ extension Visibility {
         UPDATE sync.views SET number = $3, from_seq = $4 WHERE account_id = $1 AND owner_id = $2
         """, .id(account), .id(owner), .integer(Self.newNumber()), .integer(files == nil ? 0 : from)
       )
-      try forgetDepartures(account, owner)
     }
   }
 

@@ -104,21 +104,17 @@ struct Visibility {
   // MARK: Files
 
   /// A file with all beneath it came into view of the accounts.
-  ///
-  /// Whoever something left before may still hold it, and it may be this: what then moved out of it
-  /// was told to nobody. So there the view is read again, and what does not come is gone.
   func appear(
     _ root: Identifier, to accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners
   ) throws {
     guard !accounts.isEmpty else { return }
     let files = try live(root)
-    let isLarge = files.count > Self.restampCountMax
-    if !isLarge { try restamp(files, owner, &owners) }
-    let restarted = try accounts.filter { account in
-      try isLarge || hasDepartures(account, owner)
+    if files.count <= Self.restampCountMax {
+      try restamp(files, owner, &owners)
+    } else {
+      try restart(accounts.sorted(), owner, &owners)
     }
-    try restart(restarted.sorted(), owner, &owners)
   }
 
   /// A file and what lives beneath it, as far as that is not too much.
@@ -158,12 +154,10 @@ struct Visibility {
     _ owners: inout LockedOwners
   ) throws {
     guard !accounts.isEmpty else { return }
-    let files = try beneath(root, countMax: Self.restampCountMax / accounts.count)
+    guard let files = try beneath(root, countMax: Self.restampCountMax / accounts.count) else {
+      return try restart(accounts.sorted(), owner, &owners)
+    }
     for account in accounts.sorted() {
-      guard let files else {
-        try restart(account, owner)
-        continue
-      }
       for file in files { try depart(file, from: account, owner, &owners) }
     }
   }
