@@ -74,9 +74,12 @@ struct LockedOwner {
   }
 
   /// The number of the next changed record.
-  mutating func nextSequence() -> Int64 {
+  mutating func nextSequence() -> Int64 { takeSequences(1) + 1 }
+
+  /// Takes the numbers of so many changed records: those after the one it answers.
+  mutating func takeSequences(_ count: Int) -> Int64 {
     isChanged = true
-    sequence += 1
+    defer { sequence += Int64(count) }
     return sequence
   }
 

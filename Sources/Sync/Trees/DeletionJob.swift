@@ -1,0 +1,154 @@
+internal import Base
+internal import Storage
+
+/// A deleted folder whose live children are still to be marked.
+///
+/// A slice of them is marked by a few statements however many they are: one by one, the round trips
+/// of a million files would take an hour.
+struct DeletionJob {
+  let folder: Identifier
+  let owner: Identifier
+  let deletedWith: Identifier
+
+  /// Small folders that go into one slice.
+  private static let countMax = 16
+  /// The same files in the same order for as long as the owner's row is held.
+  private static let slice = """
+    SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 0 ORDER BY name_hmac LIMIT $2
+    """
+
+  static func longestWaiting(_ transaction: Transaction) throws -> [DeletionJob] {
+    let jobs = try transaction.rows(
+      """
+      SELECT folder_id, owner_id, deleted_with FROM sync.deletions
+      ORDER BY since_ms, folder_id LIMIT $1
+      """, .integer(Int64(countMax))
+    ) { row in
+      DeletionJob(folder: try row.id(0), owner: try row.id(1), deletedWith: try row.id(2))
+    }
+    return Array(jobs.prefix { $0.owner == jobs[0].owner })
+  }
+
+  /// The folder has no live children any more.
+  func end(_ transaction: Transaction) throws {
+    try transaction.execute("DELETE FROM sync.deletions WHERE folder_id = $1", .id(folder))
+  }
+
+  /// Puts the folder behind all others: a long deletion does not hold up a short one.
+  func postpone(_ transaction: Transaction, now: Instant) throws {
+    try transaction.execute(
+      "UPDATE sync.deletions SET since_ms = $2 WHERE folder_id = $1", .id(folder), .instant(now))
+  }
+
+  /// Some of the folder's live children, and whom else they concern.
+  struct Children {
+    struct File {
+      let id: Identifier
+      let kind: FileRecord.Kind
+      let target: Identifier?
+      let contentVersion: Int64
+      let contentByteCount: Int64
+      let objectID: Identifier?
+    }
+
+    let files: [File]
+    let invited: [Identifier: Set<Identifier>]
+    let targetOwners: [Identifier: Identifier]
+
+    /// The accounts besides the owner whose rows the marking of the file changes.
+    func accounts(_ file: File) -> Set<Identifier> {
+      let owner = file.target.flatMap { targetOwners[$0] }
+      return (invited[file.id] ?? []).union(owner.map { [$0] } ?? [])
+    }
+
+    func concerns(_ file: File, only accounts: Set<Identifier>) -> Bool {
+      self.accounts(file).isSubset(of: accounts)
+    }
+  }
+
+  func children(_ visibility: Visibility, count: Int) throws -> Children {
+    let files = try visibility.transaction.rows(
+      """
+      SELECT id, kind, target_id, content_version, content_bytes, object_id FROM sync.files
+      WHERE parent_id = $1 AND deleted = 0 ORDER BY name_hmac LIMIT $2
+      """, .id(folder), .integer(Int64(count))
+    ) { row in
+      Children.File(
+        id: try row.id(0), kind: FileRecord.Kind(rawValue: try row.text(1)) ?? .document,
+        target: try row.optionalID(2), contentVersion: try row.integer(3),
+        contentByteCount: try row.integer(4), objectID: try row.optionalID(5))
+    }
+    let invited = try visibility.transaction.rows(
+      """
+      SELECT file_id, account_id FROM sync.shares
+      WHERE state = 'pending' AND file_id IN (\(Self.slice))
+      """, .id(folder), .integer(Int64(count))
+    ) { row in (file: try row.id(0), account: try row.id(1)) }
+    var targetOwners: [Identifier: Identifier] = [:]
+    for target in files.compactMap(\.target) {
+      targetOwners[target] = try visibility.owner(of: target)
+    }
+    return Children(
+      files: files,
+      invited: Dictionary(grouping: invited, by: \.file).mapValues { Set($0.map(\.account)) },
+      targetOwners: targetOwners)
+  }
+
+  /// Marks the first of the children.
+  func mark(
+    _ files: [Children.File], of children: Children, _ visibility: Visibility,
+    _ owners: inout LockedOwners, fee: Int64
+  ) throws {
+    guard let first = files.first else { return }
+    let (transaction, now) = (visibility.transaction, visibility.now)
+    let count = SQLValue.integer(Int64(files.count))
+    try drop(files, transaction, now: now)
+    if files.contains(where: { $0.kind == .folder }) {
+      try transaction.execute(
+        """
+        INSERT INTO sync.deletions (folder_id, owner_id, deleted_with, since_ms)
+        SELECT f.id, f.owner_id, $3, $4 FROM sync.files AS f
+        WHERE f.id IN (\(Self.slice)) AND f.kind = 'folder' AND EXISTS (
+          SELECT 1 FROM sync.files AS c WHERE c.parent_id = f.id AND c.deleted = 0)
+        """, .id(folder), count, .id(deletedWith), .instant(now))
+    }
+    let before = try owners.change(owner) { owner in
+      let before = owner.takeSequences(files.count)
+      owner.charge(
+        files.reduce(0) { $0 - fee - $1.contentByteCount }, records: -Int64(files.count),
+        reason: .recordDeleted, file: first.id, sequence: before + 1)
+      return before
+    }
+    try transaction.execute(
+      """
+      UPDATE sync.files AS f
+      SET deleted = 1, deleted_ms = $3, deleted_with = $4, seq = $5 + s.place,
+        content_bytes = 0, object_id = NULL
+      FROM (
+        SELECT id, row_number() OVER (ORDER BY name_hmac) AS place FROM sync.files
+        WHERE parent_id = $1 AND deleted = 0 ORDER BY name_hmac LIMIT $2) AS s
+      WHERE f.id = s.id
+      """, .id(folder), count, .instant(now), .id(deletedWith), .integer(before))
+    for file in files {
+      if let target = file.target { try visibility.unlink(target, owner, &owners) }
+      if children.invited[file.id] != nil { try visibility.renew(file.id, &owners) }
+    }
+  }
+
+  /// Gives up the contents of the first children, whose space their owner gets back.
+  private func drop(_ files: [Children.File], _ transaction: Transaction, now: Instant) throws {
+    let count = SQLValue.integer(Int64(files.count))
+    if files.contains(where: { $0.objectID != nil }) {
+      try transaction.execute(
+        """
+        INSERT INTO sync.garbage (object_id, since_ms)
+        SELECT object_id, $3 FROM sync.files
+        WHERE id IN (\(Self.slice)) AND object_id IS NOT NULL
+        """, .id(folder), count, .instant(now))
+    }
+    if files.contains(where: { $0.contentVersion > 0 && $0.objectID == nil }) {
+      try transaction.execute(
+        "DELETE FROM sync.inline_contents WHERE file_id IN (\(Self.slice))", .id(folder), count)
+    }
+  }
+}
