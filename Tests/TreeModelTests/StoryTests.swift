@@ -1,3 +1,4 @@
+import Base
 import Glibc
 import SeededRandom
 import TestEngines
@@ -7,8 +8,9 @@ import Testing
 @Suite struct StoryTests {
   /// Whether the long run was asked for (`ops/test --full`).
   private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
-  private static let stepCount = isFull ? 2000 : 600
-  private static let freshCount = isFull ? 20 : 1
+  private static let stepCount = isFull ? 1200 : 400
+  /// How long new stories are told in a long run.
+  private static let fullSeconds = 120.0
 
   @Test(arguments: [1, 2] as [UInt64], TestEngine.available)
   func `server and model agree on the stories of fixed seeds`(
@@ -20,10 +22,11 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `server and model agree on stories never told before`(engine: TestEngine) throws {
     var seed = SeededGenerator.seed(of: "tree model on \(engine)")
-    for _ in 0..<Self.freshCount {
+    let start = MonotonicTime.now()
+    repeat {
       try tell(seed, engine)
       seed &+= 1
-    }
+    } while Self.isFull && MonotonicTime.now().seconds(since: start) < Self.fullSeconds
   }
 
   private func tell(_ seed: UInt64, _ engine: TestEngine) throws {
