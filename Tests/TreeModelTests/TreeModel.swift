@@ -105,13 +105,15 @@ struct TreeModel {
     return own?.state == "pending" ? .invited : .stranger
   }
 
-  /// What a client that has pulled everything may show: it knows no mark above what it may see.
+  /// What a client that has pulled everything may show: it knows no mark above what it may see, and
+  /// of what it is invited to it may know the file alone.
   func tree(of account: Identifier) -> Set<Identifier> {
     Set(
       order.filter { id in
-        role(account, id) > .stranger
-          && chain(id).prefix { role(account, $0) > .stranger }
-            .allSatisfy { files[$0]?.isMarked == false }
+        let isInvited = shares[ShareID(file: id, account: account)]?.state == "pending"
+        let known = chain(id).prefix { role(account, $0) > .stranger }
+        return role(account, id) > .stranger
+          && (isInvited ? [id] : known).allSatisfy { files[$0]?.isMarked == false }
       })
   }
 
