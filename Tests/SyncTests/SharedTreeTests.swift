@@ -248,6 +248,22 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `what was offered and left its folder does not come with the folder`(
+    engine: TestEngine
+  ) throws {
+    var scene = try Scene(engine)
+    let (alice, bob) = (scene.alice, scene.bob)
+    let folder = try alice.add("folder")
+    let (child, kept) = (try alice.add(in: folder), try alice.add(in: folder))
+    try alice.grant(child, to: bob.account).requireSuccess()
+    #expect(try scene.seen() == [child])
+    try alice.revoke(child, from: bob.account, expect: "pending").requireSuccess()
+    try alice.move(child, to: alice.root).requireSuccess()
+    try alice.move(folder, to: scene.folder).requireSuccess()
+    #expect(try scene.seen() == [folder, kept])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a file that left and was offered since is there, alone`(engine: TestEngine) throws {
     var scene = try Scene(engine)
     let (alice, bob) = (scene.alice, scene.bob)

@@ -92,8 +92,14 @@ struct Visibility {
     } else {
       try restamp(share.file, share.owner, &owners)
     }
-    guard standing == .accepted, share.state != .accepted else { return }
-    try close(share.account, share.owner)
+    let isShut = standing == .accepted && share.state != .accepted
+    if isShut { try close(share.account, share.owner) }
+    if isShut || standing?.isLive == true && !share.state.isLive { try leave(share, &owners) }
+  }
+
+  /// What a share showed is out of view, unless another shows it; an account that has no view of the
+  /// tree will begin one anew.
+  private func leave(_ share: Share, _ owners: inout LockedOwners) throws {
     guard try isOpen(share.account, share.owner) else { return }
     var forest = Forest(seenBy: share.account)
     try forest.load(share.file, transaction)
