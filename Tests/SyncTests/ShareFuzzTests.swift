@@ -1,0 +1,160 @@
+import Base
+import Crypto
+import JSON
+import SeededRandom
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Three accounts that share, move and delete at random, and clients that pull now and then.
+@Suite struct ShareFuzzTests {
+  private struct Scene {
+    let server: TestServer
+    let devices: [TestDevice]
+    var random: SeededGenerator
+    /// Every file that was ever made, with its owner's place among the devices.
+    var files: [(id: Identifier, owner: Int)] = []
+    var seen: [Int: Int] = [:]
+
+    init(_ engine: TestEngine, seed: UInt64) throws {
+      var limits = SyncLimits()
+      limits.openInvitationCountMax = 1000
+      limits.invitationsPerDay = 10_000
+      limits.requestBurst = 1_000_000
+      let server = try TestServer(engine, limits: limits)
+      self.server = server
+      random = SeededGenerator(seed: seed)
+      devices = try (0..<3).map { _ in try server.register() }
+      for owner in 0..<2 {
+        for _ in 0..<3 { files.append((try devices[owner].add("folder"), owner)) }
+      }
+    }
+
+    /// One request of anybody; whatever is not accepted must leave all as it was.
+    mutating func act() throws {
+      let actor = Int.random(in: 0..<3, using: &random)
+      let before = try server.state()
+      guard let answer = try request(of: actor) else { return }
+      seen[answer.status, default: 0] += 1
+      guard answer.status != 200 else { return }
+      #expect(try server.state() == before)
+    }
+
+    private mutating func request(of actor: Int) throws -> Answer? {
+      let file = files.randomElement(using: &random)!
+      let folder = files.filter { $0.owner == file.owner }.randomElement(using: &random)!
+      let device = Int.random(in: 0..<3, using: &random) > 0 ? devices[file.owner] : devices[actor]
+      let mode = Bool.random(using: &random) ? "read" : "write"
+      let other = try devices.randomElement(using: &random)!.account
+      let states = ["new", "pending", "accepted", "rejected", "revoked"]
+      let real = try devices[file.owner].share(of: file.id, for: other)?.state ?? "new"
+      let state =
+        Int.random(in: 0..<5, using: &random) > 0 ? real : states.randomElement(using: &random)!
+      switch Int.random(in: 0..<14, using: &random) {
+      case 0, 1:
+        let owner = Int.random(in: 0..<3, using: &random) > 0 ? folder.owner : actor
+        let parent = owner == folder.owner ? folder.id : devices[owner].root
+        let creation = try device.creation(
+          Bool.random(using: &random) ? "folder" : "document", parent: parent,
+          owner: devices[owner].account)
+        let answer = try device.batch(files: [creation])
+        if answer.status == 200 { files.append((creation.file.id, owner)) }
+        return answer
+      case 2: return try devices[file.owner].grant(file.id, to: other, mode: mode, expect: state)
+      case 3: return try device.grant(file.id, to: other, mode: mode, expect: state)
+      case 4: return try devices[file.owner].revoke(file.id, from: other, expect: state)
+      case 5: return try devices[actor].reject(file.id, expect: state)
+      case 6, 7:
+        let sharee = devices[actor]
+        let pending = try sharee.pulled().shares.values.filter { $0.state == "pending" }
+        guard let share = pending.min(by: { $0.file < $1.file }) else { return nil }
+        return try sharee.accept(share.file).answer
+      case 8:
+        let sharee = devices[actor]
+        let links = try sharee.pulled().tree.values.filter { $0.type == "link" }
+        guard let link = links.min(by: { $0.id < $1.id }) else { return nil }
+        return try sharee.delete(link.id)
+      case 9: return try visible(file.id, device).map { try device.rename($0) }
+      case 10, 11: return try visible(file.id, device).map { try device.move($0, to: folder.id) }
+      case 12:
+        return try visible(file.id, device).map {
+          try device.move($0, to: devices[file.owner].root)
+        }
+      default:
+        guard Bool.random(using: &random) else { return nil }
+        return try visible(file.id, device).map { try device.delete($0) }
+      }
+    }
+
+    private func visible(_ id: Identifier, _ device: TestDevice) throws -> Identifier? {
+      try device.get("/v1/files/\(id)").status == 200 ? id : nil
+    }
+  }
+
+  private static let roundCount = 150
+
+  @Test(arguments: TestEngine.available)
+  func `whatever is shared and moved, every client ends where a fresh one does`(
+    engine: TestEngine
+  ) throws {
+    let seed = SeededGenerator.seed(of: "shares at random")
+    var scene = try Scene(engine, seed: seed)
+    var replicas = scene.devices.map { Replica($0) }
+    let sweeper = scene.server.sweeper()
+    for round in 1...Self.roundCount {
+      try scene.act()
+      let index = Int.random(in: 0..<3, using: &scene.random)
+      if Bool.random(using: &scene.random) { try replicas[index].pullPage(limit: 2) }
+      guard round.isMultiple(of: 12) else { continue }
+      try sweeper.sweepDeletions()
+      try replicas[index].pull(limit: Int.random(in: 1...5, using: &scene.random))
+      try expectFresh(replicas[index], "seed \(seed), round \(round)")
+    }
+    for var replica in replicas {
+      try replica.pull(limit: 3)
+      try expectFresh(replica, "seed \(seed), at the end")
+    }
+    print("answers by status: \(scene.seen.sorted { $0.key < $1.key })")
+    #expect(Set(scene.seen.keys).isSubset(of: [200, 409, 422]), "seed \(seed)")
+    for device in scene.devices {
+      let own = try device.account
+      let live = try device.pulled().tree.values.filter { $0.owner == own }.count
+      #expect(try device.usage() == Int64(live) * 1000, "seed \(seed)")
+    }
+  }
+
+  private func expectFresh(_ replica: Replica, _ comment: String) throws {
+    let fresh = try replica.device.pulled()
+    #expect(differences(replica, fresh) == "", "\(comment)")
+    #expect(replica.troubles.isEmpty && fresh.troubles.isEmpty, "\(comment)")
+  }
+
+  private func differences(_ replica: Replica, _ fresh: Replica) -> String {
+    var lines: [String] = []
+    let (old, new) = (replica.tree, fresh.tree)
+    for id in Set(old.keys).union(new.keys).sorted() {
+      switch (old[id], new[id]) {
+      case (let one?, nil): lines.append("\(one.type) \(id) should be gone")
+      case (nil, let two?): lines.append("\(two.type) \(id) is missing")
+      case (let one?, let two?) where !isSame(one, two):
+        lines.append("\(one.type) \(id) of version \(one.version) is not that of \(two.version)")
+      default: break
+      }
+    }
+    for file in Set(replica.shares.keys).union(fresh.shares.keys).sorted()
+    where replica.shares[file] != fresh.shares[file] {
+      lines.append(
+        "the share of \(file) is \(replica.shares[file]?.state ?? "none"), not \(fresh.shares[file]?.state ?? "none")"
+      )
+    }
+    return lines.joined(separator: "; ")
+  }
+
+  /// But for the version: a file may get another number for others' sake, which is no change of it.
+  private func isSame(_ one: SeenRecord, _ two: SeenRecord) -> Bool {
+    one.statement == two.statement && one.signature == two.signature && one.deleted == two.deleted
+      && one.contentVersion == two.contentVersion && one.shares == two.shares
+  }
+}
