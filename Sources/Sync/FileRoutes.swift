@@ -36,7 +36,8 @@ extension SyncAPI {
       let question = try Updates.Question(request.credentials, query: request.head.query)
       return try Updates.page(reader, question, limits: limits, now: now)
     } respond: { page, _ in
-      .json(200, page.json)
+      Response(
+        status: 200, headers: [("Content-Type", "application/json")], body: .bytes(page.encoded()))
     }
   }
 

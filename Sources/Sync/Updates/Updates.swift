@@ -44,13 +44,25 @@ enum Updates {
     let cursor: Cursor
     let hasMore: Bool
 
-    var json: JSONValue {
-      [
-        "changes": .array(changes.map(\.json)),
+    /// The JSON text, written a change at a time: as one value, a long page would take several
+    /// times the memory of its text.
+    func encoded() -> [UInt8] {
+      let rest: JSONValue = [
         "restart": .array(restart.map { .string($0.description) }),
         "cursor": .string(cursor.text), "more": .bool(hasMore),
       ]
+      var text = Array("{\"changes\":[".utf8)
+      text.reserveCapacity(changes.count * Self.byteCountUsual)
+      for (index, change) in changes.enumerated() {
+        if index > 0 { text.append(UInt8(ascii: ",")) }
+        text += change.json.encoded()
+      }
+      text += Array("],".utf8) + rest.encoded().dropFirst()
+      return text
     }
+
+    /// What a record takes whose ciphertexts are not long.
+    private static let byteCountUsual = 1024
   }
 
   /// One consistent snapshot: every change up to the page's numbers is in it or in an earlier page,
