@@ -65,4 +65,18 @@ import Testing
     #expect(replica.ids.count == 3)
     #expect(replica.ids.isDisjoint(with: [moved, deleted, leaving]))
   }
+
+  @Test func `a link that is refused in another's tree does not stand in the way of a rejection`()
+    throws
+  {
+    let server = try TreeServer(.sqlite)
+    let (owner, sharee) = (try server.register(), try server.register())
+    let (folder, _) = try owner.create("folder")
+    #expect(try owner.grant(folder, to: sharee.account).status == 200)
+    let link = try sharee.creation("link", owner: owner.account, target: folder)
+    let rejection = ShareStatement(file: folder, account: try sharee.account, state: .rejected)
+    let answer = try sharee.batch(
+      files: [link], shares: [ShareChange(expect: "pending", rejection)])
+    #expect(try answer.failures == [Failure(file: "\(link.file.id)", rule: "owner_differs")])
+  }
 }

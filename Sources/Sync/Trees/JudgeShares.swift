@@ -90,7 +90,9 @@ extension Judge {
       .id(caller), .id(target)
     ) { row in try row.id(0) }
     if let standing, planned[standing]?.isDeleted != true { return true }
-    return planned.values.contains { $0.target == target && !$0.isDeleted }
+    return planned.values.contains {
+      $0.target == target && $0.owner == caller && !$0.isDeleted
+    }
   }
 
   // MARK: Strangers
