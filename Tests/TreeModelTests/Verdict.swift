@@ -170,7 +170,7 @@ extension TreeModel {
     guard let file = files[statement.file],
       isNew || before.role(account, statement.file) > .stranger
     else { return "file_not_found" }
-    if isRoot(statement.file) { return "root_immutable" }
+    if before.isRoot(statement.file) { return "root_immutable" }
     if file.type == "link" { return "link_not_shareable" }
     if isDeleted(statement.file) { return "file_deleted" }
     if statement.state == .rejected {
