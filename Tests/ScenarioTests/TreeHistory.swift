@@ -12,10 +12,13 @@ final class TreeHistory: Sendable {
 
   private let batches = Locked<[Batch]>([])
 
-  /// Keeps what an answer acknowledges; the batch concerns one owner's files.
+  /// Keeps what an answer acknowledges.
   func note(_ files: [FileChange], _ answer: Answer) throws {
     let versions = try (answer.json["files"].array ?? []).compactMap { $0["version"].integer }
-    batches.withLock { $0.append(Batch(files: files, versions: versions)) }
+    let parts = Dictionary(grouping: zip(files, versions)) { $0.0.file.owner }.values
+    batches.withLock { batches in
+      for part in parts { batches.append(Batch(files: part.map(\.0), versions: part.map(\.1))) }
+    }
   }
 
   var count: Int { batches.withLock { $0.count } }

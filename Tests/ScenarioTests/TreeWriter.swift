@@ -52,7 +52,7 @@ final class TreeWriter: Sendable {
   }
 
   private func act(_ state: inout State) throws {
-    switch Int.random(in: 0..<14, using: &state.random) {
+    switch Int.random(in: 0..<15, using: &state.random) {
     case 0..<3: try create(&state)
     case 3..<6: try change(&state)
     case 6: try swap(&state)
@@ -61,6 +61,7 @@ final class TreeWriter: Sendable {
     case 9..<11: try write(&state)
     case 11: try grant(&state)
     case 12: try revoke(&state)
+    case 13: try createTwo(&state)
     default: try answer(&state)
     }
   }
@@ -71,6 +72,16 @@ final class TreeWriter: Sendable {
     guard let folder = folder(&state, of: nil) else { return }
     let type = Bool.random(using: &state.random) ? "folder" : "document"
     try send([try creation(type, in: folder, name: name(&state))], &state)
+  }
+
+  /// Two files in one batch, often of two owners, whose rows are then held together.
+  private func createTwo(_ state: inout State) throws {
+    guard let one = folder(&state, of: nil), let other = folder(&state, of: nil) else { return }
+    try send(
+      [
+        try creation("document", in: one, name: name(&state)),
+        try creation("folder", in: other, name: name(&state)),
+      ], &state)
   }
 
   /// Renames or moves a file.
