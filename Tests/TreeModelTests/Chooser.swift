@@ -138,10 +138,20 @@ struct Chooser {
 
   private mutating func move() {
     guard let id = changeable(), let file = standing.files[id],
-      let parent = folder(of: file.owner), !draft.chain(parent).contains(id),
-      let change = change(id, { $0.parent = parent })
+      let parent = chance(30) ? sharedFolder(of: file.owner) : folder(of: file.owner),
+      !draft.chain(parent).contains(id), let change = change(id, { $0.parent = parent })
     else { return }
     take(change)
+  }
+
+  /// A folder that others see, for what moves there comes into sight.
+  private mutating func sharedFolder(of owner: Identifier) -> Identifier? {
+    let draft = draft
+    return anyShare { id, share in
+      let file = draft.files[id.file]
+      return share.state == "accepted" && file?.owner == owner && file?.type == "folder"
+        && !draft.isDeleted(id.file)
+    }?.file
   }
 
   private mutating func delete() {
@@ -214,6 +224,12 @@ struct Chooser {
   mutating func chooseShare() {
     let account = account
     switch number(1...10) {
+    case ...2:
+      // Once more, in whatever state it is.
+      let standing = standing
+      let found = anyShare { id, _ in standing.files[id.file]?.owner == account }
+      guard let found else { return }
+      grant(found.file, to: found.account)
     case ...6:
       let found = file { draft, id in
         let file = draft.files[id]
@@ -222,9 +238,7 @@ struct Chooser {
       }
       let sharee = anyAccount()
       guard let found, sharee != account else { return }
-      let state = ShareStatement.State.granted(
-        mode: chance(50) ? "write" : "read", key: random.bytes(count: 20))
-      choose(ShareStatement(file: found, account: sharee, state: state))
+      grant(found, to: sharee)
     case ...8:
       let standing = standing
       let found = anyShare { id, share in
@@ -243,6 +257,12 @@ struct Chooser {
       }
       choose(ShareStatement(file: found.file, account: account, state: .rejected))
     }
+  }
+
+  private mutating func grant(_ file: Identifier, to sharee: Identifier) {
+    let state = ShareStatement.State.granted(
+      mode: chance(50) ? "write" : "read", key: random.bytes(count: 20))
+    choose(ShareStatement(file: file, account: sharee, state: state))
   }
 
   private mutating func choose(_ statement: ShareStatement) {

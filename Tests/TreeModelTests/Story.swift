@@ -28,7 +28,7 @@ final class Story {
   private(set) var batchCount = 0
   private(set) var answers: [String: Int] = [:]
 
-  private static let recordCountMax: Int64 = 250
+  private static let recordCountMax: Int64 = 120
   private static let caps: [Int64] = [60_000, 150_000, 400_000]
 
   init(_ engine: TestEngine, seed: UInt64) throws {
