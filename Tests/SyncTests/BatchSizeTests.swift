@@ -126,11 +126,11 @@ import Testing
     #expect(try device.create(parent: bottom).answer.rules == ["too_deep"])
     let full = try server.state()
     var parent = bottom
-    for _ in 0..<4 {
-      let deeper = try device.chain(100, in: parent)
+    for _ in 0..<20 {
+      let deeper = try device.chain(500, in: parent)
       let answer = try device.batch(files: deeper)
-      #expect(try answer.failures.count == 100)
-      parent = deeper[99].file.id
+      #expect(try answer.failures.count == 500)
+      parent = deeper[499].file.id
     }
     #expect(try server.state() == full)
   }
@@ -159,16 +159,13 @@ import Testing
   // MARK: Width
 
   @Test(arguments: TestEngine.available)
-  func `beside 100,000 siblings a file costs what it costs beside few`(
+  func `beside 100,000 siblings there is room for another, and all are told in pages`(
     engine: TestEngine
   ) throws {
     let server = try TestServer(engine, freeByteCount: 1_000_000_000)
     let device = try server.register()
-    let few = try medianMilliseconds { _ = try device.add() }
     try server.fill(device, count: 100_000)
-    let many = try medianMilliseconds { _ = try device.add() }
-    print("an upsert beside few \(few) ms, beside 100,000 \(many) ms (\(engine))")
-    #expect(many < 3 * few + 20)
+    _ = try device.add()
     var (cursor, count, pages, isMore) = (String?.none, 0, 0, true)
     while isMore {
       let page = try device.updates(since: cursor, limit: 1000)
@@ -179,19 +176,8 @@ import Testing
       isMore = json["more"].bool ?? false
       pages += 1
     }
-    #expect(count == 100_000 + 2 * Self.runs + 1)
+    #expect(count == 100_000 + 2)
     #expect(pages == 101)
-  }
-
-  private static let runs = 15
-
-  private func medianMilliseconds(_ body: () throws -> Void) throws -> Double {
-    let times = try (0..<Self.runs).map { _ in
-      let start = MonotonicTime.now()
-      try body()
-      return MonotonicTime.now().seconds(since: start) * 1000
-    }
-    return times.sorted()[Self.runs / 2]
   }
 }
 
