@@ -16,7 +16,6 @@ package struct SQLiteFiles: Sendable {
   package func path(of schema: Schema) -> String { "\(directory)/\(schema.rawValue).db" }
   package var lockPath: String { "\(directory)/coffer.lock" }
 
-  private static let cacheKibibytes = 16_384
   private static let logByteCountKept = 64 << 20
 
   package enum Role: Sendable {
@@ -62,7 +61,7 @@ package struct SQLiteFiles: Sendable {
       guard let access = role.access(to: schema) else { continue }
       try connection.attach(path(of: schema), as: schema.rawValue, access)
       try connection.execute("PRAGMA \(schema).synchronous = FULL")
-      try connection.execute("PRAGMA \(schema).cache_size = -\(Self.cacheKibibytes)")
+      try connection.execute("PRAGMA \(schema).cache_size = -\(role.cacheKibibytes)")
       if access == .readWrite {
         try connection.execute("PRAGMA \(schema).journal_size_limit = \(Self.logByteCountKept)")
       }
@@ -75,6 +74,15 @@ package struct SQLiteFiles: Sendable {
 }
 
 extension SQLiteFiles.Role {
+  /// A connection keeps what its cache ever held, and there are several readers: together they must
+  /// stay small beside what passes through them. What they miss the system has in its own cache.
+  fileprivate var cacheKibibytes: Int {
+    switch self {
+    case .writer: 16_384
+    case .reader, .probe, .checkpointer: 2048
+    }
+  }
+
   fileprivate func access(to schema: Schema) -> SQLiteConnection.Access? {
     switch self {
     case .writer(let owned): schema == owned ? .readWrite : .readOnly
