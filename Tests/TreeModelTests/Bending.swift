@@ -6,7 +6,8 @@ import TestDevices
 extension Chooser {
   mutating func bend(_ change: inout FileChange) {
     let stranger = anyFile()
-    switch number(1...18) {
+    // Few are links.
+    switch change.file.type == "link" && chance(50) ? [2, 3, 8, 9][number(0...3)] : number(1...18) {
     case 1: setType(["folder", "document", "link"][number(0...2)], &change.file)
     case 2: change.file.owner = anyAccount()
     case 3: if change.file.type == "link" { change.file.target = stranger }
@@ -57,8 +58,10 @@ extension Chooser {
   mutating func bend(_ change: inout ShareChange) {
     switch number(1...7) {
     case 1: change.expect = ["new", "pending", "accepted", "rejected", "revoked"][number(0...4)]
-    case 2: change.share.file = chance(80) ? anyFile() : identifier()
-    case 3: change.share.account = chance(70) ? anyAccount() : identifier()
+    case 2:
+      let other = file { draft, id in draft.isRoot(id) || draft.files[id]?.target != nil }
+      change.share.file = [other ?? anyFile(), anyFile(), anyFile(), identifier()][number(0...3)]
+    case 3: change.share.account = chance(60) ? anyAccount() : identifier()
     case 4: change.signature = random.bytes(count: 64)
     case 5: change.share.state = .rejected
     case 6: change.share.state = .revoked
@@ -90,8 +93,10 @@ extension Chooser {
 
   /// A long way down, so that what is beneath and what is above may be too deep together.
   private mutating func deepen() {
-    guard var folder = folder() else { return }
-    for _ in 0..<number(10...60) {
+    let candidates = (0..<8).compactMap { _ in folder() }
+    let deepest = candidates.max { draft.chain($0).count < draft.chain($1).count }
+    guard var folder = deepest else { return }
+    for _ in 0..<number(10...125) {
       create("folder", in: folder)
       if let last = files.last { folder = last.file.id }
     }

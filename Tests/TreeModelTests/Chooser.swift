@@ -109,8 +109,8 @@ struct Chooser {
   mutating func chooseFiles() {
     switch number(1...100) {
     case ...38: create()
-    case ...50: rename()
-    case ...70: move()
+    case ...48: rename()
+    case ...66: move()
     case ...80: delete()
     case ...85: swapNames()
     case ...90: replace()
@@ -155,7 +155,7 @@ struct Chooser {
   }
 
   private mutating func delete() {
-    let isFolder = chance(12)
+    let isFolder = chance(15)
     guard let id = changeable(where: { ($0.type == "folder") == isFolder }),
       let change = change(id, { $0.deleted = true })
     else { return }

@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import Sync
 import TestDevices
 import TestEngines
 import Testing
@@ -78,5 +79,29 @@ import Testing
     let answer = try sharee.batch(
       files: [link], shares: [ShareChange(expect: "pending", rejection)])
     #expect(try answer.failures == [Failure(file: "\(link.file.id)", rule: "owner_differs")])
+  }
+
+  /// What was counted anew when it moved has less of a height than what was deleted beneath it left.
+  @Test func `no folder with many levels moves deep because it once had few`() throws {
+    let server = try TreeServer(.sqlite)
+    let device = try server.register()
+    func chain(beneath folder: Identifier, levels: Int) throws -> [Identifier] {
+      var parent = folder
+      let changes = try (0..<levels).map { _ in
+        let change = try device.creation("folder", parent: parent)
+        parent = change.file.id
+        return change
+      }
+      #expect(try device.batch(files: changes).status == 200)
+      return changes.map(\.file.id)
+    }
+    let (moved, _) = try device.create("folder")
+    let (inner, _) = try device.create("folder", parent: moved)
+    #expect(try device.delete(chain(beneath: inner, levels: 100)[0]).status == 200)
+    while try server.sweeper.sweepDeletion() {}
+    let deep = try chain(beneath: device.root, levels: 100)
+    #expect(try device.move(moved, to: deep[39]).status == 200)
+    _ = try chain(beneath: inner, levels: 80)
+    #expect(try device.move(moved, to: deep[99]).rules == ["too_deep"])
   }
 }

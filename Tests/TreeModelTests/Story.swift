@@ -28,15 +28,16 @@ final class Story {
   private(set) var batchCount = 0
   private(set) var answers: [String: Int] = [:]
 
-  private static let recordCountMax: Int64 = 120
-  private static let caps: [Int64] = [60_000, 150_000, 400_000]
+  private static let recordCountMaxima: [Int64] = [120, 500]
+  private static let caps: [Int64] = [60_000, 300_000, 600_000]
 
   init(_ engine: TestEngine, seed: UInt64) throws {
-    server = try TreeServer(
-      engine, freeByteCount: Self.caps[1], recordCountMax: Self.recordCountMax)
-    books = Books(database: server.database)
-    model = TreeModel(recordCountMax: Self.recordCountMax)
     random = SeededGenerator(seed: seed)
+    let recordCountMax = Self.recordCountMaxima[Int.random(in: 0...1, using: &random)]
+    server = try TreeServer(
+      engine, freeByteCount: Self.caps[1], recordCountMax: recordCountMax)
+    books = Books(database: server.database)
+    model = TreeModel(recordCountMax: recordCountMax)
     for _ in 0..<3 {
       let first = try server.register(root: Identifier(high: random.next(), low: random.next()))
       let account = try first.account

@@ -131,11 +131,11 @@ struct TreeModel {
       .key
   }
 
-  /// Whether a link that is not new, for a new one is at fault itself, lies beneath a folder.
+  /// Whether what stood as a link, for a new one is at fault itself, lies beneath a folder.
   func hasLiveLink(beneath folder: Identifier, _ before: TreeModel) -> Bool {
-    files.contains { id, file in
-      file.target != nil && before.files[id].map { $0.owner == files[folder]?.owner } == true
-        && !isDeleted(id) && chain(id).contains(folder)
+    before.files.contains { id, link in
+      link.target != nil && link.owner == files[folder]?.owner && !isDeleted(id)
+        && chain(id).contains(folder)
     }
   }
 

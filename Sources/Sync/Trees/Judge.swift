@@ -217,7 +217,8 @@ struct Judge {
       var height = final(change.statement.id)?.height ?? 0
       for folder in finalChain(change.statement.parent) {
         height += 1
-        guard folder.height < height else { break }
+        // On to the root: a height that was counted anew may be less than one beneath it.
+        guard folder.height < height else { continue }
         if planned[folder.id] != nil {
           planned[folder.id]?.height = height
         } else {
