@@ -8,7 +8,7 @@ import Testing
 @Suite struct StoryTests {
   /// Whether the long run was asked for (`ops/test --full`).
   private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
-  private static let stepCount = isFull ? 1200 : 400
+  private static let stepCount = isFull ? 1200 : 300
   /// How long new stories are told in a long run.
   private static let fullSeconds = 120.0
 

@@ -66,8 +66,9 @@ struct TreeModel {
   /// The file and all above it, nearest first; ends before what is missing or would repeat.
   func chain(_ id: Identifier) -> [Identifier] {
     var chain: [Identifier] = []
+    var met: Set<Identifier> = []
     var next = id
-    while let file = files[next], !chain.contains(next) {
+    while let file = files[next], met.insert(next).inserted {
       chain.append(next)
       next = file.parent
     }
@@ -108,12 +109,13 @@ struct TreeModel {
   /// What a client that has pulled everything may show: it knows no mark above what it may see, and
   /// of what it is invited to it may know the file alone.
   func tree(of account: Identifier) -> Set<Identifier> {
-    Set(
-      order.filter { id in
+    let roles = Dictionary(uniqueKeysWithValues: order.map { ($0, role(account, $0)) })
+    let visible = order.filter { roles[$0] ?? .stranger > .stranger }
+    return Set(
+      visible.filter { id in
         let isInvited = shares[ShareID(file: id, account: account)]?.state == "pending"
-        let known = chain(id).prefix { role(account, $0) > .stranger }
-        return role(account, id) > .stranger
-          && (isInvited ? [id] : known).allSatisfy { files[$0]?.isMarked == false }
+        let known = chain(id).prefix { roles[$0] ?? .stranger > .stranger }
+        return (isInvited ? [id] : known).allSatisfy { files[$0]?.isMarked == false }
       })
   }
 

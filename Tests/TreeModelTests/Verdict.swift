@@ -156,7 +156,7 @@ extension TreeModel {
     // Its own, and any other that this batch would make.
     let links = files.filter { id, file in
       file.target == target && !file.isMarked
-        && (file.owner == account || before.files[id] == nil)
+        && before.files[id].map { $0.owner == account && $0.target == target } ?? true
     }
     return links.count > 1 ? "link_exists" : nil
   }
