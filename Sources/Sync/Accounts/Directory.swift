@@ -17,12 +17,9 @@ enum Directory {
     /// One of `username`, `account` and `key` (in URL-safe base64); other names are ignored.
     init(query: Substring?) throws(Refusal) {
       var questions: [Question] = []
-      for pair in (query ?? "").split(separator: "&") {
-        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard ["username", "account", "key"].contains(parts[0]) else { continue }
-        guard let question = Self.read(parts[0], String(parts.last ?? "")) else {
-          throw .queryInvalid
-        }
+      for (name, value) in queryFields(query) {
+        guard ["username", "account", "key"].contains(name) else { continue }
+        guard let question = Self.read(name, value) else { throw .queryInvalid }
         questions.append(question)
       }
       guard questions.count == 1 else { throw .queryInvalid }

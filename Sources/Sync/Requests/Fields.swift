@@ -78,3 +78,12 @@ extension JSON {
     return text
   }
 }
+
+/// The fields of a query in their order; a name without a value has an empty one. Nothing is
+/// percent-decoded: no value that is understood needs it.
+func queryFields(_ query: Substring?) -> [(name: Substring, value: String)] {
+  (query ?? "").split(separator: "&").map { pair in
+    let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    return (parts[0], parts.count == 2 ? String(parts[1]) : "")
+  }
+}

@@ -84,14 +84,16 @@ struct LockedOwner {
   }
 
   /// Adds to the total and to the ledger, which gets one entry per reason: of the first file, under
-  /// its number. `save` writes both.
+  /// its number; a recount may have to add another amount to the ledger. `save` writes both.
   mutating func charge(
-    _ delta: Int64, records: Int64 = 0, reason: UsageReason, file: Identifier, sequence: Int64
+    _ delta: Int64, ledger: Int64? = nil, records: Int64 = 0, reason: UsageReason,
+    file: Identifier, sequence: Int64
   ) {
     isChanged = true
     usageByteCount += delta
     recordCount += records
-    entries[reason, default: Entry(delta: 0, file: file, sequence: sequence)].delta += delta
+    entries[reason, default: Entry(delta: 0, file: file, sequence: sequence)].delta +=
+      ledger ?? delta
   }
 
   fileprivate func save(_ transaction: Transaction, now: Instant) throws {

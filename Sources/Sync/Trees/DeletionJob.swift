@@ -130,7 +130,7 @@ struct DeletionJob {
       WHERE f.id = s.id
       """, .id(folder), count, .instant(now), .id(deletedWith), .integer(before))
     for file in files {
-      if let target = file.target { try visibility.unlink(target, owner, &owners) }
+      if let target = file.target { try visibility.link(target, owner, isMade: false, &owners) }
       if children.invited[file.id] != nil { try visibility.renew(file.id, &owners) }
     }
   }

@@ -11,17 +11,16 @@ enum Deletions {
   static let sliceCountMax = 250
   private static let accountCountMax = 250
 
-  /// Queues a folder whose children are still to be marked.
+  /// Queues a folder that the user deleted, if children of it are still to be marked.
   static func begin(
-    _ transaction: Transaction, _ folder: Identifier, with: Identifier, _ owner: Identifier,
-    now: Instant
+    _ transaction: Transaction, _ folder: Identifier, _ owner: Identifier, now: Instant
   ) throws {
     try transaction.execute(
       """
       INSERT INTO sync.deletions (folder_id, owner_id, deleted_with, since_ms)
-      SELECT id, $2, $3, $4 FROM sync.files WHERE id = $1 AND EXISTS (
+      SELECT id, $2, id, $3 FROM sync.files WHERE id = $1 AND EXISTS (
         SELECT 1 FROM sync.files WHERE parent_id = $1 AND deleted = 0)
-      """, .id(folder), .id(owner), .id(with), .instant(now))
+      """, .id(folder), .id(owner), .instant(now))
   }
 
   /// Gives up a document's content, whose space its owner gets back.

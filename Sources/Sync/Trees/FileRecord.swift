@@ -114,6 +114,18 @@ struct FileRecord: Sendable {
   }
 }
 
+extension FileRecord {
+  /// The one link of an account to a file that is not explicitly deleted.
+  static func liveLink(
+    _ queryable: some Queryable, of account: Identifier, to target: Identifier
+  ) throws -> Identifier? {
+    try queryable.first(
+      "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
+      .id(account), .id(target)
+    ) { row in try row.id(0) }
+  }
+}
+
 extension JSONValue {
   /// Standard base64, or null.
   static func base64(_ bytes: [UInt8]?) -> JSONValue {

@@ -2,15 +2,13 @@ internal import Base
 internal import Storage
 
 /// What an account may do with a file.
-enum Role: String, CaseIterable, Comparable, Sendable {
+enum Role: Int, Comparable, Sendable {
   case stranger
   /// A share of exactly this record waits for an answer.
   case invited
   case reader, writer, owner
 
-  static func < (a: Role, b: Role) -> Bool {
-    allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
-  }
+  static func < (a: Role, b: Role) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// The files a request is about and all above them, as one account sees them.

@@ -29,23 +29,20 @@ extension Judge {
     guard let share = node.share, share.state.isLive, !forest.isDeleted(target) else {
       return .linkTargetNotFound
     }
-    let standing = try transaction.first(
-      "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
-      .id(caller), .id(target)
-    ) { row in try row.id(0) }
+    let standing = try FileRecord.liveLink(transaction, of: caller, to: target)
     let isReplaced = standing.flatMap { planned[$0]?.isDeleted } ?? (standing == nil)
     guard isReplaced, newLinks[target] == 1 else { return .linkExists }
     let kept = try liveLinks(of: caller).filter { planned[$0]?.isDeleted != true }
     if kept.count + newLinks.count > Self.linkCountMax { return .tooManyLinks }
-    return try seesTooMany(with: node.owner) ? .tooManyOwners : nil
+    return try seesTooMany() ? .tooManyOwners : nil
   }
 
-  private func seesTooMany(with owner: Identifier) throws -> Bool {
+  private func seesTooMany() throws -> Bool {
     let seen = try transaction.rows(
       "SELECT owner_id FROM sync.views WHERE account_id = $1", .id(caller)
     ) { row in try row.id(0) }
     let added = newLinks.keys.compactMap { forest[$0]?.owner }
-    return Set(seen + added + [owner]).count > Self.viewCountMax
+    return Set(seen + added).count > Self.viewCountMax
   }
 
   private func liveLinks(of owner: Identifier) throws -> [Identifier] {

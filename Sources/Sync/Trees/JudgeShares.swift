@@ -85,10 +85,7 @@ extension Judge {
 
   /// Whether a link of the caller to the file is left after the batch.
   private func hasLink(to target: Identifier) throws -> Bool {
-    let standing = try transaction.first(
-      "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
-      .id(caller), .id(target)
-    ) { row in try row.id(0) }
+    let standing = try FileRecord.liveLink(transaction, of: caller, to: target)
     if let standing, planned[standing]?.isDeleted != true { return true }
     return planned.values.contains {
       $0.target == target && $0.owner == caller && !$0.isDeleted

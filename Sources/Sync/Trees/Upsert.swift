@@ -133,7 +133,7 @@ struct Upsert {
     if statement.isDeleted {
       try Deletions.dropContent(transaction, record, now: now)
       if record.kind == .folder {
-        try Deletions.begin(transaction, record.id, with: record.id, record.owner, now: now)
+        try Deletions.begin(transaction, record.id, record.owner, now: now)
       }
       try owners.change(statement.owner) { owner in
         owner.charge(
@@ -197,10 +197,10 @@ struct Upsert {
       }
     }
     for target in made.subtracting(deleted).sorted() {
-      try visibility.accept(target, caller.account, &owners)
+      try visibility.link(target, caller.account, isMade: true, &owners)
     }
     for target in deleted.subtracting(made).sorted() {
-      try visibility.unlink(target, caller.account, &owners)
+      try visibility.link(target, caller.account, isMade: false, &owners)
     }
   }
 

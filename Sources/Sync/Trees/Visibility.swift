@@ -46,37 +46,24 @@ struct Visibility {
 
   // MARK: Shares
 
-  /// The sharee has placed a link.
-  func accept(
-    _ target: Identifier, _ account: Identifier, _ owners: inout LockedOwners
+  /// The sharee's link to the file was made, which accepts its share, or is gone.
+  func link(
+    _ target: Identifier, _ account: Identifier, isMade: Bool, _ owners: inout LockedOwners
   ) throws {
-    guard var share = try Share.find(transaction, target, account), share.state == .pending else {
+    let (standing, next): (Share.State, Share.State) =
+      isMade ? (.pending, .accepted) : (.accepted, .pending)
+    guard var share = try Share.find(transaction, target, account), share.state == standing else {
       return
     }
-    share.state = .accepted
+    share.state = next
     share.sequence = try owners.nextSequence(of: account)
-    try change(share, from: .pending, &owners)
-  }
-
-  /// The sharee's link is gone.
-  func unlink(
-    _ target: Identifier, _ account: Identifier, _ owners: inout LockedOwners
-  ) throws {
-    guard var share = try Share.find(transaction, target, account), share.state == .accepted else {
-      return
-    }
-    share.state = .pending
-    share.sequence = try owners.nextSequence(of: account)
-    try change(share, from: .accepted, &owners)
+    try change(share, from: standing, &owners)
   }
 
   /// What a grant makes of a share: a live one keeps its state.
   func grantedState(_ standing: Share?, _ statement: ShareStatement) throws -> Share.State {
     if let standing, standing.state.isLive { return standing.state }
-    let link = try transaction.first(
-      "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
-      .id(statement.account), .id(statement.file)
-    ) { row in try row.id(0) }
+    let link = try FileRecord.liveLink(transaction, of: statement.account, to: statement.file)
     return link == nil ? .pending : .accepted
   }
 

@@ -19,10 +19,8 @@ enum Updates {
       self.credentials = credentials
       var since: Cursor?
       var limit = limitDefault
-      for pair in (query ?? "").split(separator: "&") {
-        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let value = parts.count == 2 ? String(parts[1]) : ""
-        switch parts[0] {
+      for (name, value) in queryFields(query) {
+        switch name {
         case "since":
           guard let cursor = Cursor(value) else { throw .cursorInvalid }
           since = cursor

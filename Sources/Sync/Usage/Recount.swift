@@ -51,11 +51,8 @@ extension UsageFinding {
   /// Differences are added, so what writers changed since stays. They leave a difference as it is;
   /// only another recount removes one, and its entry under a later number shows that it did.
   package func post(_ transaction: Transaction, now: Instant) throws -> Bool {
-    // An UPDATE of the account's row is the lock.
-    let locked = try transaction.first(
-      "UPDATE sync.accounts SET seq = seq WHERE id = $1 RETURNING seq, root_id", .id(account)
-    ) { row in (number: try row.integer(0), root: try row.id(1)) }
-    guard let locked else { return false }
+    var owners = try LockedOwners(transaction, [account])
+    guard let root = try Account.find(transaction, account)?.root else { return false }
     let other = try transaction.first(
       """
       SELECT seq FROM sync.usage_entries WHERE owner_id = $1 AND seq > $2 AND reason = $3 LIMIT 1
@@ -63,23 +60,14 @@ extension UsageFinding {
       .id(account), .integer(number), .text(UsageReason.recount.rawValue)
     ) { row in try row.integer(0) }
     guard other == nil else { return false }
-    let next = locked.number + 1
-    try transaction.execute(
-      """
-      UPDATE sync.accounts SET seq = $2, usage_bytes = usage_bytes + $3,
-        record_count = record_count + $4
-      WHERE id = $1
-      """,
-      .id(account), .integer(next), .integer(trueByteCount - recordedByteCount),
-      .integer(trueRecordCount - recordedRecordCount))
-    // The entry makes up for what the ledger lacks, which may be another amount.
-    try transaction.execute(
-      """
-      INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
-      VALUES ($1, $2, $3, $4, $5, $6)
-      """,
-      .id(account), .integer(next), .integer(trueByteCount - ledgerByteCount),
-      .text(UsageReason.recount.rawValue), .id(locked.root), .instant(now))
+    try owners.change(account) { owner in
+      // The entry makes up for what the ledger lacks, which may be another amount.
+      owner.charge(
+        trueByteCount - recordedByteCount, ledger: trueByteCount - ledgerByteCount,
+        records: trueRecordCount - recordedRecordCount, reason: .recount, file: root,
+        sequence: owner.nextSequence())
+    }
+    try owners.save(transaction, now: now)
     return true
   }
 }
