@@ -11,7 +11,7 @@ extension SyncAPI {
   /// `POST /v1/files`: changes of files and shares, all of them or none.
   var changeFiles: Route {
     write("POST", "/v1/files", bodyByteCountMax: Batch.bodyByteCountMax) { _, body in
-      try Batch(body)
+      try Batch(body, counting: signatures)
     } transact: { transaction, request, batch, now in
       try Upsert.perform(
         transaction, request.credentials, batch, catalogue: catalogue, limits: limits, now: now)

@@ -42,6 +42,9 @@ package struct SyncAPI: Sendable {
     self.clock = clock
   }
 
+  /// What this instance has checked.
+  package var signatures: SignatureCounter { authenticator.signatures }
+
   /// Everything served; `openapi.json` says the same to programs.
   package var routes: [Route] {
     [

@@ -39,12 +39,12 @@ import Testing
 
     /// Runs the writes as one batch, beginning another where one of them breaks it.
     func run(_ requests: [WriteRequest]) throws {
-      var batch = SQLiteBatch(on: connection)
+      var batch = SQLiteBatch(on: connection, counting: WorkCounter(.write))
       try batch.begin()
       var isOpen = true
       for request in requests {
         if !isOpen {
-          batch = SQLiteBatch(on: connection)
+          batch = SQLiteBatch(on: connection, counting: WorkCounter(.write))
           try batch.begin()
         }
         isOpen = batch.run(request)
@@ -92,7 +92,7 @@ import Testing
 
   @Test func `nobody is answered before the commit`() throws {
     let bench = try Bench()
-    var batch = SQLiteBatch(on: bench.connection)
+    var batch = SQLiteBatch(on: bench.connection, counting: WorkCounter(.write))
     try batch.begin()
     for request in [bench.insertion(1), bench.request(2) { _ in throw Refusal(reason: "no") }] {
       let isOpen = batch.run(request)

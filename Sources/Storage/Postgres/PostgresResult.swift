@@ -16,7 +16,9 @@ package final class PostgresResult {
     unsafe self.handle = unsafe handle
     columnCount = unsafe Int(PQnfields(handle))
     rowCount = unsafe Int(PQntuples(handle))
-    changedRowCount = unsafe Int(String(cString: PQcmdTuples(handle))) ?? 0
+    // The server tells the rows of a SELECT in the same place.
+    let isSelect = unsafe String(cString: PQcmdStatus(handle)).hasPrefix("SELECT")
+    changedRowCount = isSelect ? 0 : unsafe Int(String(cString: PQcmdTuples(handle))) ?? 0
     var kinds: [ColumnKind] = []
     for column in 0..<(unsafe PQnfields(handle)) {
       kinds.append(ColumnKind(type: unsafe PQftype(handle, column)))

@@ -94,6 +94,11 @@ package final class SQLiteStatement {
     }
   }
 
+  /// The steps that the virtual machine made for it since this was last asked.
+  package func takeStepCount() -> Int64 {
+    Int64(unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 1))
+  }
+
   /// Makes the statement ready for its next use and drops the bound values.
   ///
   /// The code of `sqlite3_reset` repeats the last step's error, which was thrown already.

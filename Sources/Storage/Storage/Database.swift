@@ -40,6 +40,13 @@ package final class Database: Sendable {
   /// True when an HTTP worker may call `read` itself; otherwise it uses `submitRead`.
   package var readsInline: Bool { engine.readsInline }
 
+  /// What write transactions did since the database was opened, in vain too: under the writer's lock
+  /// on SQLite, holding locks of rows on PostgreSQL. Tests bound a request by the difference.
+  package var writeWork: DatabaseWork { engine.writeWork }
+
+  /// What reads did since the database was opened; they hold up nobody.
+  package var readWork: DatabaseWork { engine.readWork }
+
   /// Runs `body` on the calling thread, in one consistent snapshot of both schemas.
   package func read<Value>(_ body: (Reader) throws -> Value) throws -> Value {
     try refuseWhenClosed()

@@ -5,6 +5,9 @@ package protocol Engine: Sendable {
   /// True when a read is short enough for the thread that asks, which waits for no server.
   var readsInline: Bool { get }
 
+  var writeWork: DatabaseWork { get }
+  var readWork: DatabaseWork { get }
+
   /// Runs `body` on the calling thread in one consistent snapshot of both schemas.
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value
 

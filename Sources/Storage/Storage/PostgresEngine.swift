@@ -24,6 +24,10 @@ final class PostgresEngine: Engine {
 
   var readsInline: Bool { false }
 
+  var writeWork: DatabaseWork { writer.work.total }
+
+  var readWork: DatabaseWork { pool.work.total }
+
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value { try pool.read(body) }
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }

@@ -43,6 +43,7 @@ final class PostgresPool: Sendable {
   private let state = Locked(State())
   private let server: PostgresServer
   private let options: DatabaseOptions
+  let work = WorkCounter(.read)
 
   private struct State {
     var idle: [PostgresConnection] = []
@@ -59,7 +60,7 @@ final class PostgresPool: Sendable {
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
     do {
       let connection = try checkOutInSnapshot()
-      let session = Session(connection)
+      let session = Session(connection, counting: work)
       defer { session.end() }
       do {
         let value = try body(session)

@@ -19,7 +19,7 @@ extension PostgresError: EngineError {
 extension PostgresConnection: EngineConnection {
   package func perform(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
-  ) throws -> Int {
+  ) throws -> DatabaseWork {
     let result = try run(
       sql,
       values.map { value in
@@ -33,6 +33,10 @@ extension PostgresConnection: EngineConnection {
     for index in 0..<result.rowCount {
       guard try row(Row(.postgres(result, row: index))) else { break }
     }
-    return result.changedRowCount
+    var work = DatabaseWork()
+    work.statementCount = 1
+    work.returnedRowCount = Int64(result.rowCount)
+    work.changedRowCount = Int64(result.changedRowCount)
+    return work
   }
 }

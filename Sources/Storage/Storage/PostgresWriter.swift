@@ -11,6 +11,7 @@ final class PostgresWriter: Sendable {
   private let queue: WriteQueue
   private let options: DatabaseOptions
   private let threads = Locked<[Thread]>([])
+  let work = WorkCounter(.write)
 
   private static let pauseMicrosecondsMax: UInt32 = 50_000
 
@@ -88,7 +89,7 @@ final class PostgresWriter: Sendable {
   ) throws -> WriteRequest.Finish {
     try connection.forgetStale()
     try connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-    let session = Session(connection)
+    let session = Session(connection, counting: work)
     defer { session.end() }
     let finish: WriteRequest.Finish
     do {

@@ -10,6 +10,7 @@ package import SQLite
 /// neighbour wrote.
 package struct SQLiteBatch {
   private let connection: SQLiteConnection
+  private let work: WorkCounter
   private var results: [(request: WriteRequest, outcome: Outcome)] = []
 
   private enum Outcome {
@@ -17,7 +18,10 @@ package struct SQLiteBatch {
     case failure(any Error)
   }
 
-  package init(on connection: SQLiteConnection) { self.connection = connection }
+  package init(on connection: SQLiteConnection, counting work: WorkCounter) {
+    self.connection = connection
+    self.work = work
+  }
 
   package var count: Int { results.count }
 
@@ -69,7 +73,7 @@ package struct SQLiteBatch {
   }
 
   private func perform(_ request: WriteRequest) throws -> WriteRequest.Finish {
-    let session = Session(connection)
+    let session = Session(connection, counting: work)
     defer { session.end() }
     do {
       let finish = try request.attempt(Transaction(session))

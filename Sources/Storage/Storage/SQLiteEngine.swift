@@ -31,6 +31,10 @@ final class SQLiteEngine: Engine {
 
   var readsInline: Bool { true }
 
+  var writeWork: DatabaseWork { writer.work.total }
+
+  var readWork: DatabaseWork { readers.work.total }
+
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
     try readers.read(body)
   }

@@ -7,6 +7,7 @@ final class SQLiteReaders: Sendable {
   private let files: SQLiteFiles
   private let foreign: Schema
   private let options: DatabaseOptions
+  let work = WorkCounter(.read)
 
   /// A connection to both files and one that only watches the foreign file for commits.
   private struct Pair {
@@ -31,7 +32,7 @@ final class SQLiteReaders: Sendable {
   /// Runs `body` in one snapshot of both files.
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
     let pair = try checkOut()
-    let session = Session(pair.reader)
+    let session = Session(pair.reader, counting: work)
     defer { session.end() }
     do {
       try begin(pair)

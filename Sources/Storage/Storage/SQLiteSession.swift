@@ -17,7 +17,7 @@ extension SQLiteError: EngineError {
 extension SQLiteConnection: EngineConnection {
   package func perform(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
-  ) throws -> Int {
+  ) throws -> DatabaseWork {
     let statement = try takeStatement(sql)
     guard values.count == statement.parameterCount else {
       throw SQLiteError(
@@ -32,13 +32,17 @@ extension SQLiteConnection: EngineConnection {
       case .blob(let value): try statement.bind(value, at: position)
       }
     }
+    var work = DatabaseWork()
+    work.statementCount = 1
     var wantsMore = true
     // A writing statement runs to its end: only there are its last checks made.
     while try (wantsMore || !statement.isReadOnly) && statement.step() {
+      work.returnedRowCount += 1
       if wantsMore { wantsMore = try row(Row(.sqlite(statement))) }
     }
-    let count = statement.isReadOnly ? 0 : changedRowCount
+    work.changedRowCount = statement.isReadOnly ? 0 : Int64(changedRowCount)
+    work.stepCount = statement.takeStepCount()
     giveBack(statement, for: sql)
-    return count
+    return work
   }
 }

@@ -9,6 +9,7 @@ final class SQLiteWriter: Sendable {
   private let options: DatabaseOptions
   private let committed: @Sendable (_ logFrameCount: Int) -> Void
   private let thread = Locked<Thread?>(nil)
+  let work = WorkCounter(.write)
 
   /// How long one try for the file's lock takes; between tries waiting writes may expire.
   private static let lockSlice = Instant.Span.milliseconds(100)
@@ -43,7 +44,7 @@ final class SQLiteWriter: Sendable {
     var restartsAt = options.logFrameCountMax
     while let first = queue.next() {
       guard begin(for: first, on: connection) else { continue }
-      var batch = SQLiteBatch(on: connection)
+      var batch = SQLiteBatch(on: connection, counting: work)
       fill(&batch, startingWith: first)
       let length = connection.logFrameCount
       if length < options.logFrameCountMax {
@@ -74,7 +75,7 @@ final class SQLiteWriter: Sendable {
     let locked = MonotonicTime.now()
     while true {
       do {
-        try SQLiteBatch(on: connection).begin()
+        try SQLiteBatch(on: connection, counting: work).begin()
         return true
       } catch {
         let now = MonotonicTime.now()

@@ -13,4 +13,35 @@ enum StorageMetrics {
     "coffer_storage_conflicts_total", "Transactions repeated after a conflict")
   static let logFrames = Metrics.shared.gauge(
     "coffer_storage_log_frames", "Frames in the SQLite write-ahead log")
+
+  /// What transactions of one kind did.
+  struct Work: Sendable {
+    fileprivate let statements: Metrics.Counter
+    fileprivate let returnedRows: Metrics.Counter
+    fileprivate let changedRows: Metrics.Counter
+    fileprivate let steps: Metrics.Counter
+
+    fileprivate init(_ kind: WorkCounter.Kind) {
+      func counter(_ name: String, _ help: String) -> Metrics.Counter {
+        Metrics.shared.counter(
+          "coffer_storage_\(name)_total", help, label: ("transaction", kind.rawValue))
+      }
+      statements = counter("statements", "Statements that transactions ran")
+      returnedRows = counter("returned_rows", "Rows that statements returned")
+      changedRows = counter("changed_rows", "Rows that statements inserted, updated or deleted")
+      steps = counter("steps", "Steps of SQLite's virtual machine")
+    }
+
+    func add(_ work: DatabaseWork) {
+      statements.add(work.statementCount)
+      returnedRows.add(work.returnedRowCount)
+      changedRows.add(work.changedRowCount)
+      steps.add(work.stepCount)
+    }
+  }
+
+  private static let writes = Work(.write)
+  private static let reads = Work(.read)
+
+  static func work(_ kind: WorkCounter.Kind) -> Work { kind == .write ? writes : reads }
 }

@@ -37,6 +37,7 @@ struct Credentials: Sendable {
 package struct Authenticator: Sendable {
   let policy: SignaturePolicy
   let clock: Clock
+  let signatures = SignatureCounter()
 
   package init(policy: SignaturePolicy, clock: Clock) {
     self.policy = policy
@@ -52,7 +53,12 @@ package struct Authenticator: Sendable {
   }
 
   func signature(_ head: RequestHead) throws(Refusal) -> VerifiedSignature {
-    do { return try verify(head, policy: policy, now: clock.now()) } catch {
+    do throws(SignatureRefusal) {
+      let signature = try verify(head, policy: policy, now: clock.now())
+      signatures.countRequest()
+      return signature
+    } catch {
+      if error == .badSignature { signatures.countRequest() }
       throw .signature(error)
     }
   }

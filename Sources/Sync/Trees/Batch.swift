@@ -35,7 +35,7 @@ struct Batch: Sendable {
   let shares: [ShareChange]
 
   /// Reads the body and checks the signatures; what is malformed is refused with every place.
-  init(_ body: [UInt8]) throws(Refusal) {
+  init(_ body: [UInt8], counting signatures: SignatureCounter) throws(Refusal) {
     let json = try JSON.body(body)
     author = try json["author"].base64(byteCount: 32...32)
     guard let key = Ed25519PublicKey(bytes: author) else {
@@ -47,9 +47,11 @@ struct Batch: Sendable {
     guard count > 0 else { throw .bodyInvalid(path: "$", rule: "must change a file or a share") }
     guard count <= Self.changeCountMax else { throw .batchTooLarge(max: Self.changeCountMax) }
     var errors: [BodyError] = []
-    self.files = Self.readable(files, &errors) { json throws(Refusal) in try FileChange(json, key) }
+    self.files = Self.readable(files, &errors) { json throws(Refusal) in
+      try FileChange(json, key, signatures)
+    }
     self.shares = Self.readable(shares, &errors) { json throws(Refusal) in
-      try ShareChange(json, key)
+      try ShareChange(json, key, signatures)
     }
     guard errors.isEmpty else { throw .bodyInvalid(errors) }
   }
@@ -67,22 +69,28 @@ struct Batch: Sendable {
 }
 
 extension Batch.FileChange {
-  fileprivate init(_ json: JSON, _ author: Ed25519PublicKey) throws(Refusal) {
+  fileprivate init(
+    _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
+  ) throws(Refusal) {
     try json.requireMembers(["expect", "file", "signature"])
     expectation = try Batch.Expectation(json["expect"])
     statement = try FileStatement(json["file"])
     signature = try json["signature"].base64(byteCount: 64...64)
+    signatures.countStatement()
     isSigned = author.isValid(signature: signature, for: statement.signed)
   }
 }
 
 extension Batch.ShareChange {
-  fileprivate init(_ json: JSON, _ author: Ed25519PublicKey) throws(Refusal) {
+  fileprivate init(
+    _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
+  ) throws(Refusal) {
     try json.requireMembers(["expect", "share", "signature"])
     expectation =
       json["expect"].string == "new" ? nil : try json["expect"].oneOf(Share.State.self)
     statement = try ShareStatement(json["share"])
     signature = try json["signature"].base64(byteCount: 64...64)
+    signatures.countStatement()
     isSigned = author.isValid(signature: signature, for: statement.signed)
   }
 }

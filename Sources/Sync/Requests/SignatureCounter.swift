@@ -1,0 +1,36 @@
+internal import Base
+
+/// How many signatures one instance of the API has checked, which is what its workers do the most of:
+/// those of requests, and those of the statements in batches. One that is refused before curve
+/// arithmetic does not count.
+package final class SignatureCounter: Sendable {
+  private struct Counts {
+    var requests: Int64 = 0
+    var statements: Int64 = 0
+  }
+
+  private let counts = Locked(Counts())
+
+  private static let requests = instrument("request")
+  private static let statements = instrument("statement")
+
+  package init() {}
+
+  package var requestCount: Int64 { counts.withLock { $0.requests } }
+  package var statementCount: Int64 { counts.withLock { $0.statements } }
+
+  func countRequest() {
+    counts.withLock { $0.requests += 1 }
+    Self.requests.add()
+  }
+
+  func countStatement() {
+    counts.withLock { $0.statements += 1 }
+    Self.statements.add()
+  }
+
+  private static func instrument(_ signed: String) -> Metrics.Counter {
+    Metrics.shared.counter(
+      "coffer_sync_signature_checks_total", "Signatures checked", label: ("of", signed))
+  }
+}
