@@ -70,6 +70,25 @@ struct WebhookTests {
     #expect(sent.errors.split(separator: "\n").count == 1)
   }
 
+  @Test(arguments: [
+    ("{{account}}", [], 64, "--account is needed"),
+    ("recorded", ["--account", "ada"], 64, "--account is of no use"),
+    ("{{now+1y}}", ["--account", "ada"], 1, "the fixture has an unknown place {{now+1y}}"),
+    ("{{now", ["--account", "ada"], 1, "a place of the fixture has no end: {{now"),
+    ("{{tag}}", ["--account", "eve"], 1, "there is no account with the username eve"),
+  ])
+  func `a fixture is filled in for an account or goes as recorded`(
+    body: String, words: [String], code: Int32, complaint: String
+  ) throws {
+    _ = try Finished(
+      ["account", "create", "--username", "ada", "--key-file", scratch.path + "/key"],
+      environment: environment)
+    let path = try scratch.write("POST /webhooks/stripe HTTP/1.1\n\n\(body)", to: "event.http")
+    let sent = try Finished(["webhook", "send", path] + words, environment: environment)
+    #expect(sent.code == code)
+    #expect(sent.errors.contains(complaint))
+  }
+
   @Test func `a fixture that is no request is refused`() throws {
     let path = try scratch.write("{}", to: "event.json")
     let sent = try Finished(["webhook", "send", path], environment: environment)

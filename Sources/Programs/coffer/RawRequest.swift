@@ -4,7 +4,7 @@ struct RawRequest {
   /// As on the wire: `/webhooks/stripe`.
   let target: String
   let headers: [(name: String, value: String)]
-  let body: [UInt8]
+  var body: [UInt8]
 
   /// Nil unless there is a request line, headers, an empty line and as much body as declared.
   ///

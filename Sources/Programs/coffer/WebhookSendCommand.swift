@@ -2,6 +2,8 @@ internal import Base
 internal import Configuration
 internal import Crypto
 internal import HTTPServer
+internal import Storage
+internal import Sync
 
 extension Command {
   static let webhookSend = Command(
@@ -9,7 +11,8 @@ extension Command {
     abstract: "Sends a recorded delivery; Stripe's is signed anew with a configured secret.",
     discussion: "The fixture is a whole raw HTTP request, as under webhooks/. Stripe's signature "
       + "is replaced, since it holds for minutes; everything else, and what the App Store and "
-      + "Google sent, goes as recorded. Prints the status and the answer.",
+      + "Google sent, goes as recorded. A fixture of webhooks/first-steps is made for an account "
+      + "and the moment at which it is sent. Prints the status and the answer.",
     arguments: [Argument(name: "fixture", text: "path of the recorded request")],
     options: [
       Option(
@@ -22,12 +25,28 @@ extension Command {
       Option(
         name: "--at", value: "moment",
         text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option"),
+      Option(
+        name: "--account", value: "account",
+        text: "whose purchase a fixture of webhooks/first-steps is: an id or a username"),
     ],
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
       let path = invocation.argument("fixture")
-      guard let fixture = RawRequest(try InputFile.bytes(at: path)) else {
+      guard var fixture = RawRequest(try InputFile.bytes(at: path)) else {
         throw CommandFailure(.refused, "\(path) is not a whole HTTP request")
+      }
+      switch (FreshFixture.isFresh(fixture.body), invocation.option("--account")) {
+      case (true, let name?):
+        let account = try Store.with(invocation) { database, _ in
+          try database.read { try Store.account($0, name).id }
+        }
+        fixture.body = try FreshFixture.filled(
+          fixture.body, account: account, now: configuration.clock.now())
+      case (true, nil):
+        throw CommandFailure(.usage, "--account is needed: \(path) is made for one")
+      case (false, .some):
+        throw CommandFailure(.usage, "--account is of no use: \(path) goes as recorded")
+      case (false, nil): break
       }
       let signatures =
         try fixture.target == "/webhooks/stripe"
