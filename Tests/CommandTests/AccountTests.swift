@@ -7,6 +7,7 @@ struct AccountTests {
   init() throws {
     scratch = try Scratch()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
+    #expect(try coffer("migrate").code == 0)
   }
 
   private func coffer(_ words: String...) throws -> Finished {
@@ -54,6 +55,30 @@ struct AccountTests {
     #expect(row.dropFirst().prefix(7) == ["ada", "1", "kB", "1", "MB", "free", "never_subscribed"])
   }
 
+  @Test func `an account that was refused leaves no key file in the way of the next try`() throws {
+    _ = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
+    let second = keyFile + "2"
+    let refused = try coffer("account", "create", "--username", "ada", "--key-file", second)
+    #expect(refused.code == 1)
+    #expect(try coffer("account", "create", "--username", "bob", "--key-file", second).code == 0)
+  }
+
+  @Test(arguments: [["account", "list"], ["account", "list", "--json"]])
+  func `a list that ends before the accounts do says how to go on`(words: [String]) throws {
+    for name in ["ada", "bob", "cleo"] {
+      _ = try coffer("account", "create", "--username", name, "--key-file", keyFile + name)
+    }
+    let first = try Finished(words + ["--limit", "2"], environment: environment)
+    let notice = try #require(first.errors.split(separator: "\n").last)
+    #expect(notice.hasPrefix("coffer: there are more accounts; go on with --after "))
+    let after = String(try #require(notice.split(separator: " ").last))
+    let second = try Finished(
+      words + ["--limit", "2", "--after", after], environment: environment)
+    #expect(second.out.contains("cleo"))
+    #expect(!second.out.contains("bob"))
+    #expect(second.errors == "")
+  }
+
   @Test func `a username is given once`() throws {
     _ = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
     let second = try coffer(
@@ -84,10 +109,43 @@ struct AccountTests {
     #expect(shown.errors.hasSuffix("coffer: \(complaint)\n"))
   }
 
+  @Test(arguments: [
+    ["account", "list"], ["account", "create", "--key-file", "/nowhere/key"], ["jobs", "list"],
+    ["usage", "recount", "--all"], ["entitlement", "explain", "ada"],
+    ["jobs", "retry", "read"],
+  ])
+  func `no command but migrate makes a database where a path is mistyped`(
+    words: [String]
+  ) throws {
+    let mistyped = scratch.path + "/databsae"
+    let finished = try Finished(words, environment: ["COFFER_DATABASE": "sqlite://\(mistyped)"])
+    #expect(finished.code == 69)
+    #expect(
+      finished.errors
+        == "coffer: no Coffer database is in \(mistyped); coffer migrate makes one\n")
+    #expect(throws: Scratch.Failure.self) { try Scratch.mode(mistyped) }
+  }
+
+  @Test func `a release of an account that never was is refused`() throws {
+    let nobody = "0b5c0a2e-0000-4000-8000-000000000003"
+    let released = try coffer("subscription", "release", nobody)
+    #expect(released.code == 1)
+    #expect(released.errors == "coffer: nothing was ever owned by or given to \(nobody)\n")
+  }
+
+  @Test func `the configuration may be named before the command`() throws {
+    let path = try scratch.write(
+      "COFFER_DATABASE=sqlite://\(scratch.path)/database\n", to: "coffer.env")
+    let before = try Finished(["--config", path, "--json", "account", "list"])
+    #expect(before.code == 0)
+    #expect(before.out == "[]\n")
+    let twice = try Finished(["--config", path, "account", "list", "--config", path])
+    #expect(twice.code == 64)
+    #expect(twice.errors == "coffer: --config is given twice\n")
+  }
+
   @Test func `a second migration finds nothing to do`() throws {
-    let first = try coffer("migrate")
     let second = try coffer("migrate")
-    #expect(first.code == 0)
     #expect(second.code == 0)
     #expect(second.errors == "")
   }

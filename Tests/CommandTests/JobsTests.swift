@@ -76,6 +76,12 @@ struct JobsTests {
     #expect(try coffer("jobs", "list").out.contains("2000"))
   }
 
+  @Test func `a kind that no job ever had is code 1`() throws {
+    let finished = try coffer("jobs", "retry", "nokind")
+    #expect(finished.code == 1)
+    #expect(finished.errors == "coffer: there never was a job of the kind nokind\n")
+  }
+
   @Test func `a job that is not there is code 1`() throws {
     let finished = try coffer("jobs", "retry", "stripe", "--object", "sub_9")
     #expect(finished.code == 1)

@@ -19,6 +19,7 @@ struct UsageCommandTests {
       "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
     ]
     try Scratch.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    _ = try coffer("migrate")
     for (name, id) in [("ada", Self.account), ("bob", "0b5c0a2e-0000-4000-8000-000000000002")] {
       let created = try coffer(
         "account", "create", "--username", name, "--id", id, "--key-file",

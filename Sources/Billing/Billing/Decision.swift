@@ -89,6 +89,16 @@ extension Ledger {
     try SubscriptionRow(key, reading: database) != nil
   }
 
+  /// Whether an account ever had anything to do with a subscription or a grant.
+  package func knows(_ account: Identifier, reading database: some Queryable) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM billing.decisions WHERE account_id = $1
+      UNION ALL SELECT 1 FROM billing.subscriptions WHERE owner = $1 LIMIT 1
+      """, .id(account)
+    ) { try $0.integer(0) } != nil
+  }
+
   private func affected(
     by decision: Decision, reading transaction: Transaction
   ) throws -> [ObjectKey] {

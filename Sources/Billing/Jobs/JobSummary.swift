@@ -89,6 +89,13 @@ extension Jobs {
     ) { JobSummary(try JobRow($0)) }
   }
 
+  /// Whether there ever was a job of the kind.
+  package static func knows(_ kind: String, reading reader: some Queryable) throws -> Bool {
+    try reader.first(
+      "SELECT object FROM billing.jobs WHERE kind = $1 ORDER BY object LIMIT 1", .text(kind)
+    ) { try $0.text(0) } != nil
+  }
+
   /// Counts by kind, of kinds that have an open or a dead job.
   package static func counts(_ reader: some Queryable) throws -> [JobCounts] {
     let open = try reader.rows(

@@ -30,8 +30,15 @@ extension Command {
         let new = NewAccount(
           id: id, username: username, root: Random.identifier(), publicKey: publicKey.bytes)
         let (catalogue, now) = (configuration.catalogue, configuration.clock.now())
-        let account = try database.write(for: id) { transaction in
-          try new.create(transaction, catalogue: catalogue, now: now)
+        let account: Account
+        do {
+          account = try database.write(for: id) { transaction in
+            try new.create(transaction, catalogue: catalogue, now: now)
+          }
+        } catch let refusal as Refusal {
+          // Nobody has the key that was made for it, and trying again shall find the path free.
+          if case .fresh(let path) = source { OutputFile.remove(path) }
+          throw refusal
         }
         let cap = try database.read { reader in
           try Cap(reader, id, catalogue: catalogue, now: now)
@@ -79,7 +86,8 @@ extension Command {
   }
 
   /// A fresh key's seed is on disk before the account exists, so no account is ever made that
-  /// nobody can use.
+  /// nobody can use. It goes again where the account was refused; where the database failed it
+  /// stays, since the account may exist all the same.
   private static func publicKey(_ source: KeySource) throws(CommandFailure) -> Ed25519PublicKey {
     switch source {
     case .given(let key): return key

@@ -9,6 +9,7 @@ extension Command {
   static let accountList = Command(
     words: ["account", "list"],
     abstract: "Lists accounts, oldest first.",
+    discussion: "Where there are more than it shows, a line on stderr says how to go on.",
     options: [
       Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
       Option(name: "--after", value: "account", text: "start behind this account"),
@@ -17,12 +18,19 @@ extension Command {
       let limit = try invocation.limit()
       return try Store.with(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let summaries = try database.read { reader in
+        var summaries = try database.read { reader in
           let after = try invocation.option("--after").map { try Store.account(reader, $0) }
-          return try Account.list(reader, after: after, limit: limit).map { account in
+          return try Account.list(reader, after: after, limit: limit + 1).map { account in
             AccountSummary(
               account,
               try Cap(reader, account.id, catalogue: configuration.catalogue, now: now))
+          }
+        }
+        var notice: String?
+        if summaries.count > limit {
+          summaries.removeLast()
+          notice = summaries.last.map {
+            "there are more accounts; go on with --after \($0.account.id)"
           }
         }
         var table = Table(
@@ -34,7 +42,8 @@ extension Command {
             ByteCount.text(summary.account.usageByteCount), ByteCount.text(summary.cap.byteCount),
             summary.cap.planID, summary.cap.reason.rawValue, summary.account.created.description)
         }
-        return Answer(text: table.text, json: .array(summaries.map { .object($0.members) }))
+        return Answer(
+          text: table.text, json: .array(summaries.map { .object($0.members) }), notice: notice)
       }
     })
 }

@@ -56,6 +56,8 @@ struct Answer: Sendable {
   var code = ExitCode.ok
   let text: String
   let json: JSONValue
+  /// A line for people beside either form, on stderr; nil for none.
+  var notice: String?
 }
 
 /// Why a command did not do what it was asked for; `text` is one line.

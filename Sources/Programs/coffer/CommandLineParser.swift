@@ -12,17 +12,20 @@ enum CommandLineParser {
   static func parse(
     _ words: [String], environment: [String: String]
   ) throws(CommandFailure) -> CommandRequest {
+    var options: [String: [String]] = [:]
+    let words = try leading(words, &options)
     let named = Array(words.prefix { !$0.hasPrefix("-") })
-    guard let command = command(of: named) else { return try group(words, named) }
+    guard let command = command(of: named) else {
+      return try group(words, named, asksForHelp: options["--help"] != nil)
+    }
     var rest = words.dropFirst(command.words.count)
     var values: [String] = []
-    var options: [String: [String]] = [:]
     var areOptionsOver = false
     while let word = rest.popFirst() {
       if word == "--", !areOptionsOver {
         areOptionsOver = true
       } else if word.hasPrefix("-"), word != "-", !areOptionsOver {
-        try option(word, of: command, &rest, &options)
+        try option(word, of: command.name, command.allOptions, &rest, &options)
       } else {
         values.append(word)
       }
@@ -34,6 +37,18 @@ enum CommandLineParser {
         arguments: try bind(values, to: command), options: options, environment: environment))
   }
 
+  /// Takes the options of every command that stand before its words; returns what follows them.
+  private static func leading(
+    _ words: [String], _ options: inout [String: [String]]
+  ) throws(CommandFailure) -> [String] {
+    var rest = words[...]
+    while let word = rest.first, word.hasPrefix("-") {
+      rest.removeFirst()
+      try option(word, of: "coffer", Command.common, &rest, &options)
+    }
+    return Array(rest)
+  }
+
   /// The command that the line names; the rest of `words` are its arguments.
   private static func command(of words: [String]) -> Command? {
     CommandTable.all.first { words.starts(with: $0.words) }
@@ -41,7 +56,7 @@ enum CommandLineParser {
 
   /// No command is named in full: help on what there is, or what is wrong with the words.
   private static func group(
-    _ words: [String], _ named: [String]
+    _ words: [String], _ named: [String], asksForHelp: Bool
   ) throws(CommandFailure) -> CommandRequest {
     if named == ["help"] { return .help(HelpText.overview()) }
     let group = CommandTable.group(named)
@@ -49,7 +64,7 @@ enum CommandLineParser {
       throw CommandFailure(
         .usage, "there is no command \(named.joined(separator: " ")); see --help")
     }
-    if words.contains("--help") || words.contains("-h") {
+    if asksForHelp || words.contains("--help") || words.contains("-h") {
       return .help(named.isEmpty ? HelpText.overview() : HelpText.group(named))
     }
     if let word = words.dropFirst(named.count).first {
@@ -63,13 +78,13 @@ enum CommandLineParser {
   }
 
   private static func option(
-    _ word: String, of command: Command, _ rest: inout ArraySlice<String>,
-    _ options: inout [String: [String]]
+    _ word: String, of command: String, _ known: [Command.Option],
+    _ rest: inout ArraySlice<String>, _ options: inout [String: [String]]
   ) throws(CommandFailure) {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = parts[0] == "-h" ? "--help" : String(parts[0])
-    guard let option = command.allOptions.first(where: { $0.name == name }) else {
-      throw CommandFailure(.usage, "\(command.name) has no option \(name); see --help")
+    guard let option = known.first(where: { $0.name == name }) else {
+      throw CommandFailure(.usage, "\(command) has no option \(name); see --help")
     }
     guard options[name] == nil || option.isRepeatable else {
       throw CommandFailure(.usage, "\(name) is given twice")

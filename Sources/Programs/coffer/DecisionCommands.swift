@@ -132,6 +132,9 @@ extension Command {
           if try Account.find(transaction, account) != nil {
             throw CommandFailure(.refused, "account \(account) still exists")
           }
+          guard try ledger.knows(account, reading: transaction) else {
+            throw CommandFailure(.refused, "nothing was ever owned by or given to \(account)")
+          }
           try ledger.decide(.accountDeleted(account), at: now, in: transaction)
         }
         return Answer(

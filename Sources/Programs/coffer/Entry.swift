@@ -32,6 +32,7 @@ enum Entry {
       } else {
         print(answer.text, terminator: "")
       }
+      if let notice = answer.notice { complain([notice]) }
       return answer.code
     } catch let error as ConfigurationError {
       complain(error.lines)

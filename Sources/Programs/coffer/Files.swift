@@ -53,6 +53,11 @@ enum OutputFile {
   }
 }
 
+extension OutputFile {
+  /// Removes a file that this command wrote; what cannot be removed stays.
+  static func remove(_ path: String) { _ = unsafe unlink(path) }
+}
+
 /// Where a command talks to people beside its answer.
 enum StandardError {
   static func write(_ line: String) {

@@ -63,6 +63,9 @@ extension Command {
           }
           count = 1
         } else {
+          guard try database.read({ try Jobs.knows(kind, reading: $0) }) else {
+            throw CommandFailure(.refused, "there never was a job of the kind \(kind)")
+          }
           count = try reviveDead(kind, database, now: now)
         }
         return Answer(

@@ -6,13 +6,17 @@ internal import Sync
 internal import Tiers
 
 /// The database as a command uses it, open while `body` runs.
+///
+/// Only `coffer migrate` and the servers make or change a schema: to any other command a database
+/// that is not there is a path that was mistyped.
 enum Store {
   static func with<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
+    _ preparation: Database.Preparation = .requiresSchema,
     _ body: (Database, StoreConfiguration) throws -> Result
   ) throws -> Result {
     let configuration = try StoreConfiguration(invocation.settings)
-    let database = try Database.open(configuration.database, owning: schema)
+    let database = try Database.open(configuration.database, owning: schema, preparation)
     defer { database.close() }
     return try body(database, configuration)
   }
@@ -21,11 +25,9 @@ enum Store {
   static func withLedger<Result>(
     _ invocation: Invocation, _ body: (Database, Ledger, Instant) throws -> Result
   ) throws -> Result {
-    let configuration = try StoreConfiguration(invocation.settings)
-    let database = try Database.open(configuration.database, owning: .billing)
-    defer { database.close() }
-    return try body(
-      database, Ledger(rules: LedgerRules(configuration)), configuration.clock.now())
+    try with(invocation, owning: .billing) { database, configuration in
+      try body(database, Ledger(rules: LedgerRules(configuration)), configuration.clock.now())
+    }
   }
 
   /// The account that an operator named by its id or its username.

@@ -13,19 +13,28 @@ package final class Database: Sendable {
   private let options: DatabaseOptions
   private let isClosed = Locked(false)
 
-  /// Creates and migrates both schemas as needed, under a lock that every program takes.
-  ///
-  /// Throws `DatabaseError.migration` when the schema is not this program's, `.unavailable` when
-  /// the database cannot be reached or another program holds the lock for too long.
+  /// What opening may do to a database that is not as this program needs it.
+  package enum Preparation: Sendable {
+    /// Creates and migrates both schemas as needed, under a lock that every program takes.
+    case migrates
+    /// Changes nothing: a mistyped place must not become a new and empty database.
+    case requiresSchema
+  }
+
+  /// Throws `DatabaseError.migration` when the schema is not this program's, or is to be there and
+  /// is not, `.unavailable` when the database cannot be reached or another program holds the lock
+  /// for too long.
   package static func open(
-    _ location: DatabaseLocation, owning schema: Schema, options: DatabaseOptions = .init()
+    _ location: DatabaseLocation, owning schema: Schema, _ preparation: Preparation = .migrates,
+    options: DatabaseOptions = .init()
   ) throws -> Database {
     let engine: any Engine =
       switch location {
       case .sqlite(let directory):
-        try SQLiteEngine(directory: directory, owning: schema, options: options)
+        try SQLiteEngine(
+          directory: directory, owning: schema, preparation, options: options)
       case .postgres(let url):
-        try PostgresEngine(url: url, options: options)
+        try PostgresEngine(url: url, preparation, options: options)
       }
     return Database(engine, owning: schema, options: options)
   }

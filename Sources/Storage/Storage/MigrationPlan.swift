@@ -5,6 +5,7 @@ package import Migrations
 /// What is still to be applied to one schema, after what was applied has been checked.
 package struct MigrationPlan {
   package let pending: [Migration]
+  private let schema: Schema
 
   /// A row of the table `migrations`.
   package struct Applied: Equatable, Sendable {
@@ -42,6 +43,15 @@ package struct MigrationPlan {
       }
     }
     pending = Array(known.dropFirst(applied.count))
+    self.schema = schema
+  }
+
+  /// For those who may not migrate. Throws `.migration` where anything is pending.
+  package func requireNothingPending() throws(DatabaseError) {
+    guard let next = pending.first else { return }
+    throw .migration(
+      "\(schema): the database lacks migration \(next.number) (\(next.name)); "
+        + "coffer migrate brings it up to date")
   }
 
   package static func digest(of migration: Migration) -> [UInt8] { SHA256.hash(migration.sql) }

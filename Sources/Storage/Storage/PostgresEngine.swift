@@ -10,10 +10,14 @@ final class PostgresEngine: Engine {
   private let writer: PostgresWriter
   private let options: DatabaseOptions
 
-  init(url: Secret, options: DatabaseOptions) throws {
+  init(url: Secret, _ preparation: Database.Preparation, options: DatabaseOptions) throws {
     let server = PostgresServer(url: url, options: options)
     do {
-      try PostgresMigrator(server, options: options).migrate()
+      let migrator = PostgresMigrator(server, options: options)
+      switch preparation {
+      case .migrates: try migrator.migrate()
+      case .requiresSchema: try migrator.check()
+      }
     } catch let error as PostgresError {
       throw error.databaseError
     }

@@ -30,6 +30,20 @@ struct PostgresMigrator {
     try connection.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
   }
 
+  /// Throws where there is anything to create or to migrate, having touched nothing.
+  func check() throws {
+    let connection = try server.connect(statementTime: options.startWait)
+    for schema in Schema.allCases {
+      guard try has(schema, connection) else {
+        throw DatabaseError.migration(
+          "the PostgreSQL database has no schema \(schema); coffer migrate makes it")
+      }
+      let applied = try applied(schema, connection)
+      try MigrationPlan(schema, applied: applied, known: options.migrations(of: schema))
+        .requireNothingPending()
+    }
+  }
+
   private func lock(_ connection: PostgresConnection) throws {
     let deadline = MonotonicTime.now() + options.startWait
     let sql = "SELECT CASE WHEN pg_try_advisory_lock($1) THEN 'locked' ELSE 'taken' END"
@@ -42,15 +56,17 @@ struct PostgresMigrator {
   }
 
   private func migrate(_ schema: Schema, _ connection: PostgresConnection) throws {
-    let exists = "SELECT CASE WHEN to_regnamespace($1) IS NULL THEN 'no' ELSE 'yes' END"
-    if try text(exists, [.text(schema.rawValue)], connection) == "no" {
-      try connection.execute("CREATE SCHEMA \(schema)")
-    }
+    if try !has(schema, connection) { try connection.execute("CREATE SCHEMA \(schema)") }
     let known = options.migrations(of: schema)
     let applied = try applied(schema, connection)
     for migration in try MigrationPlan(schema, applied: applied, known: known).pending {
       try apply(migration, to: schema, connection)
     }
+  }
+
+  private func has(_ schema: Schema, _ connection: PostgresConnection) throws -> Bool {
+    let sql = "SELECT CASE WHEN to_regnamespace($1) IS NULL THEN 'no' ELSE 'yes' END"
+    return try text(sql, [.text(schema.rawValue)], connection) == "yes"
   }
 
   private func applied(

@@ -8,10 +8,17 @@ final class SQLiteEngine: Engine {
   private let checkpointer: SQLiteCheckpointer
   private let options: DatabaseOptions
 
-  init(directory: String, owning schema: Schema, options: DatabaseOptions) throws {
+  init(
+    directory: String, owning schema: Schema, _ preparation: Database.Preparation,
+    options: DatabaseOptions
+  ) throws {
     let files = SQLiteFiles(directory: directory)
     do {
-      try SQLiteMigrator(files, options: options).migrate()
+      let migrator = SQLiteMigrator(files, options: options)
+      switch preparation {
+      case .migrates: try migrator.migrate()
+      case .requiresSchema: try migrator.check()
+      }
       let checkpointer = try SQLiteCheckpointer(files, of: schema, options: options)
       self.checkpointer = checkpointer
       do {

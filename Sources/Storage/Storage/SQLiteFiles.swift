@@ -34,6 +34,8 @@ package struct SQLiteFiles: Sendable {
     }
   }
 
+  package func has(_ schema: Schema) -> Bool { unsafe access(path(of: schema), F_OK) == 0 }
+
   /// Makes empty files where they are missing, readable by this user only.
   ///
   /// SQLite gives its log files the mode of the database file. One that is there is not opened:

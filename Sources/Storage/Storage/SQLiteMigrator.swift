@@ -24,6 +24,21 @@ struct SQLiteMigrator {
     }
   }
 
+  /// Throws where there is anything to create or to migrate, having touched nothing.
+  func check() throws {
+    guard Schema.allCases.allSatisfy({ files.has($0) }) else {
+      throw DatabaseError.migration(
+        "no Coffer database is in \(files.directory); coffer migrate makes one")
+    }
+    for schema in Schema.allCases {
+      // Through the attached read-only form: opening as `main` would make what is missing.
+      let connection = try files.connect(.probe(schema), lockWait: options.lockWait)
+      let applied = try Self.applied(connection, schema.rawValue)
+      try MigrationPlan(schema, applied: applied, known: options.migrations(of: schema))
+        .requireNothingPending()
+    }
+  }
+
   private func migrate(_ schema: Schema) throws {
     let connection = try SQLiteConnection(
       file: files.path(of: schema),
@@ -32,7 +47,7 @@ struct SQLiteMigrator {
     try connection.execute("PRAGMA main.synchronous = FULL")
     try connection.execute("PRAGMA foreign_keys = ON")
     let known = options.migrations(of: schema)
-    let applied = try Self.applied(connection)
+    let applied = try Self.applied(connection, "main")
     for migration in try MigrationPlan(schema, applied: applied, known: known).pending {
       try apply(migration, to: schema, connection)
     }
@@ -48,14 +63,14 @@ struct SQLiteMigrator {
   }
 
   private static func applied(
-    _ connection: SQLiteConnection
+    _ connection: SQLiteConnection, _ file: String
   ) throws -> [MigrationPlan.Applied] {
     let exists = try connection.integer(
-      "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = 'migrations'")
+      "SELECT count(*) FROM \(file).sqlite_schema WHERE type = 'table' AND name = 'migrations'")
     guard exists == 1 else { return [] }
     var applied: [MigrationPlan.Applied] = []
     _ = try connection.perform(
-      "SELECT number, name, digest FROM migrations ORDER BY number", []
+      "SELECT number, name, digest FROM \(file).migrations ORDER BY number", []
     ) { row in
       applied.append(
         MigrationPlan.Applied(
