@@ -92,8 +92,7 @@ package struct Replica {
 
   /// Forgets what was not sent again, and what no share reaches any more.
   private mutating func settle() throws {
-    // A file that is only offered comes with its share, and never again for another reason.
-    for id in awaited.values.joined() where shares[id]?.state != "pending" { records[id] = nil }
+    for id in awaited.values.joined() { records[id] = nil }
     awaited = [:]
     let account = try device.account
     let reached = reachedFiles()

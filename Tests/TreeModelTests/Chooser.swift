@@ -34,7 +34,7 @@ struct Chooser {
     Identifier(high: random.next(), low: random.next())
   }
 
-  mutating func anyFile() -> Identifier { draft.order[number(0...draft.order.count - 1)] }
+  mutating func anyFile() -> Identifier { draft.choices[number(0...draft.choices.count - 1)] }
 
   mutating func anyAccount() -> Identifier {
     draft.accounts[number(0...draft.accounts.count - 1)]

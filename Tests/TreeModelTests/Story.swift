@@ -30,22 +30,49 @@ final class Story {
 
   private static let recordCountMaxima: [Int64] = [120, 500]
   private static let caps: [Int64] = [60_000, 300_000, 600_000]
+  private let caps: [Int64]
+  private let isCrowded: Bool
 
-  init(_ engine: TestEngine, seed: UInt64) throws {
+  /// With a crowd, the first account has a folder with so many documents in it, so that what happens
+  /// to the folder is too much to be told file by file.
+  init(_ engine: TestEngine, seed: UInt64, crowd: Int = 0) throws {
     random = SeededGenerator(seed: seed)
-    let recordCountMax = Self.recordCountMaxima[Int.random(in: 0...1, using: &random)]
-    server = try TreeServer(
-      engine, freeByteCount: Self.caps[1], recordCountMax: recordCountMax)
+    let recordCountMax =
+      Self.recordCountMaxima[Int.random(in: 0...1, using: &random)] + Int64(crowd)
+    isCrowded = crowd > 0
+    caps = Self.caps.map { $0 + Int64(crowd) * TreeModel.feeByteCount }
+    server = try TreeServer(engine, freeByteCount: caps[1], recordCountMax: recordCountMax)
     books = Books(database: server.database)
     model = TreeModel(recordCountMax: recordCountMax)
     for _ in 0..<3 {
       let first = try server.register(root: Identifier(high: random.next(), low: random.next()))
       let account = try first.account
-      model.open(account, root: first.root, cap: Self.caps[1])
+      model.open(account, root: first.root, cap: caps[1])
       for device in [first, try server.add(to: first)] {
         people.append(Person(device: device, account: account, replica: Replica(device)))
       }
     }
+    if crowd > 0 { try gather(crowd, people[0]) }
+  }
+
+  private func gather(_ count: Int, _ person: Person) throws {
+    func creation(_ type: String, in parent: Identifier) -> FileChange {
+      let id = Identifier(high: random.next(), low: random.next())
+      return FileChange(
+        FileStatement(
+          id: id, owner: person.account, parent: parent, type: type,
+          name: .init(ciphertext: [1], hmac: random.bytes(count: 32)), key: [1]))
+    }
+    let folder = creation("folder", in: person.device.root)
+    let documents = (0..<count).map { _ in creation("document", in: folder.file.id) }
+    var waiting = ([folder] + documents)[...]
+    while !waiting.isEmpty {
+      let answer = try person.device.batch(files: Array(waiting.prefix(500)))
+      guard answer.status == 200 else { throw UnexpectedAnswer(answer) }
+      waiting = waiting.dropFirst(500)
+    }
+    model.fill(
+      folder.file, with: documents.map(\.file), author: person.device.key.publicKey.bytes)
   }
 
   func tell(stepCount: Int) throws {
@@ -74,7 +101,7 @@ final class Story {
       server.advance(.minutes(11))
       try server.sweeper.sweep()
     case ...84:
-      let cap = Self.caps[number(0...Self.caps.count - 1)]
+      let cap = caps[number(0...caps.count - 1)]
       try server.setCap(people[person].account, cap)
       model.caps[people[person].account] = cap
     case ...86:
@@ -196,9 +223,11 @@ final class Story {
 
   // MARK: Clients
 
+  private var pageLimit: Int { isCrowded ? 1000 : number(1...7) }
+
   private func pull(_ person: Int) throws {
     for _ in 0..<number(1...6) {
-      try people[person].replica.pullPage(limit: number(1...7))
+      try people[person].replica.pullPage(limit: pageLimit)
       if people[person].replica.isComplete { try requireTree(people[person]) }
     }
   }
@@ -252,7 +281,7 @@ final class Story {
   }
 
   private func end() throws {
-    for index in people.indices { try people[index].replica.pullPage(limit: number(1...7)) }
+    for index in people.indices { try people[index].replica.pullPage(limit: pageLimit) }
     while try server.sweeper.sweepDeletion(count: number(1...8)) {}
     model.mark(try books.marked(since: model))
     try settleBooks()
@@ -261,7 +290,7 @@ final class Story {
       throw Mismatch(description: "swept, but not marked: \(unswept)")
     }
     for index in people.indices {
-      try people[index].replica.pull(limit: index == 0 ? number(1...7) : 100)
+      try people[index].replica.pull(limit: index == 0 ? pageLimit : 100)
       try requireTree(people[index])
       people[index].replica = Replica(people[index].device)
       try people[index].replica.pull(limit: 50)

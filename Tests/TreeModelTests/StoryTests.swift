@@ -29,10 +29,21 @@ import Testing
     } while Self.isFull && MonotonicTime.now().seconds(since: start) < Self.fullSeconds
   }
 
-  private func tell(_ seed: UInt64, _ engine: TestEngine) throws {
-    let story = try Story(engine, seed: seed)
+  /// What concerns so many files is told by a restart, and whoever is told so must miss nothing else.
+  @Test(arguments: TestEngine.available)
+  func `server and model agree where a folder holds more than is told file by file`(
+    engine: TestEngine
+  ) throws {
+    let seed = SeededGenerator.seed(of: "crowded tree model on \(engine)")
+    try tell(seed, engine, stepCount: Self.stepCount / 2, crowd: 1000)
+  }
+
+  private func tell(
+    _ seed: UInt64, _ engine: TestEngine, stepCount: Int = stepCount, crowd: Int = 0
+  ) throws {
+    let story = try Story(engine, seed: seed, crowd: crowd)
     do {
-      try story.tell(stepCount: Self.stepCount)
+      try story.tell(stepCount: stepCount)
     } catch {
       Issue.record("COFFER_TEST_SEED=\(seed) on \(engine): \(error)")
       return

@@ -48,8 +48,10 @@ struct TreeModel {
   var caps: [Identifier: Int64] = [:]
   var files: [Identifier: File] = [:]
   var shares: [ShareID: Share] = [:]
-  /// All files and all shares in the order they came: what a seed chooses from.
+  /// All files and all shares in the order they came.
   private(set) var order: [Identifier] = []
+  /// The files that a seed chooses from.
+  private(set) var choices: [Identifier] = []
   private(set) var shareOrder: [ShareID] = []
 
   init(recordCountMax: Int64) { self.recordCountMax = recordCountMax }
@@ -59,6 +61,16 @@ struct TreeModel {
     caps[account] = cap
     files[root] = File(owner: account, parent: root, type: "folder")
     order.append(root)
+    choices.append(root)
+  }
+
+  /// A folder with more in it than stories tell of: they often choose the folder and leave the rest
+  /// alone.
+  mutating func fill(_ folder: FileStatement, with documents: [FileStatement], author: [UInt8]) {
+    make(folder, author: author)
+    let chosen = choices
+    for document in documents { make(document, author: author) }
+    choices = chosen + repeatElement(folder.id, count: 20)
   }
 
   // MARK: Questions
@@ -157,7 +169,10 @@ struct TreeModel {
   // MARK: Changes
 
   mutating func make(_ statement: FileStatement, author: [UInt8]) {
-    if files[statement.id] == nil { order.append(statement.id) }
+    if files[statement.id] == nil {
+      order.append(statement.id)
+      choices.append(statement.id)
+    }
     var file =
       files[statement.id]
       ?? File(owner: statement.owner, parent: statement.parent, type: statement.type)

@@ -4,25 +4,35 @@ internal import Storage
 
 /// Which accounts have a view of which owner's tree, and when one has to be read again.
 extension Visibility {
-  /// Begins a view where there is none.
-  func open(_ share: Share, _ owners: LockedOwners) throws {
+  /// Begins a view where there is none. Its reader begins anew with all that it knows of the owner,
+  /// so what it is invited to is told again.
+  func open(_ share: Share, _ owners: inout LockedOwners) throws {
+    guard try !isOpen(share.account, share.owner) else { return }
+    let from = try owners.require(share.owner).sequence
+    let offered = try offered(to: share.account, share.owner)
+    let isLittle = offered.count <= Self.restampCountMax
+    if isLittle { try restamp(offered, share.owner, &owners) }
     try transaction.execute(
-      """
-      INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (account_id, owner_id) DO NOTHING
-      """,
+      "INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, $4)",
       .id(share.account), .id(share.owner), .integer(Self.newNumber()),
-      .integer(try owners.require(share.owner).sequence))
+      .integer(isLittle ? from : 0))
   }
 
-  /// Ends the view with the last accepted share.
-  func close(_ account: Identifier, _ owner: Identifier) throws {
-    try transaction.execute(
+  /// Ends the view with the last accepted share. What the account is invited to is told again as its
+  /// own news: of a view that ends before it was read to its end, the rest is never read.
+  func close(
+    _ account: Identifier, _ owner: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    let count = try transaction.execute(
       """
       DELETE FROM sync.views WHERE account_id = $1 AND owner_id = $2 AND NOT EXISTS (
         SELECT 1 FROM sync.shares
         WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted')
       """, .id(account), .id(owner))
+    guard count == 1 else { return }
+    for file in try offered(to: account, owner).prefix(Self.restampCountMax) {
+      try renew(file, account, &owners)
+    }
   }
 
   func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
@@ -52,24 +62,36 @@ extension Visibility {
     }
   }
 
-  /// All that the accounts see of the owner's tree; nil where that is too much.
+  /// All that the accounts know of the owner's tree; nil where that is too much.
   private func inView(of accounts: [Identifier], _ owner: Identifier) throws -> [Identifier]? {
     var shared: Set<Identifier> = []
-    for account in accounts {
-      shared.formUnion(
-        try transaction.rows(
-          """
-          SELECT file_id FROM sync.shares
-          WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted'
-          """, .id(account), .id(owner)
-        ) { row in try row.id(0) })
-      guard shared.count <= Self.restampCountMax else { return nil }
-    }
     var files: Set<Identifier> = []
+    for account in accounts {
+      shared.formUnion(try self.files(in: .accepted, account, owner))
+      files.formUnion(try offered(to: account, owner))
+      guard shared.count + files.count <= Self.restampCountMax else { return nil }
+    }
     for file in shared {
       files.formUnion(try live(file))
       guard files.count <= Self.restampCountMax else { return nil }
     }
     return files.sorted()
+  }
+
+  /// What the account is invited to; one more than what is told file by file stands for all.
+  private func offered(
+    to account: Identifier, _ owner: Identifier
+  ) throws -> [Identifier] { try files(in: .pending, account, owner) }
+
+  private func files(
+    in state: Share.State, _ account: Identifier, _ owner: Identifier
+  ) throws -> [Identifier] {
+    try transaction.rows(
+      """
+      SELECT file_id FROM sync.shares WHERE account_id = $1 AND owner_id = $2 AND state = $3
+      ORDER BY file_id LIMIT $4
+      """,
+      .id(account), .id(owner), .text(state.rawValue), .integer(Int64(Self.restampCountMax) + 1)
+    ) { row in try row.id(0) }
   }
 }

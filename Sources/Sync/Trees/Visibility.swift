@@ -68,19 +68,20 @@ struct Visibility {
   }
 
   /// Writes a share, and tells its owner and its sharee what it means for them.
+  ///
+  /// To the sharee it has a number of its own. The owner is told of it with the file, which gets
+  /// another number whatever the views of others need.
   func change(
     _ share: Share, from standing: Share.State?, _ owners: inout LockedOwners
   ) throws {
     try share.save(transaction, now: now)
-    let isGained = share.state == .accepted && standing != .accepted
-    if isGained {
-      try open(share, owners)
+    try restamp(share.file, share.owner, &owners)
+    if share.state == .accepted && standing != .accepted {
+      try open(share, &owners)
       try appear(share.file, to: [share.account], share.owner, &owners)
-    } else {
-      try restamp(share.file, share.owner, &owners)
     }
     let isShut = standing == .accepted && share.state != .accepted
-    if isShut { try close(share.account, share.owner) }
+    if isShut { try close(share.account, share.owner, &owners) }
     if isShut || standing?.isLive == true && !share.state.isLive { try leave(share, &owners) }
   }
 
@@ -191,10 +192,14 @@ struct Visibility {
 
   /// Tells those who are only invited to a file that it changed, by telling them of their share anew.
   func renew(_ file: Identifier, _ owners: inout LockedOwners) throws {
-    for account in try invited(to: file) {
-      try transaction.execute(
-        "UPDATE sync.shares SET seq = $3 WHERE file_id = $1 AND account_id = $2",
-        .id(file), .id(account), .integer(try owners.nextSequence(of: account)))
-    }
+    for account in try invited(to: file) { try renew(file, account, &owners) }
+  }
+
+  func renew(
+    _ file: Identifier, _ account: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    try transaction.execute(
+      "UPDATE sync.shares SET seq = $3 WHERE file_id = $1 AND account_id = $2",
+      .id(file), .id(account), .integer(try owners.nextSequence(of: account)))
   }
 }

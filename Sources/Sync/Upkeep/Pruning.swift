@@ -23,15 +23,16 @@ enum Pruning {
       ) { row in try Share(row: row) }
     }
     // Views and shares change only under the row of the account that they are of.
-    _ = try LockedOwners(transaction, Set(shares.map(\.account)))
+    var accounts = try LockedOwners(transaction, Set(shares.map(\.account)))
     let visibility = Visibility(transaction, now: horizon)
     for id in due {
       try transaction.execute("DELETE FROM sync.shares WHERE file_id = $1", .id(id))
       try transaction.execute("DELETE FROM sync.files WHERE id = $1", .id(id))
     }
     for share in shares where share.state == .accepted {
-      try visibility.close(share.account, share.owner)
+      try visibility.close(share.account, share.owner, &accounts)
     }
+    try accounts.save(transaction, now: horizon)
     return due.count
   }
 

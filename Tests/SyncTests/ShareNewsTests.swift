@@ -1,0 +1,178 @@
+import Base
+import JSON
+import SeededRandom
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Both sides of a share learn of all that happens to it, whatever lies beneath the file.
+@Suite struct ShareNewsTests {
+  /// Alice's folder with so many files beneath, two who are invited, and what everybody's client holds.
+  private struct Scene {
+    private let server: TestServer
+    let alice: TestDevice
+    let sharees: [TestDevice]
+    let folder: Identifier
+    var owner: Replica
+    var others: [Replica]
+
+    init(_ engine: TestEngine, fileCount: Int) throws {
+      server = try TestServer(engine, freeByteCount: 10_000_000)
+      let server = server
+      let alice = try server.register()
+      let folder = try alice.add("folder")
+      self.alice = alice
+      self.folder = folder
+      sharees = try (0..<2).map { _ in try server.register() }
+      for start in stride(from: 0, to: fileCount, by: 500) {
+        let files = try (start..<min(fileCount, start + 500)).map { _ in
+          try alice.creation(parent: folder)
+        }
+        try alice.batch(files: files).requireSuccess()
+      }
+      owner = try alice.pulled()
+      others = try sharees.map { try $0.pulled() }
+    }
+
+    /// Pulls everywhere; answers the states as the owner's client and as the sharees' know them.
+    mutating func told() throws -> (owner: [String], sharees: [String]) {
+      try owner.pull()
+      for index in others.indices { try others[index].pull() }
+      let shares = owner.records[folder]?.shares ?? []
+      return (
+        try sharees.map { sharee in
+          let account = try sharee.account
+          return shares.first { $0.account == account }?.state ?? "new"
+        },
+        others.map { $0.shares[folder]?.state ?? "new" }
+      )
+    }
+  }
+
+  @Test(arguments: [998, 999, 1000, 1500], TestEngine.available)
+  func `the owner of a folder of any size learns that its share was accepted, and can revoke it`(
+    fileCount: Int, engine: TestEngine
+  ) throws {
+    var scene = try Scene(engine, fileCount: fileCount)
+    let (alice, bob) = (scene.alice, scene.sharees[0])
+    try alice.grant(scene.folder, to: bob.account).requireSuccess()
+    #expect(try scene.told().owner[0] == "pending")
+    try bob.accept(scene.folder).answer.requireSuccess()
+    let known = try scene.told().owner[0]
+    #expect(known == "accepted")
+    #expect(try alice.revoke(scene.folder, from: bob.account, expect: known).status == 200)
+    #expect(try scene.told().owner[0] == "revoked")
+    #expect(scene.others[0].shares[scene.folder]?.state == "revoked")
+    #expect(try bob.get("/v1/files/\(scene.folder)").status == 404)
+  }
+
+  @Test(arguments: [3, 998, 1001], TestEngine.available)
+  func `whatever happens to shares of a folder of any size, both sides learn of it`(
+    fileCount: Int, engine: TestEngine
+  ) throws {
+    let seed = SeededGenerator.seed(of: "share news, \(fileCount) files on \(engine)")
+    var random = SeededGenerator(seed: seed)
+    var scene = try Scene(engine, fileCount: fileCount)
+    let folder = scene.folder
+    var links: [Int: Identifier] = [:]
+    var states = ["new", "new"]
+    for step in 0..<16 {
+      let index = Int.random(in: 0...1, using: &random)
+      let (sharee, state) = (scene.sharees[index], states[index])
+      switch (state, Int.random(in: 0...2, using: &random)) {
+      case ("pending", 0):
+        let (link, answer) = try sharee.accept(folder)
+        try answer.requireSuccess()
+        links[index] = link
+        states[index] = "accepted"
+      case ("pending", 1) where links[index] == nil:
+        try sharee.reject(folder).requireSuccess()
+        states[index] = "rejected"
+      case ("accepted", 0):
+        if let link = links.removeValue(forKey: index) { try sharee.delete(link).requireSuccess() }
+        states[index] = "pending"
+      case ("pending", _), ("accepted", _):
+        try scene.alice.revoke(folder, from: sharee.account, expect: state).requireSuccess()
+        states[index] = "revoked"
+      default:
+        try scene.alice.grant(folder, to: sharee.account, expect: state).requireSuccess()
+        states[index] = links[index] == nil ? "pending" : "accepted"
+      }
+      // Clients that follow by and by, and some that skip a few changes.
+      guard Int.random(in: 0...2, using: &random) > 0 || step == 15 else { continue }
+      let told = try scene.told()
+      try #require(told.owner == states, "seed \(seed), step \(step)")
+      try #require(told.sharees == states, "seed \(seed), step \(step)")
+    }
+  }
+
+  // MARK: Restarts
+
+  @Test(arguments: [1, 1200], TestEngine.available)
+  func `an invitation outlives the restart that accepting another one brings`(
+    fileCount: Int, engine: TestEngine
+  ) throws {
+    var scene = try Scene(engine, fileCount: fileCount)
+    let (alice, bob) = (scene.alice, scene.sharees[0])
+    let offered = try alice.add()
+    try alice.grant(offered, to: bob.account).requireSuccess()
+    try alice.grant(scene.folder, to: bob.account).requireSuccess()
+    try scene.others[0].pull()
+    #expect(scene.others[0].ids.contains(offered))
+    try bob.accept(scene.folder).answer.requireSuccess()
+    let page = try bob.updates(since: scene.others[0].cursor).json
+    #expect(page["restart"].array?.map(\.string) == [try alice.account.description])
+    try scene.others[0].pull()
+    #expect(scene.others[0].ids.contains(offered))
+    #expect(try scene.others[0].ids == bob.pulled().ids)
+  }
+
+  @Test(arguments: [1100, 2100], TestEngine.available)
+  func `an invitation outlives the restart that a large move brings`(
+    fileCount: Int, engine: TestEngine
+  ) throws {
+    var scene = try Scene(engine, fileCount: fileCount)
+    let (alice, bob) = (scene.alice, scene.sharees[0])
+    let shared = try alice.add("folder")
+    try alice.share(shared, with: bob)
+    let offered = try alice.add()
+    try alice.grant(offered, to: bob.account).requireSuccess()
+    try scene.others[0].pull()
+    for parent in [shared, alice.root] {
+      try alice.move(scene.folder, to: parent).requireSuccess()
+      let page = try bob.updates(since: scene.others[0].cursor).json
+      #expect(page["restart"].array?.count == 1)
+      try scene.others[0].pull(limit: 300)
+      #expect(scene.others[0].ids.contains(offered))
+      #expect(try scene.others[0].ids == bob.pulled().ids)
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `more than a thousand invitations outlive a restart`(engine: TestEngine) throws {
+    var limits = SyncLimits()
+    limits.openInvitationCountMax = 10_000
+    limits.invitationsPerDay = 10_000
+    let server = try TestServer(engine, freeByteCount: 10_000_000, limits: limits)
+    let (alice, bob) = (try server.register(), try server.register())
+    let account = try bob.account
+    var offered: Set<Identifier> = []
+    for _ in 0..<5 {
+      let files = try (0..<220).map { _ in try alice.creation() }
+      let shares = files.map { change in
+        ShareChange(
+          expect: "new",
+          ShareStatement(
+            file: change.file.id, account: account, state: .granted(mode: "read", key: [1])))
+      }
+      try alice.batch(files: files, shares: shares).requireSuccess()
+      offered.formUnion(files.map(\.file.id))
+    }
+    let folder = try alice.add("folder")
+    var replica = try bob.pulled()
+    try alice.share(folder, with: bob)
+    try replica.pull()
+    #expect(offered.isSubset(of: replica.ids))
+  }
+}
