@@ -232,8 +232,8 @@ let package = Package(
     tests(
       "BillingTests",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
+        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
+        "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "Jobs", "Billing", "ClaimingDevice", "RecordedStories", "StripeSamples",
         "TestCertificates",
         "TestEngines", "SeededRandom",

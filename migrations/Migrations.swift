@@ -24,5 +24,6 @@ package enum Migrations {
     Migration(number: 1, name: "ledger", sql: PackageResources.billing_0001_ledger_sql),
     Migration(number: 2, name: "stores", sql: PackageResources.billing_0002_stores_sql),
     Migration(number: 3, name: "jobs", sql: PackageResources.billing_0003_jobs_sql),
+    Migration(number: 4, name: "job_times", sql: PackageResources.billing_0004_job_times_sql),
   ]
 }

@@ -48,6 +48,8 @@ import Testing
     let first = try queue.lease()
     try queue.need()
     #expect(try !queue.commit(first))
+    #expect(try queue.leases().isEmpty)
+    queue.pass(JobRules.pauseMin)
     let second = try queue.lease()
     #expect(second.generation == 2)
     #expect(try queue.commit(second))
@@ -101,6 +103,7 @@ import Testing
     #expect(try !queue.commit(first))
     #expect(try queue.leases().isEmpty)
     #expect(try !queue.commit(second))
+    queue.pass(JobRules.pauseMin)
     #expect(try queue.lease().generation == 3)
   }
 

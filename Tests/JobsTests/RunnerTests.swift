@@ -122,6 +122,8 @@ import Testing
         return Self.nothing
       })
     try queue.need()
+    #expect(try eventually { try queue.job().committed == 1 })
+    queue.pass(JobRules.pauseMin)
     #expect(try eventually { try queue.job().state == .settled })
     #expect(try queue.job().committed == 2)
     withExtendedLifetime(running) {}

@@ -68,6 +68,7 @@ import Testing
     let first = try queue.lease()
     try queue.need(confirmations: 1)
     try queue.commit(first)
+    queue.pass(JobRules.pauseMin)
     try queue.commit(try queue.lease())
     queue.pass(.minutes(1))
     let confirming = try queue.lease()

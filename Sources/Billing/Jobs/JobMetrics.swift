@@ -18,7 +18,8 @@ final class JobMetrics: Sendable {
     dead = metrics.gauge(
       "coffer_jobs_dead", "Objects given up; coffer jobs list --dead shows why.", label: label)
     oldestDue = metrics.gauge(
-      "coffer_jobs_oldest_due_seconds", "How long the most overdue job has been due.",
+      "coffer_jobs_oldest_due_seconds",
+      "How long ago the job that is open longest was first due; failures do not move it.",
       label: label)
     done = metrics.counter(
       "coffer_job_runs_done_total", "Runs whose facts were kept.", label: label)

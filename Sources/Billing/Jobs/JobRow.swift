@@ -7,6 +7,13 @@ struct JobRow {
   let object: String
   var state: JobState
 
+  /// What `init(_:)` reads, in its order.
+  static let columns = """
+    kind, object, payload, needed, issued, committed, settle_after_ms, confirmations, due_ms,
+    held_until_ms, lease_until_ms, attempts, refusals, dead, last_error, next_due_ms,
+    unsettled_since_ms, failing_since_ms
+    """
+
   init(_ row: borrowing Row) throws {
     kind = try row.text(0)
     object = try row.text(1)
@@ -14,9 +21,11 @@ struct JobRow {
       payload: try row.optionalBlob(2), needed: try row.integer(3), issued: try row.integer(4),
       committed: try row.integer(5), settleAfter: try row.optionalInstant(6),
       confirmations: try row.integer(7), due: try row.optionalInstant(8),
+      nextDue: try row.optionalInstant(15), unsettledSince: try row.optionalInstant(16),
       heldUntil: try row.optionalInstant(9), leaseUntil: try row.optionalInstant(10),
       attempts: try row.integer(11), refusals: try row.integer(12),
-      isDead: try row.integer(13) == 1, lastError: try row.optionalText(14))
+      failingSince: try row.optionalInstant(17), isDead: try row.integer(13) == 1,
+      lastError: try row.optionalText(14))
   }
 
   /// The row, locked until the transaction ends: an UPDATE is the lock on both engines.
@@ -26,8 +35,7 @@ struct JobRow {
     try transaction.first(
       """
       UPDATE billing.jobs SET dead = dead WHERE kind = $1 AND object = $2
-      RETURNING kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
-        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
+      RETURNING \(columns)
       """, .text(kind), .text(object)
     ) { try JobRow($0) }
   }
@@ -50,12 +58,14 @@ struct JobRow {
       """
       UPDATE billing.jobs SET payload = $3, needed = $4, issued = $5, committed = $6,
         settle_after_ms = $7, confirmations = $8, due_ms = $9, held_until_ms = $10,
-        lease_until_ms = $11, attempts = $12, refusals = $13, dead = $14, last_error = $15
+        lease_until_ms = $11, attempts = $12, refusals = $13, dead = $14, last_error = $15,
+        next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18
       WHERE kind = $1 AND object = $2
       """, .text(kind), .text(object), .blob(state.payload), .integer(state.needed),
       .integer(state.issued), .integer(state.committed), .instant(state.settleAfter),
       .integer(state.confirmations), .instant(state.due), .instant(state.heldUntil),
       .instant(state.leaseUntil), .integer(state.attempts), .integer(state.refusals),
-      .integer(state.isDead ? 1 : 0), .text(state.lastError))
+      .integer(state.isDead ? 1 : 0), .text(state.lastError), .instant(state.nextDue),
+      .instant(state.unsettledSince), .instant(state.failingSince))
   }
 }

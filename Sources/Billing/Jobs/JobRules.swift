@@ -6,6 +6,9 @@ package enum JobRules {
   package static let leaseTime = Instant.Span.minutes(2)
   /// From a settling read to the one that confirms it, once replicas have caught up.
   package static let confirmationDelay = Instant.Span.minutes(1)
+  /// What is asked of a job while it runs, by itself or by others, waits so long after its end, and
+  /// so does what failed: no job can keep a thread busy, whatever it asks for.
+  package static let pauseMin = Instant.Span.milliseconds(500)
   /// The longest wait after the first failure; it doubles with each further one.
   package static let backoffBase = Instant.Span.seconds(1)
   package static let backoffMax = Instant.Span.minutes(15)
@@ -16,10 +19,10 @@ package enum JobRules {
 
   static let errorByteCountMax = 300
 
-  /// Exponential backoff with full jitter: anything up to the longest wait of that attempt.
+  /// Exponential backoff with full jitter: from the pause up to the longest wait of that attempt.
   static func backoff(attempt: Int64) -> Instant.Span {
     let doublings = min(max(attempt - 1, 0), 20)
     let longest = min(backoffMax.milliseconds, backoffBase.milliseconds << doublings)
-    return .milliseconds(Int64.random(in: 0...longest))
+    return .milliseconds(Int64.random(in: pauseMin.milliseconds...longest))
   }
 }

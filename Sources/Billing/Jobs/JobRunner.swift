@@ -219,7 +219,7 @@ package final class JobRunner: Sendable {
         let count = counts.first { $0.kind == kind }
         metrics.open.set(Int64(count?.open ?? 0))
         metrics.dead.set(Int64(count?.dead ?? 0))
-        let age = count?.earliestDue.map { now - $0 } ?? .seconds(0)
+        let age = count?.unsettledSince.map { now - $0 } ?? .seconds(0)
         metrics.oldestDue.set(max(0, age.milliseconds / 1000))
       }
     } while state.wait(until: .now() + Self.gaugeSpan, { $0.isStopped ? true : nil }) == nil

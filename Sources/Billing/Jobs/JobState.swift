@@ -11,13 +11,19 @@ struct JobState: Equatable {
   var settleAfter: Instant?
   /// Further reads after the one that settles.
   var confirmations: Int64 = 0
-  /// Set exactly while the job is open.
+  /// Set exactly while the job is open; while it is leased, when what is being read was due.
   var due: Instant?
+  /// While it is leased, when what was asked for since is due.
+  var nextDue: Instant?
+  /// When the oldest need that no read has settled was first due, however often it was put off.
+  var unsettledSince: Instant?
   /// The provider wants no request before.
   var heldUntil: Instant?
   var leaseUntil: Instant?
   var attempts: Int64 = 0
   var refusals: Int64 = 0
+  /// When the failures began that no kept answer has ended.
+  var failingSince: Instant?
   var isDead = false
   var lastError: String?
 
@@ -30,7 +36,7 @@ struct JobState: Equatable {
     needed = max(needed, issued + 1)
     if let end { settleAfter = max(settleAfter ?? end, end) }
     confirmations = max(confirmations, count)
-    due = max(min(due ?? wanted, wanted), heldUntil ?? .distantPast)
+    wait(until: wanted)
   }
 
   func canLease(at now: Instant) -> Bool {
@@ -42,28 +48,36 @@ struct JobState: Equatable {
   mutating func lease(at now: Instant) {
     if leaseUntil != nil {
       attempts += 1
+      failingSince = failingSince ?? now
       lastError = "the reader did not come back in time"
     }
     issued += 1
+    nextDue = nil
     leaseUntil = now + JobRules.leaseTime
   }
 
   /// A read is over and its facts are kept. One whose lease has run out is as good, for what was
   /// needed before it began, but leaves the lease of its successor alone.
   mutating func commit(generation: Int64, readBegan: Instant?, at now: Instant) {
-    if holds(generation) {
-      (leaseUntil, heldUntil, lastError) = (nil, nil, nil)
+    let isHolder = holds(generation)
+    if isHolder {
+      (leaseUntil, heldUntil, lastError, failingSince) = (nil, nil, nil, nil)
       (attempts, refusals) = (0, 0)
     }
     guard generation > committed else { return }
     committed = generation
-    guard committed >= needed else { return }
-    isDead = false
-    due = nil
+    guard committed >= needed else {
+      if isHolder { takeUpRest(at: now) }
+      return
+    }
+    let since = unsettledSince
+    (due, nextDue, unsettledSince, isDead) = (nil, nil, nil, false)
     if let settleAfter {
       let gap = readBegan.map { settleAfter - $0 } ?? JobRules.confirmationDelay
       if gap > .seconds(0) {
-        return readAgain(at: now + min(max(gap, .seconds(1)), JobRules.backoffMax))
+        readAgain(at: now + min(max(gap, .seconds(1)), JobRules.backoffMax))
+        unsettledSince = since
+        return
       }
     }
     settleAfter = nil
@@ -73,13 +87,22 @@ struct JobState: Equatable {
     }
   }
 
+  /// What was asked for before the read is settled, what was asked since is not.
+  private mutating func takeUpRest(at now: Instant) {
+    unsettledSince = nextDue ?? unsettledSince
+    due = max(nextDue ?? now, now + JobRules.pauseMin)
+    nextDue = nil
+  }
+
   /// A read failed. Without the lease it is nobody's business any more.
   mutating func fail(generation: Int64, _ failure: JobFailure, at now: Instant) {
     guard holds(generation) else { return }
-    leaseUntil = nil
+    let asked = nextDue
+    (leaseUntil, nextDue) = (nil, nil)
     // A predecessor that came late has settled it meanwhile.
     guard due != nil else { return }
     attempts += 1
+    failingSince = failingSince ?? now
     lastError = Self.clipped(failure.reason)
     switch failure {
     case .transient(_, let retryAfter):
@@ -87,26 +110,42 @@ struct JobState: Equatable {
     case .refused:
       heldUntil = nil
       refusals += 1
-      if refusals >= JobRules.refusalCountMax {
+      // News that came during the read revives the dead, so it keeps alive.
+      if refusals >= JobRules.refusalCountMax, asked == nil {
         (isDead, due) = (true, nil)
         return
       }
     }
-    due = max(now + JobRules.backoff(attempt: attempts), heldUntil ?? .distantPast)
+    let again = now + JobRules.backoff(attempt: attempts)
+    due = max(
+      min(again, asked ?? again), now + JobRules.pauseMin, heldUntil ?? .distantPast)
   }
 
   /// An operator wants it read now, whatever it waits for.
   mutating func revive(at now: Instant) {
     (isDead, attempts, refusals, heldUntil) = (false, 0, 0, nil)
     if needed <= committed { needed = issued + 1 }
-    due = now
+    // A read under way that began after the need is what is wanted.
+    guard leaseUntil == nil || needed > issued else { return }
+    wait(until: now)
   }
 
   private func holds(_ generation: Int64) -> Bool { leaseUntil != nil && issued == generation }
 
   private mutating func readAgain(at time: Instant) {
     needed = issued + 1
-    due = time
+    wait(until: time)
+  }
+
+  /// Has what is needed be due then, or earlier where it is already.
+  private mutating func wait(until time: Instant) {
+    unsettledSince = min(unsettledSince ?? time, time)
+    if leaseUntil != nil {
+      nextDue = min(nextDue ?? time, time)
+      due = due ?? nextDue
+    } else {
+      due = max(min(due ?? time, time), heldUntil ?? .distantPast)
+    }
   }
 
   /// U+0000 cannot be stored.

@@ -12,6 +12,10 @@ package struct JobSummary: Sendable, Equatable {
   package let state: State
   /// When it is read next; nil where it is not.
   package let due: Instant?
+  /// When the oldest need that no read has settled was first due; failures do not move it.
+  package let unsettledSince: Instant?
+  /// When the failures began that no kept answer has ended.
+  package let failingSince: Instant?
   package let leaseUntil: Instant?
   package let attempts: Int
   package let refusals: Int
@@ -30,6 +34,7 @@ package struct JobSummary: Sendable, Equatable {
         .running
       } else { .waiting }
     (due, leaseUntil) = (job.due, job.leaseUntil)
+    (unsettledSince, failingSince) = (job.unsettledSince, job.failingSince)
     (attempts, refusals) = (Int(job.attempts), Int(job.refusals))
     (needed, issued, committed) = (job.needed, job.issued, job.committed)
     lastError = job.lastError
@@ -42,13 +47,19 @@ package struct JobCounts: Sendable, Equatable {
   /// Waiting or running.
   package let open: Int
   package let dead: Int
-  /// When the open job that waits longest was or is due.
+  /// When the open job that waits longest was or is first due: how late the kind is, however
+  /// often its jobs failed since.
+  package let unsettledSince: Instant?
+  /// When the first of its open jobs was or is due.
   package let earliestDue: Instant?
 
-  package init(kind: String, open: Int, dead: Int, earliestDue: Instant?) {
+  package init(
+    kind: String, open: Int, dead: Int, unsettledSince: Instant?, earliestDue: Instant?
+  ) {
     self.kind = kind
     self.open = open
     self.dead = dead
+    self.unsettledSince = unsettledSince
     self.earliestDue = earliestDue
   }
 }
@@ -60,17 +71,13 @@ extension Jobs {
   ) throws -> [JobSummary] {
     let dead = try reader.rows(
       """
-      SELECT kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
-        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
-      FROM billing.jobs WHERE dead = 1 ORDER BY kind, object LIMIT $1
+      SELECT \(JobRow.columns) FROM billing.jobs WHERE dead = 1 ORDER BY kind, object LIMIT $1
       """, .integer(limit)
     ) { JobSummary(try JobRow($0)) }
     guard !onlyDead, dead.count < limit else { return dead }
     let open = try reader.rows(
       """
-      SELECT kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
-        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
-      FROM billing.jobs WHERE due_ms IS NOT NULL ORDER BY due_ms, kind, object LIMIT $1
+      SELECT \(JobRow.columns) FROM billing.jobs WHERE due_ms IS NOT NULL ORDER BY due_ms, kind, object LIMIT $1
       """, .integer(limit - dead.count)
     ) { JobSummary(try JobRow($0)) }
     return dead + open
@@ -82,9 +89,7 @@ extension Jobs {
   ) throws -> JobSummary? {
     try reader.first(
       """
-      SELECT kind, object, payload, needed, issued, committed, settle_after_ms, confirmations,
-        due_ms, held_until_ms, lease_until_ms, attempts, refusals, dead, last_error
-      FROM billing.jobs WHERE kind = $1 AND object = $2
+      SELECT \(JobRow.columns) FROM billing.jobs WHERE kind = $1 AND object = $2
       """, .text(kind), .text(object)
     ) { JobSummary(try JobRow($0)) }
   }
@@ -100,10 +105,15 @@ extension Jobs {
   package static func counts(_ reader: some Queryable) throws -> [JobCounts] {
     let open = try reader.rows(
       """
-      SELECT kind, count(*), min(due_ms) FROM billing.jobs
+      SELECT kind, count(*), min(unsettled_since_ms), min(due_ms) FROM billing.jobs
       WHERE due_ms IS NOT NULL GROUP BY kind ORDER BY kind
       """
-    ) { (kind: try $0.text(0), count: Int(try $0.integer(1)), due: try $0.instant(2)) }
+    ) { row in
+      (
+        kind: try row.text(0), count: Int(try row.integer(1)), since: try row.instant(2),
+        due: try row.instant(3)
+      )
+    }
     let dead = try reader.rows(
       "SELECT kind, count(*) FROM billing.jobs WHERE dead = 1 GROUP BY kind ORDER BY kind"
     ) { (kind: try $0.text(0), count: Int(try $0.integer(1))) }
@@ -111,7 +121,8 @@ extension Jobs {
       let waiting = open.first { $0.kind == kind }
       return JobCounts(
         kind: kind, open: waiting?.count ?? 0,
-        dead: dead.first { $0.kind == kind }?.count ?? 0, earliestDue: waiting?.due)
+        dead: dead.first { $0.kind == kind }?.count ?? 0, unsettledSince: waiting?.since,
+        earliestDue: waiting?.due)
     }
   }
 

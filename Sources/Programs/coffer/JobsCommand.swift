@@ -12,7 +12,8 @@ extension Command {
       A job is one object to read from its provider. It is waiting, running, or dead: refused by \
       its provider so often that only coffer jobs retry or news of the object bring it back. What \
       fails because the provider is down never dies; it waits longer each time, a quarter of an \
-      hour at most unless the provider asks for more.
+      hour at most unless the provider asks for more. LATE is how long ago it was first due, \
+      DUE when it is tried next.
       """,
     options: [
       Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
@@ -93,27 +94,28 @@ extension Command {
     var table = Table(("KIND", .left), ("OPEN", .right), ("DEAD", .right), ("LATE", .right))
     for count in counts {
       table.add(
-        count.kind, String(count.open), String(count.dead), lateness(count.earliestDue, now))
+        count.kind, String(count.open), String(count.dead), lateness(count.unsettledSince, now))
     }
     return table.text
   }
 
   private static func text(_ jobs: [JobSummary], now: Instant) -> String {
     var table = Table(
-      ("KIND", .left), ("OBJECT", .left), ("STATE", .left), ("DUE", .left), ("FAILURES", .right),
-      ("LAST ERROR", .left))
+      ("KIND", .left), ("OBJECT", .left), ("STATE", .left), ("LATE", .right), ("DUE", .left),
+      ("FAILURES", .right), ("LAST ERROR", .left))
     for job in jobs {
       table.add(
-        job.kind, job.object, job.state.rawValue, job.due?.description ?? "-",
+        job.kind, job.object, job.state.rawValue, lateness(job.unsettledSince, now),
+        job.due?.description ?? "-",
         String(job.attempts), job.lastError ?? "-")
     }
     return table.text
   }
 
-  /// How long ago a job was due, in the largest unit that fits.
-  private static func lateness(_ due: Instant?, _ now: Instant) -> String {
-    guard let due, due < now else { return "-" }
-    let seconds = (now - due).milliseconds / 1000
+  /// How long ago a job was first due, in the largest unit that fits.
+  private static func lateness(_ since: Instant?, _ now: Instant) -> String {
+    guard let since, since < now else { return "-" }
+    let seconds = (now - since).milliseconds / 1000
     if seconds < 120 { return "\(seconds) s" }
     return seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
   }
@@ -122,6 +124,7 @@ extension Command {
     [
       "kind": .string(count.kind), "open": .integer(Int64(count.open)),
       "dead": .integer(Int64(count.dead)),
+      "unsettled_since": count.unsettledSince.map { .string($0.description) } ?? .null,
       "earliest_due": count.earliestDue.map { .string($0.description) } ?? .null,
     ]
   }
@@ -131,6 +134,8 @@ extension Command {
       "kind": .string(job.kind), "object": .string(job.object),
       "state": .string(job.state.rawValue),
       "due": job.due.map { .string($0.description) } ?? .null,
+      "unsettled_since": job.unsettledSince.map { .string($0.description) } ?? .null,
+      "failing_since": job.failingSince.map { .string($0.description) } ?? .null,
       "lease_until": job.leaseUntil.map { .string($0.description) } ?? .null,
       "failures": .integer(Int64(job.attempts)), "refusals": .integer(Int64(job.refusals)),
       "needed": .integer(job.needed), "issued": .integer(job.issued),

@@ -1,0 +1,276 @@
+import Base
+import Billing
+import ClaimingDevice
+import Crypto
+import Endpoints
+import Google
+import HTTPMessages
+import HTTPServer
+import JSON
+import JWS
+import Jobs
+import ProviderAPI
+import Storage
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// Billing of an app that is sold at Google Play, over a real database and a scripted Google.
+final class PlayShop {
+  let database: Database
+  let play = ScriptedPlay()
+  let service: BillingService
+  private let scratch: ScratchDatabase
+  private let clock = Locked(day(1))
+  private let rules = LedgerRules(catalogue: PlayShop.catalogue)
+  let routes: [Route]
+  private let messageCount = Locked(0)
+
+  static let product = "premium"
+  private static let audience = "https://billing.example/webhooks/google"
+  private static let email = "push@coffer.example"
+
+  static let catalogue: Catalogue = {
+    do {
+      return try Catalogue(
+        version: "play-test", free: Plan(id: "free", title: "Free", byteCount: 10),
+        paid: [
+          Plan(
+            id: "premium", title: "Premium", byteCount: 1000,
+            products: [Plan.Product(provider: "google", id: "\(product):monthly")])
+        ])
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }()
+
+  init(_ engine: TestEngine = .sqlite) throws {
+    scratch = try ScratchDatabase(engine)
+    database = try Database.open(scratch.location, owning: .billing)
+    let clock = Clock { [clock] in clock.withLock { $0 } }
+    let account = try #require(ServiceAccount(keyFile: Secret(ScriptedPlay.keyFile.encoded())))
+    service = BillingService(
+      database: database, rules: rules, sealing: Harness.sealing, clock: clock,
+      stores: Stores(
+        google: GoogleVerifier(
+          GoogleTrust(package: "app.coffer", audience: Self.audience, email: Self.email),
+          keys: PushKeys(url: "https://keys.example/certs", transport: play, clock: clock)),
+        googleAPI: GoogleAPI(
+          package: "app.coffer", account: account, transport: play, clock: clock)),
+      claims: ClaimingDevice.policy)
+    routes = service.routes()
+  }
+
+  deinit { database.close() }
+
+  var now: Instant {
+    get { clock.withLock { $0 } }
+    set { clock.withLock { $0 = newValue } }
+  }
+
+  func device(of account: Identifier) throws -> ClaimingDevice {
+    try ClaimingDevice(of: account, scratch.location)
+  }
+
+  func claim(_ token: String, by device: ClaimingDevice) throws -> (status: Int, word: String) {
+    try device.claim(
+      ["provider": "google", "token": .string(token)], at: now, through: routes)
+  }
+
+  /// What Pub/Sub pushes of a purchase, e.g. 4: purchased.
+  @discardableResult
+  func push(_ token: String, _ type: Int64) throws -> Int {
+    let head = RequestHead(
+      method: "POST", target: "/webhooks/google", headers: Headers([("Authorization", bearer())]),
+      authority: "billing")
+    let route = try #require(routes.first { $0.pattern == head.target })
+    do {
+      return try route.admit(head, []).wait().finish(body(token, type)).wait().status
+    } catch {
+      return problem(for: error, head).status
+    }
+  }
+
+  func bearer() -> String {
+    let claims: JSONValue = [
+      "iss": "https://accounts.google.com", "aud": .string(Self.audience),
+      "email": .string(Self.email), "email_verified": true, "iat": .integer(now.seconds),
+      "exp": .integer(now.seconds + 3600),
+    ]
+    return "Bearer "
+      + CompactJWS.compact(
+        header: ["alg": "RS256", "kid": "k1", "typ": "JWT"], payload: claims,
+        sign: ScriptedPlay.key.signature)
+  }
+
+  func body(_ token: String, _ type: Int64) -> [UInt8] {
+    let number = messageCount.withLock { count in
+      count += 1
+      return count
+    }
+    let data: JSONValue = [
+      "version": "1.0", "packageName": "app.coffer",
+      "eventTimeMillis": .string(String(now.milliseconds)),
+      "subscriptionNotification": [
+        "version": "1.0", "notificationType": .integer(type), "purchaseToken": .string(token),
+      ],
+    ]
+    let envelope: JSONValue = [
+      "message": [
+        "data": .string(Base64.standard.encode(data.encoded())),
+        "messageId": .string(String(number)),
+      ]
+    ]
+    return envelope.encoded()
+  }
+
+  /// Runs what is due once, one job of each kind after the other; returns how many ran.
+  @discardableResult
+  func runDue() throws -> Int {
+    var count = 0
+    for handler in service.jobHandlers {
+      let now = now
+      let leases = try database.write(for: nil) { transaction in
+        try Jobs.lease(handler.kind, limit: 10, now: now, in: transaction)
+      }
+      for lease in leases {
+        count += 1
+        do throws(JobFailure) {
+          try commit(try handler.run(lease), lease)
+        } catch {
+          _ = try database.write(for: nil) { try lease.retry(error, now: now, in: $0) }
+        }
+      }
+    }
+    return count
+  }
+
+  private func commit(_ result: JobResult, _ lease: Lease) throws(JobFailure) {
+    let now = now
+    do {
+      try database.write(for: nil) { transaction in
+        try result.commit(lease, now: now, in: transaction).committed
+      }()
+    } catch let failure as JobFailure {
+      throw failure
+    } catch {
+      throw .refused("\(error)")
+    }
+  }
+
+  func job(_ kind: String, _ token: String) throws -> JobSummary? {
+    let key = try #require(PurchaseToken(token)).objectKey.description
+    return try database.read { try Jobs.find(kind, key, reading: $0) }
+  }
+
+  func cap(of account: Identifier) throws -> Int64 {
+    try database.read { reader in
+      try EntitlementExplanation(
+        of: account, at: now, catalogue: Self.catalogue, reading: reader)
+    }.current.capByteCount
+  }
+
+  func count(_ sql: String) throws -> Int64 {
+    try database.read { reader in try reader.first(sql) { row in try row.integer(0) } } ?? -1
+  }
+}
+
+/// Google's key set, token endpoint and purchases API, answering what the test says.
+final class ScriptedPlay: ProviderTransport {
+  static let key = RSAPrivateKey()
+
+  static let keyFile: JSONValue = [
+    "type": "service_account", "client_email": "a@b", "private_key_id": "1",
+    "private_key": .string(String(decoding: key.pem.exposed, as: UTF8.self)),
+    "token_uri": "https://oauth2.example/token",
+  ]
+
+  typealias Answer = (status: Int, body: [UInt8])
+
+  private struct State {
+    var purchases: [String: Answer] = [:]
+    var token: Answer = (200, Array(#"{"access_token":"a","expires_in":3599}"#.utf8))
+    /// The tokens of purchases that were read, in order.
+    var reads: [String] = []
+  }
+
+  private let state = Locked(State())
+
+  /// An active purchase of a month.
+  func sell(_ token: String, at start: Instant, account: Identifier? = nil) {
+    var members: [JSONValue.Member] = [
+      .init("kind", "androidpublisher#subscriptionPurchaseV2"),
+      .init("subscriptionState", "SUBSCRIPTION_STATE_ACTIVE"),
+      .init("startTime", .string(start.description)),
+      .init("acknowledgementState", "ACKNOWLEDGEMENT_STATE_PENDING"),
+      .init(
+        "lineItems",
+        [
+          [
+            "productId": .string(PlayShop.product),
+            "expiryTime": .string((start + .days(30)).description),
+            "autoRenewingPlan": ["autoRenewEnabled": true],
+            "offerDetails": ["basePlanId": "monthly"],
+          ]
+        ]),
+    ]
+    if let account {
+      members.append(
+        .init(
+          "externalAccountIdentifiers",
+          ["obfuscatedExternalAccountId": .string(account.description)]))
+    }
+    answer(token, 200, JSONValue.object(members).encoded())
+  }
+
+  func answer(_ token: String, _ status: Int, _ body: [UInt8]) {
+    state.withLock { $0.purchases[token] = (status, body) }
+  }
+
+  func answerToken(_ status: Int, _ body: String) {
+    state.withLock { $0.token = (status, Array(body.utf8)) }
+  }
+
+  var reads: [String] { state.withLock { $0.reads } }
+
+  static func error(_ status: Int, _ reason: String) -> [UInt8] {
+    let error: JSONValue = [
+      "error": [
+        "code": .integer(Int64(status)), "message": "No.",
+        "errors": [
+          ["message": "No.", "domain": "androidpublisher", "reason": .string(reason)]
+        ],
+      ]
+    ]
+    return error.encoded()
+  }
+
+  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    let name = request.url.split(separator: "/").last.map(String.init) ?? ""
+    let answer = state.withLock { state -> Answer in
+      if name == "certs" { return (200, Self.keySet) }
+      if name == "token" { return state.token }
+      if request.method == "POST" { return (200, Array("{}".utf8)) }
+      state.reads.append(name)
+      return state.purchases[name] ?? (404, Self.error(404, "purchaseTokenNotFound"))
+    }
+    let reply = APIReply(
+      status: answer.status, headers: Headers([]), body: answer.body, elapsed: .milliseconds(1))
+    if let failure = reply.transientFailure { throw failure }
+    return reply
+  }
+
+  private static let keySet: [UInt8] = {
+    let set: JSONValue = [
+      "keys": [
+        [
+          "kty": "RSA", "alg": "RS256", "use": "sig", "kid": "k1",
+          "n": .string(Base64.url.encode(key.publicKey.modulus)),
+          "e": .string(Base64.url.encode(key.publicKey.exponent)),
+        ]
+      ]
+    ]
+    return set.encoded()
+  }()
+}
