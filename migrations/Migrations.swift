@@ -18,6 +18,7 @@ package enum Migrations {
   package static let sync: [Migration] = [
     Migration(number: 1, name: "accounts", sql: PackageResources.sync_0001_accounts_sql),
     Migration(number: 2, name: "trees", sql: PackageResources.sync_0002_trees_sql),
+    Migration(number: 3, name: "links", sql: PackageResources.sync_0003_links_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -51,6 +51,33 @@ struct PostgresTests {
     #expect(runs.withLock { $0 } == 4)
   }
 
+  @Test func `a write whose grounds have changed is run again, and busy when they keep changing`()
+    throws
+  {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open { $0.conflictAttemptCountMax = 4 }
+    defer { database.close() }
+    let runs = Locked(0)
+    let run: @Sendable () -> Int = {
+      runs.withLock { runs in
+        runs += 1
+        return runs
+      }
+    }
+    try database.write(for: nil) { transaction in
+      try transaction.execute("INSERT INTO sync.items (id) VALUES (1)")
+      if run() < 4 { throw OutdatedDecision() }
+    }
+    #expect(try database.itemIDs() == [1])
+    #expect(throws: DatabaseError.busy(retryAfterSeconds: 1)) {
+      try database.write(for: nil) { _ in
+        _ = run()
+        throw OutdatedDecision()
+      }
+    }
+    #expect(runs.withLock { $0 } == 8)
+  }
+
   @Test func `a deadlock is repeated and both writes succeed`() throws {
     let scratch = try ScratchDatabase(.postgres)
     let database = try scratch.open()

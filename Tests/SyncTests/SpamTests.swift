@@ -117,9 +117,7 @@ import Testing
     engine: TestEngine, isSharee: Bool
   ) throws {
     let server = try server(engine, open: 1, perDay: 1)
-    let (alice, bob, stranger) = (
-      try server.register(), try server.register(), try server.register()
-    )
+    let (alice, bob) = (try server.register(), try server.register())
     if isSharee {
       try bob.share(bob.add(), with: alice)
     } else {
@@ -127,8 +125,24 @@ import Testing
       server.clock.advance(.days(1))
     }
     for _ in 0..<5 { try alice.grant(alice.add(), to: bob.account).requireSuccess() }
-    // What waits for a contact's answer is no invitation of a stranger, but is unanswered.
-    #expect(try alice.grant(alice.add(), to: stranger.account).rules == ["too_many_invitations"])
+  }
+
+  @Test(arguments: TestEngine.available, [false, true])
+  func `what waits for a contact's answer leaves room for strangers, whoever shared first`(
+    engine: TestEngine, isSharee: Bool
+  ) throws {
+    let server = try server(engine, open: 1)
+    let (alice, bob) = (try server.register(), try server.register())
+    let strangers = try (0..<2).map { _ in try server.register() }
+    if isSharee {
+      try bob.share(bob.add(), with: alice)
+    } else {
+      try alice.share(alice.add(), with: bob)
+    }
+    for _ in 0..<3 { try alice.grant(alice.add(), to: bob.account).requireSuccess() }
+    #expect(try alice.grant(alice.add(), to: strangers[0].account).status == 200)
+    #expect(
+      try alice.grant(alice.add(), to: strangers[1].account).rules == ["too_many_invitations"])
   }
 
   @Test func `a contact whose share ended is a stranger again`() throws {

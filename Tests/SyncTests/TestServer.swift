@@ -95,6 +95,11 @@ final class TestServer: Sendable {
     return device
   }
 
+  /// The same database as another instance of the program has it.
+  func anotherInstance() throws -> Database {
+    try Database.open(scratch.location, owning: .sync)
+  }
+
   /// Sets an account's cap, as coffer-billing would.
   func setCap(_ account: Identifier, _ byteCount: Int64, plan: String, reason: String) throws {
     let billing = try Database.open(scratch.location, owning: .billing)

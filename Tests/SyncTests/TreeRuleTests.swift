@@ -277,4 +277,49 @@ import Testing
     #expect(try answer.failures.count == 6)
     #expect(try server.state() == before)
   }
+
+  @Test(arguments: TestEngine.available)
+  func `a link moves into a folder whose shares the same batch ends, and nobody is told of it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, bob, carol) = (
+      try server.register(), try server.register(), try server.register()
+    )
+    let folder = try bob.add("folder")
+    try bob.share(folder, with: carol)
+    let link = try alice.share(alice.add(), with: bob)
+    var seen = try carol.pulled()
+    let answer = try bob.batch(
+      files: [bob.record(link).change { $0.parent = folder }],
+      shares: [
+        ShareChange(
+          expect: "accepted",
+          ShareStatement(file: folder, account: carol.account, state: .revoked))
+      ])
+    #expect(answer.status == 200)
+    try seen.pull()
+    #expect(!seen.ids.contains(folder))
+    let departures = try server.database.read { reader in
+      try reader.rows("SELECT file_id FROM sync.departures") { row in try row.id(0) }
+    }
+    #expect(!departures.contains(link))
+  }
+
+  @Test func `a link does not move into a folder of which one of two shares is left`() throws {
+    let server = try TestServer()
+    let (alice, bob) = (try server.register(), try server.register())
+    let others = try (0..<2).map { _ in try server.register() }
+    let folder = try bob.add("folder")
+    for other in others { try bob.share(folder, with: other) }
+    let link = try alice.share(alice.add(), with: bob)
+    let answer = try bob.batch(
+      files: [bob.record(link).change { $0.parent = folder }],
+      shares: [
+        ShareChange(
+          expect: "accepted",
+          ShareStatement(file: folder, account: others[0].account, state: .revoked))
+      ])
+    #expect(try answer.rules == ["link_in_shared_folder"])
+  }
 }

@@ -1,4 +1,6 @@
 import Base
+import Crypto
+import JSON
 import Storage
 import Sync
 import TestDevices
@@ -8,6 +10,30 @@ import Testing
 /// What the dearest requests cost the server: statements and rows while locks are held, and
 /// signatures checked; counted, not timed.
 @Suite struct WorstCaseTests {
+  @Test(arguments: TestEngine.available)
+  func `a page tells no more than 1,024 shares, and the pages together all of them`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let alice = try server.register()
+    let files = try (0..<5).map { _ in try alice.add() }
+    for file in files { try server.plantShares(of: file, count: 1000) }
+    var (cursor, told): (String?, [Identifier: Int]) = (nil, [:])
+    var hasMore = true
+    while hasMore {
+      let before = server.database.readWork
+      let page = try alice.updates(since: cursor, limit: 1000).json
+      // The shares, and few rows beside them.
+      #expect((server.database.readWork - before).returnedRowCount <= 1025 + 100)
+      for change in page["changes"].array ?? [] {
+        let file = try #require(change["file"]["id"].identifier)
+        told[file] = change["file"]["shares"].array?.count
+      }
+      (cursor, hasMore) = (page["cursor"].string, page["more"].bool ?? false)
+    }
+    #expect(files.allSatisfy { told[$0] == 1000 })
+  }
+
   @Test func `each signature of a batch is checked once, and the request's`() throws {
     let server = try TestServer()
     let alice = try server.register()

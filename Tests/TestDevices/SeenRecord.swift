@@ -124,6 +124,6 @@ package struct SeenShare: Sendable, Equatable {
 }
 
 extension JSON {
-  fileprivate var identifier: Identifier? { string.flatMap { Identifier($0) } }
-  fileprivate var base64: [UInt8]? { string.flatMap { Base64.standard.decode($0) } }
+  package var identifier: Identifier? { string.flatMap { Identifier($0) } }
+  package var base64: [UInt8]? { string.flatMap { Base64.standard.decode($0) } }
 }

@@ -153,8 +153,14 @@ struct TreeModel {
     }
   }
 
-  func isShared(_ id: Identifier) -> Bool {
-    accounts.contains { shares[ShareID(file: id, account: $0)]?.isLive == true }
+  /// Whether a live share of the file is left after some changes, be they allowed or not.
+  func isShared(_ id: Identifier, after changes: [ShareStatement]) -> Bool {
+    let own = changes.filter { $0.file == id }
+    if own.contains(where: { if case .granted = $0.state { true } else { false } }) { return true }
+    let ended = Set(own.map(\.account))
+    return accounts.contains { account in
+      !ended.contains(account) && shares[ShareID(file: id, account: account)]?.isLive == true
+    }
   }
 
   func usage(of owner: Identifier) -> Int64 {

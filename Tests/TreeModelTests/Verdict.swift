@@ -45,9 +45,9 @@ extension TreeModel {
       // is wrong by itself is named.
       if !Self.unmade.contains(rule ?? "") { after.make(change.file, author: author) }
     }
-    let granted = Set(shareChanges.filter(\.isGrant).map(\.share.file))
+    let shared = { (folder: Identifier) in isShared(folder, after: shareChanges.map(\.share)) }
     for file in passed where !file.deleted {
-      if let rule = after.place(file, account, before: self, granted) {
+      if let rule = after.place(file, account, before: self, shared) {
         failures.insert(Self.failure(file.id, rule))
       }
     }
@@ -106,7 +106,7 @@ extension TreeModel {
   /// Asked of the tree that the batch would leave.
   private func place(
     _ statement: FileStatement, _ account: Identifier, before: TreeModel,
-    _ granted: Set<Identifier>
+    _ isShared: (Identifier) -> Bool
   ) -> String? {
     let isNew = before.files[statement.parent] == nil
     guard let parent = files[statement.parent],
@@ -129,7 +129,7 @@ extension TreeModel {
         && file.name?.hmac == statement.name.hmac
     }
     if isTaken { return "name_taken" }
-    let isShared = above.contains { before.isShared($0) || granted.contains($0) }
+    let isShared = above.contains(where: isShared)
     let isMoved = before.files[statement.id].map { $0.parent != statement.parent } ?? false
     switch statement.type {
     case "folder" where isMoved && isShared && hasLiveLink(beneath: statement.id, before):

@@ -31,3 +31,11 @@ extension DatabaseError: CustomStringConvertible {
 package protocol EngineError: Error {
   var databaseError: DatabaseError { get }
 }
+
+/// What a write was decided by changed before its locks were held: its body throws this to be run
+/// again, a bounded number of times, after which callers get `DatabaseError.busy`.
+///
+/// For PostgreSQL. SQLite has one writer, so nothing changes beside it.
+package struct OutdatedDecision: Error {
+  package init() {}
+}

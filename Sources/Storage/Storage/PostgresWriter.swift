@@ -65,21 +65,22 @@ final class PostgresWriter: Sendable {
           }
         connection = current
         return try transact(request, on: current)
-      } catch let error as PostgresError {
+      } catch {
         if connection?.isIdle != true { connection = nil }
-        if error.kind == .conflict, conflictCount + 1 < options.conflictAttemptCountMax {
+        let failure = error as? PostgresError
+        if failure?.kind == .conflict || error is OutdatedDecision {
           conflictCount += 1
+          guard conflictCount < options.conflictAttemptCountMax else {
+            throw DatabaseError.busy(retryAfterSeconds: 1)
+          }
           StorageMetrics.conflicts.add()
           pause(after: conflictCount)
-        } else if error.isConnectionLost, lossCount == 0 {
+        } else if failure?.isConnectionLost == true, lossCount == 0 {
           // An idle connection may have died long ago; one new connection tells.
           lossCount = 1
         } else {
           throw error
         }
-      } catch {
-        if connection?.isIdle != true { connection = nil }
-        throw error
       }
     }
   }

@@ -128,6 +128,7 @@ package struct SQLiteBatch {
   }
 
   private static func reported(_ error: any Error) -> any Error {
+    if error is OutdatedDecision { return DatabaseError.busy(retryAfterSeconds: 1) }
     guard let error = error as? any EngineError else { return error }
     return error.databaseError
   }

@@ -18,10 +18,10 @@ struct LockedOwners {
 
   var accounts: Set<Identifier> { Set(owners.keys) }
 
-  /// An account whose row is not held was not concerned when the locks were chosen; asked again, the
-  /// request will choose right.
+  /// An account whose row is not held was not concerned when the locks were chosen; run again, the
+  /// write will choose right.
   func require(_ account: Identifier) throws -> LockedOwner {
-    guard let owner = owners[account] else { throw DatabaseError.busy(retryAfterSeconds: 1) }
+    guard let owner = owners[account] else { throw OutdatedDecision() }
     return owner
   }
 

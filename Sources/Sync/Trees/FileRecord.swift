@@ -115,6 +115,21 @@ struct FileRecord: Sendable {
 }
 
 extension FileRecord {
+  /// Whether rows that outlive a file still name its id: links to it, what lay in it, its shares. Made
+  /// again under the same id, a file would take them over, and an old link accept a share unasked.
+  static func isRemembered(_ queryable: some Queryable, _ id: Identifier) throws -> Bool {
+    let found = try queryable.first(
+      """
+      SELECT id FROM sync.files WHERE target_id = $1 AND deleted = 0 AND target_id IS NOT NULL
+      UNION ALL SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 0
+      UNION ALL SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 1
+      UNION ALL SELECT file_id FROM sync.shares WHERE file_id = $1
+      LIMIT 1
+      """, .id(id)
+    ) { row in try row.id(0) }
+    return found != nil
+  }
+
   /// The one link of an account to a file that is not explicitly deleted.
   static func liveLink(
     _ queryable: some Queryable, of account: Identifier, to target: Identifier

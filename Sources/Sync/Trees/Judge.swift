@@ -26,6 +26,8 @@ struct Judge {
   /// As it stands.
   var forest: Forest
   private(set) var records: [Identifier: FileRecord] = [:]
+  /// Ids of new files that forgotten ones had, whose links are left.
+  private var rememberedIDs: Set<Identifier> = []
   /// The changed files as the batch would leave them.
   private(set) var planned: [Identifier: Forest.Node] = [:]
   private(set) var failures: [Failure] = []
@@ -53,6 +55,8 @@ struct Judge {
       if let record = try FileRecord.find(transaction, statement.id) {
         records[statement.id] = record
         try forest.load(statement.id, transaction)
+      } else if try FileRecord.isRemembered(transaction, statement.id) {
+        rememberedIDs.insert(statement.id)
       }
       try forest.load(statement.parent, transaction)
       if let target = statement.target { try forest.load(target, transaction) }
@@ -103,6 +107,7 @@ struct Judge {
     switch change.expectation {
     case .new:
       if record != nil { return forest.role(statement.id) > .stranger ? .stale : .idTaken }
+      if rememberedIDs.contains(statement.id) { return .idTaken }
       if statement.parent == statement.id { return .oneRoot }
       if statement.isDeleted { return .fileNotFound }
     case .at(let parent, let hmac):

@@ -72,23 +72,30 @@ extension Judge {
         if known { return true }
         continue
       }
-      let isGranted = batch.shares.contains { change in
-        guard case .grant = change.statement.action else { return false }
-        return change.statement.file == node.id
-      }
-      let isShared = try isGranted || liveShareCount(node.id) > 0
+      let isShared = try isShared(node.id)
       sharedFiles[node.id] = isShared
       if isShared { return true }
     }
     return false
   }
 
-  func liveShareCount(_ file: Identifier) throws -> Int {
+  /// Whether the batch leaves a live share of the file.
+  private func isShared(_ file: Identifier) throws -> Bool {
+    var ended: Set<Identifier> = []
+    for change in batch.shares where change.statement.file == file {
+      if change.statement.isGrant { return true }
+      ended.insert(change.statement.account)
+    }
+    return try !ended.isSuperset(of: liveShares(file))
+  }
+
+  /// Who has been let in to a file, or invited.
+  func liveShares(_ file: Identifier) throws -> [Identifier] {
     try transaction.rows(
       """
       SELECT account_id FROM sync.shares
       WHERE file_id = $1 AND state IN ('pending', 'accepted')
       """, .id(file)
-    ) { row in try row.id(0) }.count
+    ) { row in try row.id(0) }
   }
 }

@@ -6,29 +6,19 @@ internal import Tiers
 extension Judge {
   /// Judges the batch's changes of shares; `judgeFiles` comes first. `accounts` are locked.
   mutating func judgeShares(accounts: Set<Identifier>) throws {
-    var counts: [Key: Int] = [:]
+    var counts: [ShareStatement.Key: Int] = [:]
     var granted: [Identifier: Int] = [:]
     for change in batch.shares {
-      counts[Key(change.statement), default: 0] += 1
-      guard case .grant = change.statement.action else { continue }
+      counts[change.statement.key, default: 0] += 1
+      guard change.statement.isGrant else { continue }
       granted[change.statement.file, default: 0] += 1
     }
     for change in batch.shares {
       let statement = change.statement
       let rule =
-        counts[Key(statement)] == 1
+        counts[statement.key] == 1
         ? try judge(change, grants: granted[statement.file] ?? 0, accounts) : .duplicateID
       if let rule { fail(statement.file, account: statement.account, rule) }
-    }
-  }
-
-  private struct Key: Hashable {
-    let file: Identifier
-    let account: Identifier
-
-    init(_ statement: ShareStatement) {
-      file = statement.file
-      account = statement.account
     }
   }
 
@@ -51,7 +41,7 @@ extension Judge {
     case .grant:
       guard accounts.contains(statement.account) else { return .accountNotFound }
       if share?.state.isLive != true {
-        let live = try liveShareCount(statement.file)
+        let live = try liveShares(statement.file).count
         if live + grants > Self.shareCountMax { return .tooManyShares }
       }
       if share == nil {
@@ -104,7 +94,7 @@ extension Judge {
   ) throws -> Int64 {
     var invited: [ShareStatement] = []
     for change in batch.shares {
-      guard case .grant = change.statement.action,
+      guard change.statement.isGrant,
         try Share.find(transaction, change.statement.file, change.statement.account)?
           .state.isLive != true,
         try !isContact(change.statement.account)
@@ -112,18 +102,45 @@ extension Judge {
       invited.append(change.statement)
     }
     guard !invited.isEmpty, try isLimited(limits, catalogue: catalogue, now: now) else { return 0 }
-    let open = try transaction.rows(
-      """
-      SELECT s.file_id FROM sync.shares AS s JOIN sync.files AS f ON f.id = s.file_id
-      WHERE s.owner_id = $1 AND s.state = 'pending' AND f.deleted = 0 LIMIT $2
-      """,
-      .id(caller), .integer(limits.openInvitationCountMax + 1)
-    ) { row in try row.id(0) }.count
-    let room = max(0, limits.openInvitationCountMax - Int64(open))
+    let open = try openInvitationCount(max: limits.openInvitationCountMax)
+    let room = max(0, limits.openInvitationCountMax - open)
     for statement in invited.dropFirst(Int(room)) {
       fail(statement.file, account: statement.account, .tooManyInvitations)
     }
     return Int64(invited.count)
+  }
+
+  /// Invitations of strangers that wait for an answer, counted no further than `max`.
+  ///
+  /// Whom the caller has invited is found account by account, however many files contacts were
+  /// invited to.
+  private func openInvitationCount(max: Int64) throws -> Int64 {
+    let next = """
+      SELECT s.account_id FROM sync.shares AS s
+      WHERE s.owner_id = $1 AND s.state = 'pending'
+      """
+    let open = try transaction.rows(
+      """
+      WITH RECURSIVE invited (account_id) AS (
+        SELECT (\(next) ORDER BY s.account_id LIMIT 1)
+        UNION ALL
+        SELECT (\(next) AND s.account_id > i.account_id ORDER BY s.account_id LIMIT 1)
+        FROM invited AS i WHERE i.account_id IS NOT NULL)
+      SELECT p.file_id FROM invited AS i
+      JOIN sync.shares AS p
+        ON p.owner_id = $1 AND p.state = 'pending' AND p.account_id = i.account_id
+      JOIN sync.files AS f ON f.id = p.file_id
+      WHERE f.deleted = 0
+        AND NOT EXISTS (
+          SELECT 1 FROM sync.shares AS a
+          WHERE a.account_id = i.account_id AND a.owner_id = $1 AND a.state = 'accepted')
+        AND NOT EXISTS (
+          SELECT 1 FROM sync.shares AS a
+          WHERE a.account_id = $1 AND a.owner_id = i.account_id AND a.state = 'accepted')
+      LIMIT $2
+      """, .id(caller), .integer(max)
+    ) { row in try row.id(0) }
+    return Int64(open.count)
   }
 
   private func isContact(_ account: Identifier) throws -> Bool {

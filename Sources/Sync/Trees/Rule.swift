@@ -52,7 +52,7 @@ package enum Rule: String, CaseIterable, Sendable {
     case .fileDeleted: "The file is deleted, by itself or with a folder above it."
     case .parentDeleted: "The parent is deleted, by itself or with a folder above it."
     case .shareStale: "The share is not in the state the change expects."
-    case .idTaken: "Another tree holds a file of this id."
+    case .idTaken: "Another file has this id, or links to one that had it are left."
     case .duplicateID: "The batch changes this more than once."
     case .signatureInvalid: "The signature is not the author's over this statement."
     case .fileNotFound: "There is no such file."

@@ -63,9 +63,19 @@ struct ShareStatement: Sendable {
     case reject
   }
 
+  /// What a batch says one thing about.
+  struct Key: Hashable {
+    let file: Identifier
+    let account: Identifier
+  }
+
   let file: Identifier
   let account: Identifier
   let action: Action
+
+  var key: Key { Key(file: file, account: account) }
+
+  var isGrant: Bool { if case .grant = action { true } else { false } }
 
   private enum State: String, CaseIterable { case granted, revoked, rejected }
 

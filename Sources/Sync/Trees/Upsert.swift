@@ -44,6 +44,8 @@ struct Upsert {
 
   private mutating func write(catalogue: Catalogue, limits: SyncLimits) throws -> Outcome {
     try requireRoom(catalogue: catalogue, limits: limits)
+    // Access ends first: what moves into a folder is not shown to those who no longer see it.
+    var shares = try write(judge.batch.shares.filter { !$0.statement.isGrant })
     try makeWay()
     var versions: [Identifier: Int64] = [:]
     // Deletions first: a new link may take the place of a deleted one.
@@ -58,10 +60,9 @@ struct Upsert {
     }
     try followLinks()
     try moveIntoView()
-    var shares: [Share] = []
-    for change in judge.batch.shares { shares.append(try write(change)) }
+    shares.merge(try write(judge.batch.shares.filter(\.statement.isGrant))) { $1 }
     try owners.save(transaction, now: now)
-    return Outcome(200, answer(versions, shares))
+    return Outcome(200, answer(versions, judge.batch.shares.compactMap { shares[$0.statement.key] }))
   }
 
   private func answer(_ versions: [Identifier: Int64], _ shares: [Share]) -> JSONValue {
@@ -219,6 +220,14 @@ struct Upsert {
       try visibility.appear(
         record.id, to: after.subtracting(before).subtracting(own), record.owner, &owners)
     }
+  }
+
+  private mutating func write(
+    _ changes: [Batch.ShareChange]
+  ) throws -> [ShareStatement.Key: Share] {
+    var shares: [ShareStatement.Key: Share] = [:]
+    for change in changes { shares[change.statement.key] = try write(change) }
+    return shares
   }
 
   private mutating func write(_ change: Batch.ShareChange) throws -> Share {

@@ -6,12 +6,16 @@ struct OwnStream {
   let account: Identifier
   let last: Int64
 
+  /// Shares that one page tells with its files: as many as one file can have, so that it gets on.
+  private static let shareCountMax = Judge.shareRowCountMax
+
   /// The next changes; `read` moves on to the last of them, or to the end.
   func read(_ reader: Reader, after read: inout Int64, limit: Int) throws -> [Change] {
     guard read < last, limit > 0 else { return [] }
     let files = try files(reader, after: read, limit: limit)
     let invitations = try invitations(reader, after: read, limit: limit)
-    let shares = try sharesOfFiles(reader, after: read, through: files.last?.sequence ?? read)
+    let (shares, end) = try sharesOfFiles(
+      reader, after: read, through: files.last?.sequence ?? read)
     var changes: [(sequence: Int64, change: Change)] = files.map { file in
       (file.sequence, .file(file, shares[file.id] ?? []))
     }
@@ -22,8 +26,10 @@ struct OwnStream {
     }
     changes.sort { $0.sequence < $1.sequence }
     // Whatever is not among these has a higher number than all of them.
+    if let end { changes = changes.filter { $0.sequence < end } }
     changes = Array(changes.prefix(limit))
-    read = changes.count < limit ? last : changes.last?.sequence ?? last
+    let isAll = end == nil && changes.count < limit
+    read = isAll ? last : changes.last?.sequence ?? last
     return changes.map(\.change)
   }
 
@@ -45,21 +51,27 @@ struct OwnStream {
     ) { row in try Share(row: row) }
   }
 
+  /// The shares of the files between two numbers; and the number of the first file whose shares do not
+  /// fit the page.
   private func sharesOfFiles(
     _ reader: Reader, after read: Int64, through end: Int64
-  ) throws -> [Identifier: [Share]] {
+  ) throws -> ([Identifier: [Share]], end: Int64?) {
     let hasShared = try reader.first(
       "SELECT file_id FROM sync.shares WHERE owner_id = $1 LIMIT 1", .id(account)
     ) { row in try row.id(0) }
-    guard hasShared != nil else { return [:] }
+    guard hasShared != nil else { return ([:], nil) }
     let shares = try reader.rows(
       """
-      SELECT \(Share.joinedColumns) FROM sync.files AS f
+      SELECT \(Share.joinedColumns), f.seq FROM sync.files AS f
       JOIN sync.shares AS s ON s.file_id = f.id
-      WHERE f.owner_id = $1 AND f.seq > $2 AND f.seq <= $3 ORDER BY s.account_id
-      """, .id(account), .integer(read), .integer(end)
-    ) { row in try Share(row: row) }
-    return Dictionary(grouping: shares, by: \.file)
+      WHERE f.owner_id = $1 AND f.seq > $2 AND f.seq <= $3 ORDER BY f.seq, s.account_id LIMIT $4
+      """, .id(account), .integer(read), .integer(end), .integer(Int64(Self.shareCountMax) + 1)
+    ) { row in (share: try Share(row: row), fileSequence: try row.integer(9)) }
+    let isFull = shares.count > Self.shareCountMax
+    return (
+      Dictionary(grouping: shares.map(\.share), by: \.file),
+      isFull ? shares.last?.fileSequence : nil
+    )
   }
 }
 

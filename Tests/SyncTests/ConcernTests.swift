@@ -1,0 +1,87 @@
+import Base
+import Crypto
+import JSON
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Whom a write concerns is asked before the locks are held; on PostgreSQL it may be another then.
+@Suite(.enabled(if: TestEngine.postgresURL != nil, "COFFER_TEST_POSTGRES is not set"))
+struct ConcernTests {
+  /// Runs `change` while Bob is being invited to Alice's file by another instance, which holds her
+  /// row until the change waits for it.
+  private func answer(
+    _ server: TestServer, _ alice: TestDevice, _ file: Identifier, invited bob: Identifier,
+    _ change: @escaping @Sendable () throws -> Answer
+  ) throws -> Answer {
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let owner = try alice.account
+    let isHeld = Locked(false)
+    let answer = Locked<Result<Answer, any Error>?>(nil)
+    let thread = Thread {
+      _ = isHeld.wait { $0 ? true : nil }
+      let result = Result { try change() }
+      answer.signal { $0 = result }
+    }
+    try other.write(for: nil) { transaction in
+      for account in [owner, bob].sorted() {
+        try transaction.execute(
+          "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
+      }
+      isHeld.signal { $0 = true }
+      for _ in 0..<10_000 where try !server.hasWaitingLock() {}
+      try transaction.execute(
+        """
+        INSERT INTO sync.shares (file_id, account_id, owner_id, mode, state, share_key, author_key,
+          signature, seq, changed_ms)
+        SELECT $1, id, $2, 'read', 'pending', $1, $1, $1, seq, 0 FROM sync.accounts WHERE id = $3
+        """, .id(file), .id(owner), .id(bob))
+    }
+    thread.join()
+    return try #require(answer.withLock { $0 }).get()
+  }
+
+  @Test func `a change of a file that another is invited to meanwhile is made, and told to both`()
+    throws
+  {
+    let server = try TestServer(.postgres)
+    let (alice, bob) = (try server.register(), try server.register())
+    let file = try alice.add()
+    let before = try bob.updates().json["cursor"].string
+    let change = try alice.record(file).change { $0.name = .init(hmac: Random.bytes(32)) }
+    let renamed = try answer(server, alice, file, invited: bob.account) {
+      try alice.batch(files: [change])
+    }
+    #expect(renamed.status == 200)
+    let told = try bob.updates(since: before).json["changes"].array ?? []
+    #expect(told.count == 1)
+    #expect(told.first.map { $0["file"]["name"]["hmac"].base64 } == change.file.name.hmac)
+  }
+
+  @Test func `content that another is invited to meanwhile is written`() throws {
+    let server = try TestServer(.postgres)
+    let (alice, bob) = (try server.register(), try server.register())
+    let file = try alice.add()
+    let written = try answer(server, alice, file, invited: bob.account) {
+      try alice.put(file, [1], ifMatch: "*")
+    }
+    #expect(written.status == 200)
+  }
+}
+
+extension TestServer {
+  /// Whether a transaction waits for another's lock.
+  fileprivate func hasWaitingLock() throws -> Bool {
+    try database.read { reader in
+      try reader.first(
+        """
+        SELECT CAST(count(*) AS BIGINT) FROM pg_catalog.pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND datname = pg_catalog.current_database()
+        """
+      ) { try $0.integer(0) } ?? 0 > 0
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import Base
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Ids of files that were deleted so long ago that the server has forgotten them.
+@Suite struct ForgottenFileTests {
+  private struct Scene {
+    let server: TestServer
+    let alice: TestDevice
+    let bob: TestDevice
+    let file: Identifier
+    let link: Identifier
+
+    /// Bob has a link to what Alice deleted and the server forgot.
+    init(_ engine: TestEngine) throws {
+      server = try TestServer(engine)
+      (alice, bob) = (try server.register(), try server.register())
+      file = try alice.add()
+      link = try alice.share(file, with: bob)
+      try alice.delete(file).requireSuccess()
+      server.clock.advance(.days(92))
+      try server.sweeper().sweep()
+    }
+
+    func make(by device: TestDevice) throws -> Answer {
+      try device.create(id: file).answer
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the id of a forgotten file is not made again while a link leads to it`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    #expect(try scene.make(by: scene.alice).rules == ["id_taken"])
+    // Nor by whoever else knows it, in a tree of its own.
+    #expect(try scene.make(by: scene.server.register()).rules == ["id_taken"])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a file of a forgotten id is shared only with who accepts it anew`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    try scene.bob.delete(scene.link).requireSuccess()
+    #expect(try scene.make(by: scene.alice).status == 200)
+    try scene.alice.grant(scene.file, to: scene.bob.account).requireSuccess()
+    #expect(try scene.bob.share(of: scene.file)?.state == "pending")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the id of a forgotten folder is not made again while what was in it is told of`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, mallory) = (try server.register(), try server.register())
+    let folder = try alice.add("folder")
+    _ = try alice.add(in: folder)
+    try alice.delete(folder).requireSuccess()
+    // The sweep comes late, so that what is in the folder was marked a day after it.
+    server.clock.advance(.days(1))
+    try server.sweepDeletions()
+    server.clock.advance(.days(90))
+    try server.sweeper().sweep()
+    #expect(try mallory.create("folder", id: folder).answer.rules == ["id_taken"])
+    server.clock.advance(.days(1))
+    try server.sweeper().sweep()
+    #expect(try mallory.create("folder", id: folder).answer.status == 200)
+  }
+}
