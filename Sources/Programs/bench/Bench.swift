@@ -28,6 +28,7 @@ enum Bench {
       case .sync: try SyncBench(options, workspace).report()
       case .fold: try FoldBench(options, workspace).report()
       case .tree: try TreeBench(options, workspace).report()
+      case .worst: try WorstBench(options, workspace).report()
       }
     print(options.wantsJSON ? report.json : report.text)
     return report

@@ -2,7 +2,7 @@ internal import Base
 
 /// What the command line asks for.
 struct Options: Sendable {
-  enum Subject: String, CaseIterable { case webhooks, sync, fold, tree }
+  enum Subject: String, CaseIterable { case webhooks, sync, fold, tree, worst }
 
   enum Store: String, CaseIterable { case stripe, apple, google }
 
@@ -37,7 +37,7 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|sync|fold|tree [options]
+    usage: ops/bench webhooks|sync|fold|tree|worst [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
                 P-256 and FastAPI services; and with a flood of forged ones
@@ -46,6 +46,8 @@ struct Options: Sendable {
       tree      one change, one pull and the quota check in an account with 1,000 files and with a
                 million, on each engine; a first pull of a million; large batches; what deleting
                 a million does to other accounts' writes
+      worst     the dearest requests that a stranger or a free account can choose, each beside an
+                ordinary client, on each engine
 
       --seconds N      the timed part of each server (10)
       --warm-up N      seconds before it that do not count (2)
@@ -59,8 +61,8 @@ struct Options: Sendable {
       --files N        tree: files of the larger account (1000000)
       --rounds N       tree: rounds of ten changes in both accounts (100)
       --batches N      tree: batches of 500 new records (160)
-      --engine NAME    tree: sqlite or postgres alone
-      --postgres URL   tree: an empty database; ops/bench starts a cluster of its own
+      --engine NAME    tree, worst: sqlite or postgres alone
+      --postgres URL   tree, worst: an empty database; ops/bench starts a cluster of its own
       --seed N         what ids and contents derive from (1)
       --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
       --ours           leave the peers out, for trying a change
@@ -73,7 +75,7 @@ struct Options: Sendable {
   init(_ arguments: [String]) throws(BenchError) {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
-      throw .usage("say what to measure: webhooks, sync, fold or tree (--help tells more)")
+      throw .usage("say what to measure: webhooks, sync, fold, tree or worst (--help tells more)")
     }
     self.subject = subject
     while let flag = rest.popFirst() {

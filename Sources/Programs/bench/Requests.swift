@@ -27,6 +27,14 @@ struct Requests: Sendable {
     bytes += others.bytes
   }
 
+  /// Requests whose last one is never finished.
+  func withoutLastByte() -> Requests {
+    var part = self
+    part.bytes.removeLast()
+    part.ends[part.ends.count - 1] -= 1
+    return part
+  }
+
   func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
   /// The first `count` of them, for a server that may see the same request twice.

@@ -19,6 +19,15 @@ struct Scrape {
     self.values = values
   }
 
+  /// How often each bound of a histogram was not exceeded, ascending; what exceeds all is last.
+  func buckets(of name: String) -> [(bound: Double, count: Double)] {
+    values.compactMap { key, count in
+      guard key.hasPrefix("\(name)_bucket{le=\""), key.hasSuffix("\"}") else { return nil }
+      let bound = key.dropFirst(name.count + 12).dropLast(2)
+      return (bound == "+Inf" ? .infinity : Double(bound) ?? .infinity, count)
+    }.sorted { $0.0 < $1.0 }
+  }
+
   /// Writes that shared a commit: their mean, and how often each power of two was not exceeded.
   var batches: String {
     let name = "coffer_storage_batch_size"

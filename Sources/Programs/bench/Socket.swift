@@ -9,17 +9,15 @@ final class Socket {
   private(set) var input: [UInt8]
   private var inputCount = 0
 
-  init(port: UInt16, answerByteCountMax: Int = answerByteCountMax) throws(BenchError) {
+  /// `source` is the address of loopback it comes from.
+  init(
+    port: UInt16, from source: UInt32 = 0x7F00_0001, answerByteCountMax: Int = answerByteCountMax
+  ) throws(BenchError) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let code = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code =
+      unsafe Self.with(source, port: 0) { unsafe bind(descriptor, $0, size) }
+      | Self.with(0x7F00_0001, port: port) { unsafe connect(descriptor, $0, size) }
     var yes: Int32 = 1
     guard code == 0 else {
       let reason = errno
@@ -33,6 +31,18 @@ final class Socket {
   }
 
   deinit { close(descriptor) }
+
+  private static func with(
+    _ host: UInt32, port: UInt16, _ body: (UnsafePointer<sockaddr>) -> Int32
+  ) -> Int32 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = host.bigEndian
+    return unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0) }
+    }
+  }
 
   func send(_ requests: Requests, _ index: Int) throws(BenchError) {
     let range = requests.range(index)

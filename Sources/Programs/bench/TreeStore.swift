@@ -17,8 +17,14 @@ final class TreeStore {
   private let workspace: Workspace
   private let location: DatabaseLocation
   private let settings: [String: String]
+  private(set) var metricsPort: UInt16
 
-  init(_ engine: Engine, _ options: Options, _ workspace: Workspace) throws(BenchError) {
+  /// Whether accounts may ask as often as they like, or as an operator gets it.
+  enum Limits { case none, standard }
+
+  init(
+    _ engine: Engine, _ options: Options, _ workspace: Workspace, limits: Limits = .none
+  ) throws(BenchError) {
     self.engine = engine
     self.workspace = workspace
     progress = Progress(engine.name)
@@ -32,14 +38,19 @@ final class TreeStore {
       url = options.postgresURL ?? ""
       location = .postgres(url: Secret(url))
     }
-    settings = [
+    var settings = [
       "COFFER_DATABASE": url,
       "COFFER_OBJECTS": "file://\(try workspace.directory("objects-\(engine)"))",
       "COFFER_PLANS": "\(WebhookBench.files)/catalogue.json",
       "COFFER_SYNC_AUTHORITIES": SyncClients.authority,
-      "COFFER_REQUESTS_BURST": "1000000", "COFFER_REQUESTS_PER_SECOND": "1000000",
     ]
-    server = try Self.start(engine, settings, workspace)
+    if limits == .none {
+      settings["COFFER_REQUESTS_BURST"] = "1000000"
+      settings["COFFER_REQUESTS_PER_SECOND"] = "1000000"
+    }
+    self.settings = settings
+    metricsPort = try ServerProcess.freePort()
+    server = try Self.start(engine, settings, workspace, metricsPort)
     observer = try Self.database(location, owning: .billing)
   }
 
@@ -47,12 +58,14 @@ final class TreeStore {
 
   func stop() { server.stop() }
 
-  func start() throws(BenchError) { server = try Self.start(engine, settings, workspace) }
+  func start() throws(BenchError) {
+    metricsPort = try ServerProcess.freePort()
+    server = try Self.start(engine, settings, workspace, metricsPort)
+  }
 
   private static func start(
-    _ engine: Engine, _ settings: [String: String], _ workspace: Workspace
+    _ engine: Engine, _ settings: [String: String], _ workspace: Workspace, _ metricsPort: UInt16
   ) throws(BenchError) -> ServerProcess {
-    let metricsPort = try ServerProcess.freePort()
     let environment = settings.merging(
       ["COFFER_METRICS_LISTEN": "127.0.0.1:\(metricsPort)"]) { $1 }
     return try ServerProcess(

@@ -35,15 +35,21 @@ package final class WorkCounter: Sendable {
   /// Writes run under the writer's lock, or hold locks of rows; reads hold up nobody.
   package enum Kind: String, Sendable { case write, read }
 
+  private let kind: Kind
   private let sum = Locked(DatabaseWork())
   private let instruments: StorageMetrics.Work
 
-  package init(_ kind: Kind) { instruments = StorageMetrics.work(kind) }
+  package init(_ kind: Kind) {
+    self.kind = kind
+    instruments = StorageMetrics.work(kind)
+  }
 
   package var total: DatabaseWork { sum.withLock { $0 } }
 
-  func add(_ work: DatabaseWork) {
+  /// `seconds` is how long the transaction's body took: of a write, what all others waited for it.
+  func add(_ work: DatabaseWork, seconds: Double) {
     sum.withLock { $0 += work }
     instruments.add(work)
+    if kind == .write { StorageMetrics.writeTime.observe(seconds) }
   }
 }

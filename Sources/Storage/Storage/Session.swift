@@ -1,3 +1,5 @@
+internal import Base
+
 /// What a transaction needs from a connection of either engine.
 package protocol EngineConnection: AnyObject {
   /// Runs one statement, hands over its rows and answers what it did.
@@ -21,6 +23,7 @@ package final class Session {
   private let connection: any EngineConnection
   private let counter: WorkCounter
   private var isOpen = true
+  private let begin = MonotonicTime.now()
 
   package init(_ connection: any EngineConnection, counting counter: WorkCounter) {
     self.connection = connection
@@ -46,6 +49,6 @@ package final class Session {
   /// Ends the session: a `Reader` or `Transaction` that escaped its body traps when used.
   package func end() {
     isOpen = false
-    counter.add(work)
+    counter.add(work, seconds: MonotonicTime.now().seconds(since: begin))
   }
 }

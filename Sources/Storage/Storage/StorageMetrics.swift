@@ -5,6 +5,9 @@ enum StorageMetrics {
   static let batchSize = Metrics.shared.histogram(
     "coffer_storage_batch_size", "Writes that shared one commit",
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+  static let writeTime = Metrics.shared.histogram(
+    "coffer_storage_write_seconds", "What one write did under the writer's lock, or holding rows",
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5])
   static let queuedWrites = Metrics.shared.gauge(
     "coffer_storage_queued_writes", "Writes waiting for their transaction")
   static let brokenBatches = Metrics.shared.counter(

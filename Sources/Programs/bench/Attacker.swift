@@ -1,0 +1,85 @@
+internal import Base
+internal import Glibc
+
+/// Sends one attack's requests as fast as a few connections allow, until stopped.
+///
+/// From another address of loopback than everybody else's, so that what it is refused for is not
+/// laid to theirs.
+final class Attacker: Sendable {
+  static let connectionCount = 4
+  private static let address: UInt32 = 0x7F00_0002
+  private static let pauseMicroseconds: UInt32 = 1000
+
+  struct Outcome: Sendable {
+    var answered: [Int: Int] = [:]
+    var seconds = 0.0
+    var firstRefusal: String?
+
+    var count: Int { answered.values.reduce(0, +) }
+
+    var text: String {
+      let parts = answered.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
+      let answers = parts.isEmpty ? "no answer" : parts.joined(separator: ", ")
+      return "\(Int(Double(count) / max(1, seconds))) requests a second: \(answers)"
+        + (firstRefusal.map { "; first refusal \($0)" } ?? "")
+    }
+  }
+
+  private let start = MonotonicTime.now()
+  private let isStopped = Locked(false)
+  private let outcome = Locked(Outcome())
+  private let threads = Locked<[Thread]>([])
+
+  init(_ attack: WorstAttack, port: UInt16) {
+    let threads = (0..<Self.connectionCount).map { index in
+      Thread { [isStopped, outcome] in
+        var socket: Socket?
+        var held: [Socket] = []
+        var next = index
+        while !isStopped.withLock({ $0 }) {
+          do throws(BenchError) {
+            if socket == nil {
+              socket = try Socket(port: port, from: Self.address, answerByteCountMax: 4 << 20)
+            }
+            guard let open = socket else { continue }
+            try open.send(attack.request(next), 0)
+            next += Self.connectionCount
+            if attack.hangs {
+              held.append(open)
+              socket = nil
+              continue
+            }
+            var status = try open.receive()
+            while status == nil { status = try open.receive() }
+            outcome.withLock { outcome in
+              outcome.answered[status ?? 0, default: 0] += 1
+              if status ?? 0 >= 400, outcome.firstRefusal == nil {
+                outcome.firstRefusal = Self.code(open.lastAnswer)
+              }
+            }
+          } catch {
+            // A refusal may close the connection; the attack goes on over another.
+            socket = nil
+            usleep(Self.pauseMicroseconds)
+          }
+        }
+        withExtendedLifetime(held) {}
+      }
+    }
+    self.threads.withLock { $0 = threads }
+  }
+
+  func stop() -> Outcome {
+    isStopped.withLock { $0 = true }
+    for thread in threads.withLock({ $0 }) { thread.join() }
+    var outcome = outcome.withLock { $0 }
+    outcome.seconds = MonotonicTime.now().seconds(since: start)
+    return outcome
+  }
+
+  /// What a problem calls itself.
+  private static func code(_ answer: String) -> String? {
+    guard let start = answer.firstRange(of: "urn:coffer:problem:") else { return nil }
+    return String(answer[start.upperBound...].prefix { $0 != "\"" })
+  }
+}

@@ -1,0 +1,125 @@
+internal import Base
+internal import SeededRandom
+
+/// What the dearest requests that a stranger or a free account can choose cost, and what they do to
+/// everybody else: each attack runs beside one ordinary client.
+struct WorstBench {
+  /// Processor time for one request of somebody who has no account.
+  private static let processorLimitMicroseconds = 1000
+  /// What one request of a free account may do under the writer's lock.
+  private static let lockLimitMilliseconds = 50
+  private static let p99GrowthLimit = 3.0
+  private static let memoryLimitMegabytes = 100
+
+  private let options: Options
+  private let workspace: Workspace
+
+  init(_ options: Options, _ workspace: Workspace) {
+    self.options = options
+    self.workspace = workspace
+  }
+
+  func report() throws(BenchError) -> Report {
+    var report = Report(subject: .worst, facts: try Machine(workspace, options).facts)
+    report.facts.append(
+      ("attacks", "\(Attacker.connectionCount) connections of one other address, closed loop"))
+    for engine in options.engines {
+      guard engine == .sqlite || options.postgresURL != nil else {
+        report.notes.append("PostgreSQL was not measured: there is no --postgres URL")
+        continue
+      }
+      try measure(engine, &report)
+    }
+    return report
+  }
+
+  private func measure(_ engine: TreeStore.Engine, _ report: inout Report) throws(BenchError) {
+    // The limits are those that an operator gets: they are what is measured.
+    let store = try TreeStore(engine, options, workspace, limits: .standard)
+    var random = SeededGenerator(seed: options.seed)
+    let client = try TreeClient(port: store.server.port)
+    let victim = try Victim(client, random: &random)
+    for attack in try WorstAttack.all(store, random: &random) {
+      store.progress.note(attack.name)
+      let alone = try victim.latencies(store, seconds: options.seconds)
+      let before = try Reading(store)
+      let attacker = Attacker(attack, port: store.server.port)
+      let beside: [UInt64]
+      do throws(BenchError) {
+        beside = try victim.latencies(store, seconds: options.seconds)
+      } catch {
+        _ = attacker.stop()
+        throw error
+      }
+      let after = try Reading(store)
+      let outcome = attacker.stop()
+      try add(attack, engine, alone, beside, after.since(before), outcome, &report)
+    }
+    store.stop()
+  }
+
+  private func add(
+    _ attack: WorstAttack, _ engine: TreeStore.Engine, _ alone: [UInt64], _ beside: [UInt64],
+    _ spent: Reading, _ outcome: Attacker.Outcome, _ report: inout Report
+  ) throws(BenchError) {
+    let name = "\(engine)_\(attack.id)"
+    let before = Timing("\(engine.name): an ordinary client, alone", alone)
+    let during = Timing("… beside \(attack.name)", beside)
+    report.timings += [before, during]
+    report.notes.append("\(engine.name), \(attack.name): \(outcome.text)")
+    let growth = during.microseconds(share: 0.99) / max(1, before.microseconds(share: 0.99))
+    report.figures.append(
+      .growth(
+        "\(name)_p99", growth, "times the client's own p99 beside \(attack.name), \(engine.name)",
+        limit: Self.p99GrowthLimit))
+    let count = Double(max(1, outcome.count))
+    switch attack.bound {
+    case .processor:
+      // What the client's own requests took is in it too: an upper bound.
+      report.figures.append(
+        .cost(
+          "\(name)_processor_microseconds", spent.processorSeconds * 1e6 / count, "µs",
+          "of processor time each, \(attack.name), \(engine.name)",
+          limit: Self.processorLimitMicroseconds))
+    case .lock:
+      report.figures.append(
+        .cost(
+          "\(name)_lock_milliseconds", spent.longestWriteSeconds * 1000, "ms",
+          "or less under the writer's lock, \(attack.name), \(engine.name)",
+          limit: Self.lockLimitMilliseconds))
+    case .memory:
+      report.figures.append(
+        .cost(
+          "\(name)_memory_megabytes", Double(spent.residentKilobytes) / 1024, "MiB",
+          "more memory, \(attack.name), \(engine.name)", limit: Self.memoryLimitMegabytes))
+    }
+  }
+}
+
+/// What the server has used up.
+struct Reading {
+  private(set) var processorSeconds: Double
+  private(set) var residentKilobytes: Int
+  /// Writes by the bound, in seconds, that they did not exceed.
+  private var writes: [(bound: Double, count: Double)]
+
+  init(_ store: TreeStore) throws(BenchError) {
+    processorSeconds = store.server.processorSeconds()
+    residentKilobytes = store.server.residentKilobytes()
+    writes = try Scrape(port: store.metricsPort).buckets(of: "coffer_storage_write_seconds")
+  }
+
+  func since(_ before: Reading) -> Reading {
+    var spent = self
+    spent.processorSeconds -= before.processorSeconds
+    spent.residentKilobytes -= before.residentKilobytes
+    spent.writes = zip(writes, before.writes).map { ($0.bound, $0.count - $1.count) }
+    return spent
+  }
+
+  /// The bound that no write exceeded.
+  var longestWriteSeconds: Double {
+    guard let total = writes.last?.count, total > 0 else { return 0 }
+    return writes.first { $0.count == total }?.bound ?? 0
+  }
+}
