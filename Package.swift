@@ -150,12 +150,6 @@ let package = Package(
     .target(
       name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
       swiftSettings: settings),
-    tests(
-      "StripeTests",
-      [
-        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes", "SeededRandom",
-        "Subscriptions", "Stripe", "StripeSamples", "Tiers",
-      ]),
     .target(
       name: "RecordedStories", dependencies: ["Base", "JSON"], path: "Tests/RecordedStories",
       swiftSettings: settings),
@@ -194,6 +188,12 @@ let package = Package(
         "TestCertificates",
       ],
       path: "Tests/provider-fakes", swiftSettings: settings),
+    tests(
+      "StripeTests",
+      [
+        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes", "SeededRandom",
+        "Subscriptions", "Stripe", "StripeSamples", "Tiers",
+      ]),
     tests(
       "ProviderFakesTests",
       [

@@ -55,11 +55,6 @@ package struct JSON: @unchecked Sendable {
     type == JSON_INTEGER ? unsafe Int64(json_integer_value(node)) : nil
   }
 
-  /// A number written with a fraction or an exponent.
-  package var real: Double? {
-    type == JSON_REAL ? unsafe json_real_value(node) : nil
-  }
-
   package var bool: Bool? {
     switch type {
     case JSON_TRUE: true

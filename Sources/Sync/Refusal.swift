@@ -4,7 +4,7 @@ package import Tiers
 
 /// Everything the sync API refuses, each for one reason a client can act on.
 ///
-/// `Problems.swift` is where these meet HTTP; nothing else in the module knows a status.
+/// `Problems.swift` is where these meet HTTP: no refusal's status stands anywhere else.
 package enum Refusal: Error, Equatable {
   case notAuthenticated
   case signature(SignatureRefusal)

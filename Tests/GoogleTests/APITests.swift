@@ -232,7 +232,7 @@ struct APITests {
     (429, .transient("the provider answers 429", retryAfter: nil)),
     (503, .transient("the provider answers 503", retryAfter: nil)),
   ])
-  func `each status means what the fact sheet says`(status: Int, failure: APIFailure) throws {
+  func `each status means what Google's error codes say`(status: Int, failure: APIFailure) throws {
     let script = Script { _, _ throws(APIFailure) in (status, "{}") }
     let api = try api(script)
     #expect(throws: failure) { try api.read(token: Self.token, generation: 1) }

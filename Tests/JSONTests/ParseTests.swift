@@ -58,11 +58,6 @@ import Testing
   func `a real is no integer`(text: String) throws {
     let json = try parse(text)
     #expect(json.integer == nil)
-    #expect(json.real == Double(text))
-  }
-
-  @Test func `an integer is no real`() throws {
-    #expect(try parse("1").real == nil)
   }
 
   @Test(arguments: [

@@ -37,7 +37,6 @@ import Testing
         }
       })
     try queue.need()
-    running.runner.wake()
     #expect(try eventually { try queue.job().state == .settled })
     #expect(eventually { committed.withLock { $0 } == ["a"] })
     #expect(eventually { running.shows("coffer_job_runs_done_total{kind=\"k\"} 1") })

@@ -7,7 +7,7 @@ import ProviderFakes
 import SeededRandom
 import Testing
 
-/// The App Store Server API of the fake, against section 8 of the fact sheet.
+/// The App Store Server API of the fake, as Apple documents its own.
 @Suite struct AppleAPITests {
   private typealias Shop = AppleShop
 

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// What the fake App Store tells, in order, against sections 4 and 9 of the fact sheet.
+/// What the fake App Store tells, in order, as Apple documents it.
 @Suite struct AppleLifecycleTests {
   private typealias Shop = AppleShop
 

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// The sequences of the fact sheet's section 5.1, and what belongs to them.
+/// Which events follow each other at Stripe, and what belongs to them.
 @Suite struct `A fake Stripe tells` {
   @Test func `a purchase since basil with a subscription that begins active`() {
     let stripe = makeStripe()

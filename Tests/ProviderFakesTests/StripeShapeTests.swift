@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// Each version in its own shape: the fact sheet's section 6.
+/// Each version in its own shape: what API changes moved or renamed.
 @Suite struct `A fake Stripe renders` {
   @Test(arguments: StripeVersion.allCases)
   func `a subscription's period where the version has it`(version: StripeVersion) {

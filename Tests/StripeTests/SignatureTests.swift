@@ -30,7 +30,7 @@ struct SignatureTests {
     }
   }
 
-  @Test func `the worked vector of the fact sheet verifies`() {
+  @Test func `a vector computed by hand verifies`() {
     #expect(refusal([Self.good]) == nil)
   }
 

@@ -4,7 +4,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The rows of the ledger's section 7 that are Apple's and Google's, and the laws for their facts.
+/// The stories of Apple and Google that most systems get wrong, and the laws for their facts.
 struct StoreStoryTests {
   private typealias F = StoreFacts
 

@@ -257,7 +257,10 @@ import Testing
     try device.delete(nest.outer).requireSuccess()
     try server.sweepDeletions()
     #expect(try device.usage() == 1000)
-    #expect(try device.get("/v1/account").json["records"].integer ?? 1 == 1)
+    let count = try server.database.read { reader in
+      try reader.first("SELECT record_count FROM sync.accounts") { try $0.integer(0) }
+    }
+    #expect(count == 1)
   }
 
   @Test(arguments: TestEngine.available)

@@ -53,18 +53,41 @@ struct SourceFile {
     }
   }
 
+  /// The lines of the code, comments left out.
+  var codeLines: [Substring] {
+    text.split(separator: "\n").filter { !$0.drop(while: { $0 == " " }).hasPrefix("//") }
+  }
+
   /// The words of the code, comments left out.
   var words: Set<Substring> {
     var words: Set<Substring> = []
-    for line in text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
-      words.formUnion(line.split { !$0.isLetter })
-    }
+    for line in codeLines { words.formUnion(line.split { !$0.isLetter }) }
     return words
   }
 }
 
 /// Which targets each target of Package.swift may import.
 enum PackageTable {
+  /// Every target in the order of the manifest, with what it depends on.
+  static func order(_ manifest: String) -> [(name: String, dependencies: Set<String>)] {
+    // The list alone: above it stand the functions that make targets.
+    let list = manifest.parts(after: "  targets: [\n").first?.components(before: "\n  ]\n)") ?? ""
+    return list.split(separator: "\n", omittingEmptySubsequences: true)
+      .reduce(into: [String]()) { targets, line in
+        let isStart = line.hasPrefix("    ") && !line.hasPrefix("     ") && line.contains("(")
+        if isStart { targets.append("") }
+        if !targets.isEmpty { targets[targets.count - 1] += line }
+      }
+      .compactMap { target in
+        let call = target.components(before: "path:").components(before: "exclude:")
+        let quoted = call.parts(after: "\"").enumerated().filter { $0.offset.isMultiple(of: 2) }
+          .map { $0.element.components(before: "\"") }
+        guard let name = quoted.first?.split(separator: "/").last else { return nil }
+        let isSystem = target.hasPrefix("    system(")
+        return (String(name), isSystem ? [] : Set(quoted.dropFirst()))
+      }
+  }
+
   static func dependencies(_ manifest: String) -> [String: Set<String>] {
     var table: [String: Set<String>] = [:]
     for kind in ["module(", "program(", "tests("] {

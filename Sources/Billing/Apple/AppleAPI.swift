@@ -9,9 +9,6 @@ package import Subscriptions
 /// each answer is bounded in requests. Any thread may call it.
 /// https://developer.apple.com/documentation/appstoreserverapi
 package struct AppleAPI: Sendable {
-  package static let standardBase = "https://api.storekit.apple.com"
-  package static let standardSandboxBase = "https://api.storekit-sandbox.apple.com"
-
   let base: String
   let partition: ObjectKey.Partition
   let key: AppleAPIKey

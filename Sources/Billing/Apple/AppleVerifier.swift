@@ -24,7 +24,7 @@ package final class AppleVerifier: Sendable {
     chains = ChainCache(trust)
   }
 
-  /// How many chains are remembered, for a gauge: at most 32.
+  /// How many chains are remembered: at most 32.
   package var chainCount: Int { chains.count }
 
   /// Judges the body of a webhook: `{"signedPayload": …}`.

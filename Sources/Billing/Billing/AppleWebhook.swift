@@ -15,6 +15,7 @@ extension Webhook {
         let verified: VerifiedNotification
         do throws(AppleRefusal) {
           verified = try verifier.verify(body: body, now: now)
+          BillingMetrics.shared.appleChains.set(Int64(verifier.chainCount))
         } catch {
           throw WebhookRefusal(error)
         }

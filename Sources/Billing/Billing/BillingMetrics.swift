@@ -15,6 +15,8 @@ struct BillingMetrics: Sendable {
   private let redeliveries: Metrics.Counter
   private let conflicts: Metrics.Counter
   private let rankFalls: Metrics.Counter
+  /// Chains of certificates that were proven and are remembered.
+  let appleChains: Metrics.Gauge
 
   init(_ metrics: Metrics) {
     dispositions = Self.counters(DecodedSource.Disposition.allCases) { disposition in
@@ -39,6 +41,8 @@ struct BillingMetrics: Sendable {
       "coffer_billing_conflicts_total", "Delivery ids that came again with another meaning.")
     rankFalls = metrics.counter(
       "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
+    appleChains = metrics.gauge(
+      "coffer_billing_apple_chains", "Certificate chains of the App Store's that are remembered.")
   }
 
   func count(_ refusal: WebhookRefusal, from provider: ObjectKey.Provider) {

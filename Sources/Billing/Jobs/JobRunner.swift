@@ -5,7 +5,7 @@ package import Storage
 /// lease together.
 ///
 /// It looks for due jobs a few times a second by the clock it was given, since that clock may jump,
-/// and at once after `wake`. A run that crashes or hangs costs its lease, nothing else.
+/// and at once where a run has ended. A run that crashes or hangs costs its lease, nothing else.
 package final class JobRunner: Sendable {
   /// How long an idle thread waits before it looks again, in real time.
   private static let pollSpan = Instant.Span.milliseconds(150)
@@ -21,7 +21,7 @@ package final class JobRunner: Sendable {
 
   private struct State {
     var isStopped = false
-    /// Grows with each `wake`, so that none is missed between a look and a wait.
+    /// Grows with each run that ends, so that none is missed between a look and a wait.
     var wakes = 0
     var running: [String: Int] = [:]
     var failedLooks = 0
@@ -49,9 +49,6 @@ package final class JobRunner: Sendable {
       threads.append(Thread { [self] in measure() })
     }
   }
-
-  /// Call after the commit of a `Jobs.need`, so that it need not wait for the next look.
-  package func wake() { state.signal { $0.wakes += 1 } }
 
   /// Leases nothing more, lets what runs finish, and joins the threads; the handlers' own deadlines
   /// bound how long that takes. May be called again.

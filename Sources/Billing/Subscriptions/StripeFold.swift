@@ -1,9 +1,11 @@
 internal import Base
 internal import Tiers
 
-/// Coverage of one Stripe subscription from one value of each of its objects: the ledger's fold.
+/// Coverage of one Stripe subscription from one value of each of its objects.
 ///
-/// It holds no clock. The letters in the comments are the steps of the ledger's section 3.
+/// It holds no clock. The letters in the comments are its steps, in their order: (a) paid lines,
+/// (b) each up to the later one that replaces it, (c) what was taken back, (d) the plan that the
+/// snapshot chooses, (e) what is owed beyond paid lines, (f) the end.
 struct StripeFold {
   let id: String
   let snapshot: Mirror<StripeSubscription>.Observation?

@@ -1,7 +1,7 @@
 internal import Base
 internal import Tiers
 
-/// When and why a subscription's periods end: step (f) of the ledger's section 3.
+/// When and why a subscription's periods end: step (f).
 extension StripeFold {
   /// When the subscription ended; nil while it lives.
   ///

@@ -1,7 +1,7 @@
 internal import Base
 internal import Tiers
 
-/// What is owed beyond paid lines: step (e) of the ledger's section 3.
+/// What is owed beyond paid lines: step (e).
 extension StripeFold {
   var trial: [Coverage.Interval] {
     guard let content = snapshot?.content, let start = content.trialStart,

@@ -6,7 +6,7 @@ internal import Glibc
 ///
 /// Routes run on the connection's worker; what would block there is a pending `Step`. A request
 /// reaches a route only with exactly one valid Host, one unambiguous length, a target in origin
-/// form and clean header fields (see `foundations.md`); anything else is answered 400 and closed.
+/// form and clean header fields; anything else is answered 400 and closed.
 /// TLS is the proxy's business.
 package final class HTTPServer: Sendable {
   private struct Running {

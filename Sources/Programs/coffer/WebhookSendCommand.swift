@@ -1,8 +1,8 @@
 internal import Base
 internal import Configuration
-internal import Crypto
 internal import HTTPServer
 internal import Storage
+internal import Stripe
 internal import Sync
 
 extension Command {
@@ -68,7 +68,7 @@ extension Command {
     let secret = try secret(invocation.option("--secret-index"), configuration)
     let moment = try moment(invocation.option("--at")) ?? configuration.clock.now()
     return (
-      "Stripe-Signature", StripeSignature.header(secret: secret, at: moment, body: fixture.body)
+      "Stripe-Signature", signatureHeader(body: fixture.body, secret: secret, at: moment)
     )
   }
 
@@ -97,14 +97,5 @@ extension Command {
       throw CommandFailure(.usage, "--at takes a moment like 2026-01-05T10:00:00Z, or seconds")
     }
     return moment
-  }
-}
-
-/// What Stripe puts in `Stripe-Signature` (https://docs.stripe.com/webhooks/signature).
-enum StripeSignature {
-  static func header(secret: Secret, at moment: Instant, body: [UInt8]) -> String {
-    let time = String(moment.seconds)
-    let code = HMACSHA256.code(key: secret, Array(time.utf8), [UInt8(ascii: ".")], body)
-    return "t=\(time),v1=\(Hex.encode(code))"
   }
 }

@@ -1,0 +1,94 @@
+import Testing
+
+/// What comments, tests and the manifest promise, held to it.
+@Suite struct PromiseTests {
+  private static let sources = SourceFile.all(under: "Sources")
+  private static let tests = SourceFile.all(under: "Tests")
+
+  /// Declared for those who look from outside: tests, and the README, which is held to the programs.
+  private static let doors: Set<Substring> = [
+    "fixed",  // a clock that stands still
+    "interrupt",  // a statement cut off, as by a signal
+    "leftovers",  // what a crash left of objects
+    "reread",  // what a job asks for, without the job
+    "markdown", "exitCodeRows",  // the README's tables
+    "customMirror", "debugDescription",  // protocols of the standard library
+  ]
+
+  @Test func `whatever is declared is used by a program`() {
+    var counts: [Substring: Int] = [:]
+    var declarations: [Substring: (count: Int, path: String)] = [:]
+    for file in Self.sources {
+      for line in file.codeLines {
+        let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+        for word in words { counts[word, default: 0] += 1 }
+        for (keyword, name) in zip(words, words.dropFirst())
+        where Self.keywords.contains(keyword) && line.contains("\(keyword) \(name)") {
+          declarations[name, default: (0, file.path)].count += 1
+        }
+      }
+    }
+    #expect(declarations.count > 2000)
+    for (name, declared) in declarations where !Self.doors.contains(name) {
+      #expect(counts[name] != declared.count, "\(name) in \(declared.path) is used by no program")
+    }
+  }
+
+  private static let keywords: Set<Substring> = [
+    "func", "var", "let", "struct", "enum", "class", "protocol", "typealias",
+  ]
+
+  @Test func `an expectation can fail`() {
+    for file in Self.tests where !file.path.hasPrefix("Tests/TidyTests/") {
+      for line in file.codeLines where line.contains("#expect") {
+        #expect(line.firstMatch(of: #/\?\? ([^ )]+) == \1\b/#) == nil, "\(file.path): \(line)")
+        #expect(!line.contains("#expect(true"), "\(file.path): \(line)")
+      }
+    }
+  }
+
+  @Test func `a comment cites only what is in the repository or on the web`() {
+    let private_ = ["fact sheet", "the ledger's section", "design/", "foundations.md"]
+    for file in Self.sources + Self.tests where !file.path.hasPrefix("Tests/TidyTests/") {
+      for line in file.text.split(separator: "\n") {
+        for words in private_ { #expect(!line.contains(words), "\(file.path): \(line)") }
+        guard line.contains("//"), !line.contains("https://") else { continue }
+        for match in line.matches(of: #/[A-Za-z_\/]+\.md\b/#) {
+          let name = String(match.output)
+          #expect(Self.isThere(name, beside: file.path), "\(file.path) cites \(name)")
+        }
+      }
+    }
+  }
+
+  private static func isThere(_ name: String, beside path: String) -> Bool {
+    let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+    return SourceFile(name) != nil || SourceFile("\(folder)/\(name)") != nil
+  }
+
+  @Test func `a refusal of the sync API gets its status in one file`() {
+    for file in Self.sources where file.path.hasPrefix("Sources/Sync/") {
+      guard file.path != "Sources/Sync/Problems.swift" else { continue }
+      #expect(!file.codeLines.contains { $0.contains("Problem(") }, "\(file.path)")
+    }
+  }
+
+  @Test func `what comes from PyPI is named by digest`() throws {
+    #expect(try #require(SourceFile("ops/venv")).text.contains("--require-hashes"))
+    for script in ["bench", "demo", "fuzz", "postgres", "prepare", "run", "test"] {
+      let text = try #require(SourceFile("ops/\(script)")).text
+      #expect(!text.contains("pip\" install") && !text.contains("pip install"), "ops/\(script)")
+    }
+  }
+
+  @Test func `a target depends on targets above it alone`() throws {
+    let targets = PackageTable.order(try #require(SourceFile("Package.swift")).text)
+    #expect(targets.count > 60)
+    var above: Set<String> = []
+    for (name, dependencies) in targets {
+      let below = dependencies.subtracting(above)
+      #expect(below.isEmpty, "\(name) depends on \(below.sorted()), which stand below it")
+      above.insert(name)
+    }
+  }
+}
