@@ -62,7 +62,8 @@ struct Upsert {
     try moveIntoView()
     shares.merge(try write(judge.batch.shares.filter(\.statement.isGrant))) { $1 }
     try owners.save(transaction, now: now)
-    return Outcome(200, answer(versions, judge.batch.shares.compactMap { shares[$0.statement.key] }))
+    let written = judge.batch.shares.compactMap { shares[$0.statement.key] }
+    return Outcome(200, answer(versions, written))
   }
 
   private func answer(_ versions: [Identifier: Int64], _ shares: [Share]) -> JSONValue {
