@@ -19,6 +19,7 @@ package enum Migrations {
     Migration(number: 1, name: "accounts", sql: PackageResources.sync_0001_accounts_sql),
     Migration(number: 2, name: "trees", sql: PackageResources.sync_0002_trees_sql),
     Migration(number: 3, name: "links", sql: PackageResources.sync_0003_links_sql),
+    Migration(number: 4, name: "devices", sql: PackageResources.sync_0004_devices_sql),
   ]
 
   package static let billing: [Migration] = [

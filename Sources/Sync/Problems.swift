@@ -70,6 +70,10 @@ extension Refusal {
     case .tooManyKeys(let max):
       return Problem(
         409, "too_many_keys", "Too many keys", "An account holds at most \(max) keys. Revoke one.")
+    case .keysUsedUp(let max):
+      return Problem(
+        409, "keys_used_up", "Keys used up",
+        "An account has at most \(max) keys in its life, revoked ones included.")
     case .keyRegistered:
       return Problem(
         409, "key_registered", "Key already registered", "An account has registered this key.")

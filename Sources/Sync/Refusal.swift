@@ -22,6 +22,7 @@ package enum Refusal: Error, Equatable {
   case lastKey
   case keyNotFound
   case tooManyKeys(max: Int)
+  case keysUsedUp(max: Int)
   case accountNotFound
   case queryInvalid
   case fileNotFound

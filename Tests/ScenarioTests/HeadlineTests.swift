@@ -74,9 +74,7 @@ private final class Scene {
     let root = try JSON.parse(Array(created.output.utf8))["root"].requireString()
     laptop = installation.device(of: sync, key: key, root: try #require(Identifier(root)))
     phone = installation.device(of: sync, key: Ed25519PrivateKey(), root: laptop.root)
-    let added = try laptop.post(
-      "/v1/devices",
-      ["public_key": .string(Base64.standard.encode(phone.key.publicKey.bytes)), "label": "phone"])
+    let added = try laptop.admit(phone, label: "phone")
     guard added.status == 201 else { throw UnexpectedAnswer(added) }
     let file = try laptop.create()
     guard file.answer.status == 200 else { throw UnexpectedAnswer(file.answer) }

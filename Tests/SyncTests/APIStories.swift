@@ -67,32 +67,21 @@ struct APIStories {
     let device = try server.register()
     _ = try device.get("/v1/account", headers: [("Authorization", "Bearer none")])
     let token = try bearer(device)
-    func add(_ key: [UInt8], headers: [(String, String)]? = nil) throws {
-      let body = JSONValue.object([
-        .init("public_key", .string(Base64.standard.encode(key))), .init("label", "phone"),
-      ])
-      guard let headers else {
-        _ = try device.post("/v1/devices", body)
-        return
-      }
-      _ = try device.send(
-        .init(method: "POST", target: "/v1/devices", headers: headers, body: body.encoded()))
-    }
     let second = server.device()
     _ = try second.get("/v1/account")
-    try add(second.key.publicKey.bytes, headers: token)
-    try add(second.key.publicKey.bytes)
-    try add(second.key.publicKey.bytes)
-    for _ in 0..<63 { try add(Ed25519PrivateKey().publicKey.bytes) }
-    try add([1])
-    func revoke(_ key: [UInt8], by device: TestDevice) throws {
-      _ = try device.send(device.sign("DELETE", "/v1/devices/\(Base64.url.encode(key))"))
-    }
-    try revoke(second.key.publicKey.bytes, by: device)
-    try revoke(second.key.publicKey.bytes, by: device)
+    let body = try device.admission(of: second.key, label: "phone").encoded()
+    _ = try device.send(.init(method: "POST", target: "/v1/devices", headers: token, body: body))
+    for _ in 0..<2 { _ = try device.admit(second, label: "phone") }
+    for _ in 0..<63 { _ = try device.admit(server.device()) }
+    _ = try device.post("/v1/devices", ["device": [:]])
+    for _ in 0..<2 { _ = try device.revoke(key: second.key.publicKey.bytes) }
     _ = try second.get("/v1/account")
+    _ = try device.get(
+      "/v1/directory?key=\(Base64.url.encode(second.key.publicKey.bytes))")
     let lonely = try server.register()
-    try revoke(lonely.key.publicKey.bytes, by: lonely)
+    _ = try lonely.revoke(key: lonely.key.publicKey.bytes)
+    try server.fillKeys(of: lonely.account)
+    _ = try lonely.admit(server.device())
   }
 
   /// The headers of a session's request.

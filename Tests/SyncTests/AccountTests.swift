@@ -65,9 +65,7 @@ import Testing
     let first = try server.register()
     let second = server.device(root: first.root)
     #expect(try second.get("/v1/account").problem == "unknown_key")
-    let key = Base64.standard.encode(second.key.publicKey.bytes)
-    let added = try first.post("/v1/devices", ["public_key": .string(key), "label": "phone"])
-    #expect(added.status == 201)
+    #expect(try first.admit(second, label: "phone").status == 201)
     #expect(try second.account == first.account)
   }
 
@@ -76,11 +74,9 @@ import Testing
     let first = try server.register()
     let second = server.device(root: first.root)
     let key = second.key.publicKey.bytes
-    _ = try first.post("/v1/devices", ["public_key": .string(Base64.standard.encode(key))])
+    _ = try first.admit(second)
     let token = try second.send(second.sign("POST", "/v1/sessions")).json["token"].string ?? ""
-    let revoked = try first.send(
-      first.sign("DELETE", "/v1/devices/\(Base64.url.encode(key))"))
-    #expect(revoked.status == 204)
+    #expect(try first.revoke(key: key).status == 204)
     #expect(try second.get("/v1/account").problem == "revoked_key")
     let bearer = TestDevice.Signed(
       method: "GET", target: "/v1/account",
@@ -91,8 +87,7 @@ import Testing
   @Test func `an account keeps its last key`() throws {
     let server = try TestServer()
     let device = try server.register()
-    let answer = try device.send(
-      device.sign("DELETE", "/v1/devices/\(Base64.url.encode(device.key.publicKey.bytes))"))
+    let answer = try device.revoke(key: device.key.publicKey.bytes)
     #expect(answer.status == 409)
     #expect(try answer.problem == "last_key")
   }

@@ -11,7 +11,7 @@ package final class TestDevice: Sendable {
   package let root: Identifier
   private let port: UInt16
   private let authority: String
-  private let now: @Sendable () -> Instant
+  let now: @Sendable () -> Instant
   private let observe: (@Sendable (Signed, Answer) -> Void)?
   private let knownAccount = Locked<Identifier?>(nil)
   private let client = HTTPClient(bodyByteCountMax: 64 << 20)

@@ -85,8 +85,7 @@ final class TreeServer: Sendable {
   /// A further device of an account.
   func add(to first: TestDevice) throws -> TestDevice {
     let device = device(root: first.root)
-    let key = Base64.standard.encode(device.key.publicKey.bytes)
-    let answer = try first.post("/v1/devices", ["public_key": .string(key), "label": "second"])
+    let answer = try first.admit(device, label: "second")
     guard answer.status == 201 else { throw UnexpectedAnswer(answer) }
     return device
   }

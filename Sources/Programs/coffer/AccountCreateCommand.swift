@@ -23,10 +23,11 @@ extension Command {
     ],
     run: { invocation in
       let username = try username(invocation.option("--username"))
-      let id = try identifier(invocation.option("--id"))
+      let wanted = try identifier(invocation.option("--id"))
       let source = try keySource(invocation)
       return try Store.with(invocation) { database, configuration in
         let publicKey = try publicKey(source)
+        let id = wanted ?? Account.identifier(firstKey: publicKey.bytes)
         let new = NewAccount(
           id: id, username: username, root: Random.identifier(), publicKey: publicKey.bytes)
         let (catalogue, now) = (configuration.catalogue, configuration.clock.now())
@@ -62,8 +63,8 @@ extension Command {
     return username
   }
 
-  private static func identifier(_ text: String?) throws(CommandFailure) -> Identifier {
-    guard let text else { return Random.identifier() }
+  private static func identifier(_ text: String?) throws(CommandFailure) -> Identifier? {
+    guard let text else { return nil }
     guard let id = Identifier(text) else { throw CommandFailure(.usage, "--id takes a UUID") }
     return id
   }

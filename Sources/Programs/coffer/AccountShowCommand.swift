@@ -16,7 +16,7 @@ extension Command {
           let account = try Store.account(reader, invocation.argument("account"))
           let cap = try Cap(
             reader, account.id, catalogue: configuration.catalogue, now: configuration.clock.now())
-          return (AccountSummary(account, cap), try Device.list(reader, of: account.id))
+          return (AccountSummary(account, cap), try Device.listAll(reader, of: account.id))
         }
         return Answer(
           text: text(summary, devices),

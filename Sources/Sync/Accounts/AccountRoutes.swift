@@ -24,8 +24,8 @@ extension SyncAPI {
       }
       let signature = try request.credentials.requireSignature()
       return NewAccount(
-        id: Random.identifier(), username: username, root: try json["root"].identifier(),
-        publicKey: signature.keyID.bytes)
+        id: Account.identifier(firstKey: signature.keyID.bytes), username: username,
+        root: try json["root"].identifier(), publicKey: signature.keyID.bytes)
     } transact: { transaction, request, new, now in
       try Nonces.once(transaction, request.credentials) {
         let account = try new.create(transaction, catalogue: catalogue, now: now)
@@ -63,40 +63,54 @@ extension SyncAPI {
     }.route(on: database)
   }
 
-  /// `POST /v1/devices`: lets another key act for the account.
+  /// `POST /v1/devices`: lets another key act for the account. Both that key and the one that signs
+  /// the request have signed the statement.
   var addDevice: Route {
     write("POST", "/v1/devices") { request, body in
-      _ = try request.credentials.requireSignature()
+      let author = try request.credentials.requireSignature().keyID
       let json = try JSON.body(body)
-      let key = try json["public_key"].base64(byteCount: 32...32)
-      guard Ed25519PublicKey(bytes: key) != nil else {
-        throw Refusal.bodyInvalid(path: "$.public_key", rule: "must be an Ed25519 public key")
-      }
+      try json.requireMembers(["device", "label", "proof", "signature"])
       let label = try json["label"].optionalText(
         characterCountMax: Device.labelCharacterCountMax)
-      return (key: key, label: label ?? "")
+      let stated = try KeyStatement(.device, of: json)
+      guard let key = Ed25519PublicKey(bytes: stated.key) else {
+        throw Refusal.bodyInvalid(path: "$.device.key", rule: "must be an Ed25519 public key")
+      }
+      let statement = Device.Statement(
+        author: KeySignature(
+          created: stated.created, author: author.bytes,
+          signature: try stated.signature("signature", of: json, by: author)),
+        proof: try stated.signature("proof", of: json, by: key))
+      return (stated: stated, statement: statement, label: label ?? "")
     } transact: { transaction, request, new, now in
-      let locked = try LockedCaller(transaction, request.credentials, now: now)
+      let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
       return try Nonces.once(transaction, request.credentials) {
-        let device = try Device.add(
-          transaction, new.key, to: locked.caller.account, label: new.label, now: now)
-        return Outcome(201, device.json)
+        try new.stated.require(account: account, now: now)
+        try Device.add(
+          transaction, new.stated.key, to: account, label: new.label, statement: new.statement,
+          now: now)
+        return Outcome(201, Device.json(new.stated.key, label: new.label, added: now))
       }
     }.route(on: database)
   }
 
-  /// `DELETE /v1/devices/{key}`: revokes a key, written in base64url.
+  /// `POST /v1/revocations`: a key acts for the account no more, as one of its keys states.
   var revokeDevice: Route {
-    write("DELETE", "/v1/devices/{key}", bodyByteCountMax: 0) { request, _ in
-      _ = try request.credentials.requireSignature()
-      guard let key = Base64.url.decode(request.captures[0]), key.count == 32 else {
-        throw Refusal.keyNotFound
-      }
-      return key
-    } transact: { transaction, request, key, now in
-      let locked = try LockedCaller(transaction, request.credentials, now: now)
+    write("POST", "/v1/revocations") { request, body in
+      let author = try request.credentials.requireSignature().keyID
+      let json = try JSON.body(body)
+      try json.requireMembers(["revocation", "signature"])
+      let stated = try KeyStatement(.revocation, of: json)
+      let revocation = KeySignature(
+        created: stated.created, author: author.bytes,
+        signature: try stated.signature("signature", of: json, by: author))
+      return (stated: stated, revocation: revocation)
+    } transact: { transaction, request, end, now in
+      let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
       return try Nonces.once(transaction, request.credentials) {
-        try Device.revoke(transaction, key, of: locked.caller.account, now: now)
+        try end.stated.require(account: account, now: now)
+        try Device.revoke(
+          transaction, end.stated.key, of: account, by: end.revocation, now: now)
         return Outcome(status: 204, body: [])
       }
     }.route(on: database)

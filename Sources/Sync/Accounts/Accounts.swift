@@ -1,4 +1,5 @@
 package import Base
+internal import Crypto
 internal import JSON
 package import Storage
 package import Tiers
@@ -10,6 +11,18 @@ package struct Account: Sendable {
   package let root: Identifier
   package let usageByteCount: Int64
   package let created: Instant
+
+  /// The id of the account that a key opens: a UUID of version 8 (RFC 9562, section 5.8) of the first
+  /// bits of SHA-256 of `coffer account:` and the key.
+  ///
+  /// So nobody chooses an id, which purchases are bound to, and whoever knows one knows its first key
+  /// without having to believe the server.
+  package static func identifier(firstKey: [UInt8]) -> Identifier {
+    var bytes = Array(SHA256.hash(Array("coffer account:".utf8) + firstKey).prefix(16))
+    bytes[6] = bytes[6] & 0x0F | 0x80
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return Identifier(bytes: bytes)!
+  }
 
   fileprivate static let columns = "id, username_shown, root_id, usage_bytes, created_ms"
 
@@ -97,9 +110,11 @@ package struct NewAccount: Sendable {
   package func create(
     _ transaction: Transaction, catalogue: Catalogue, now: Instant
   ) throws -> Account {
+    if try Device.find(transaction, publicKey) != nil { throw Refusal.keyRegistered }
     if let username, try Account.find(transaction, username) != nil { throw Refusal.usernameTaken }
+    if try Account.find(transaction, id) != nil { throw Refusal.accountExists }
     let fee = catalogue.metadataFeeByteCount
-    // Two creations can pass the check above together on PostgreSQL; here one of them waits.
+    // Two creations can pass the checks above together on PostgreSQL; here one of them waits.
     let inserted = try transaction.execute(
       """
       INSERT INTO sync.accounts
@@ -109,8 +124,10 @@ package struct NewAccount: Sendable {
       """,
       .id(id), username.map { .text($0.normalized) } ?? .null,
       username.map { .text($0.shown) } ?? .null, .id(root), .instant(now))
-    guard inserted == 1 else { throw username == nil ? Refusal.accountExists : .usernameTaken }
-    try Device.add(transaction, publicKey, to: id, label: "first", now: now)
+    guard inserted == 1 else {
+      throw try Account.find(transaction, id) != nil ? Refusal.accountExists : .usernameTaken
+    }
+    try Device.add(transaction, publicKey, to: id, label: "first", statement: nil, now: now)
     var owners = try LockedOwners(transaction, [id])
     let sequence = try owners.nextSequence(of: id)
     try insertRoot(transaction, sequence)

@@ -2,70 +2,164 @@ package import Base
 internal import JSON
 package import Storage
 
-/// A key that may act for an account.
+/// A key that may act for an account, or did.
 package struct Device: Sendable {
   package let publicKey: [UInt8]
   package let label: String
   package let added: Instant
   package let revoked: Instant?
+  /// How it came to the account; nil for the first key, of which the account's id is made.
+  let statement: Statement?
+  /// Who revoked it.
+  let revocation: KeySignature?
+
+  /// What two keys signed when one of them let the other in.
+  struct Statement: Sendable {
+    let author: KeySignature
+    /// The new key's own signature of the same statement: nobody registers a key that is not theirs.
+    let proof: [UInt8]
+  }
 
   static let labelCharacterCountMax = 64
   /// Keys an account may hold that are not revoked.
   static let countMax = 64
+  /// Keys an account may ever have: revoked ones stay on record.
+  static let countInAllMax = 1000
 
+  fileprivate static let columns = """
+    public_key, label, added_ms, revoked_ms, statement_created_s, statement_author, \
+    statement_signature, statement_proof, revocation_created_s, revocation_author, \
+    revocation_signature
+    """
+
+  fileprivate init(row: borrowing Row) throws {
+    publicKey = try row.blob(0)
+    label = try row.text(1)
+    added = try row.instant(2)
+    revoked = try row.optionalInstant(3)
+    statement =
+      if let created = try row.optionalInteger(4) {
+        Statement(
+          author: KeySignature(
+            created: created, author: try row.blob(5), signature: try row.blob(6)),
+          proof: try row.blob(7))
+      } else {
+        nil
+      }
+    revocation =
+      if let created = try row.optionalInteger(8) {
+        KeySignature(created: created, author: try row.blob(9), signature: try row.blob(10))
+      } else {
+        nil
+      }
+  }
+
+  /// Those that are not revoked.
   package static func list(
     _ queryable: some Queryable, of account: Identifier
   ) throws -> [Device] {
     try queryable.rows(
       """
-      SELECT public_key, label, added_ms, revoked_ms FROM sync.device_keys
-      WHERE account_id = $1 ORDER BY added_ms, public_key
-      """, .id(account)
-    ) { row in
-      Device(
-        publicKey: try row.blob(0), label: try row.text(1), added: try row.instant(2),
-        revoked: try row.optionalInstant(3))
-    }
+      SELECT \(columns) FROM sync.device_keys
+      WHERE account_id = $1 AND revoked_ms IS NULL ORDER BY added_ms, public_key LIMIT $2
+      """, .id(account), .integer(Int64(countMax))
+    ) { row in try Device(row: row) }
   }
 
-  @discardableResult
+  /// Revoked ones, too.
+  package static func listAll(
+    _ queryable: some Queryable, of account: Identifier
+  ) throws -> [Device] {
+    try queryable.rows(
+      """
+      SELECT \(columns) FROM sync.device_keys
+      WHERE account_id = $1 ORDER BY added_ms, public_key LIMIT $2
+      """, .id(account), .integer(Int64(countInAllMax))
+    ) { row in try Device(row: row) }
+  }
+
+  /// Revoked or not, with the account that it is or was of.
+  static func find(
+    _ queryable: some Queryable, _ publicKey: [UInt8]
+  ) throws -> (device: Device, account: Identifier)? {
+    try queryable.first(
+      "SELECT \(columns), account_id FROM sync.device_keys WHERE public_key = $1",
+      .blob(publicKey)
+    ) { row in (try Device(row: row), try row.id(11)) }
+  }
+
+  /// The account's row is held, or nobody else knows of it yet.
   static func add(
     _ transaction: Transaction, _ publicKey: [UInt8], to account: Identifier, label: String,
-    now: Instant
-  ) throws -> Device {
-    let live = try list(transaction, of: account).filter { $0.revoked == nil }
-    guard live.count < countMax else { throw Refusal.tooManyKeys(max: countMax) }
+    statement: Statement?, now: Instant
+  ) throws {
+    let live = try list(transaction, of: account).count
+    guard live < countMax else { throw Refusal.tooManyKeys(max: countMax) }
+    let all = try transaction.rows(
+      "SELECT public_key FROM sync.device_keys WHERE account_id = $1 LIMIT $2",
+      .id(account), .integer(Int64(countInAllMax))
+    ) { row in try row.blob(0) }.count
+    guard all < countInAllMax else { throw Refusal.keysUsedUp(max: countInAllMax) }
     // A revoked key stays on record and never comes back, for any account.
     let inserted = try transaction.execute(
       """
-      INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, revoked_ms)
-      VALUES ($1, $2, $3, $4, NULL)
+      INSERT INTO sync.device_keys
+        (public_key, account_id, label, added_ms, statement_created_s, statement_author,
+         statement_signature, statement_proof)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       ON CONFLICT (public_key) DO NOTHING
-      """, .blob(publicKey), .id(account), .text(label), .instant(now))
+      """,
+      .blob(publicKey), .id(account), .text(label), .instant(now),
+      (statement?.author.created).map { .integer($0) } ?? .null,
+      .blob(statement?.author.author), .blob(statement?.author.signature),
+      .blob(statement?.proof))
     guard inserted == 1 else { throw Refusal.keyRegistered }
-    return Device(publicKey: publicKey, label: label, added: now, revoked: nil)
   }
 
   /// The account keeps at least one key. The key's sessions end with it.
   static func revoke(
-    _ transaction: Transaction, _ publicKey: [UInt8], of account: Identifier, now: Instant
+    _ transaction: Transaction, _ publicKey: [UInt8], of account: Identifier,
+    by revocation: KeySignature, now: Instant
   ) throws {
-    let live = try list(transaction, of: account).filter { $0.revoked == nil }
+    let live = try list(transaction, of: account)
     guard live.contains(where: { $0.publicKey == publicKey }) else { throw Refusal.keyNotFound }
     guard live.count > 1 else { throw Refusal.lastKey }
     try transaction.execute(
-      "UPDATE sync.device_keys SET revoked_ms = $2 WHERE public_key = $1",
-      .blob(publicKey), .instant(now))
+      """
+      UPDATE sync.device_keys SET revoked_ms = $2, revocation_created_s = $3,
+        revocation_author = $4, revocation_signature = $5
+      WHERE public_key = $1
+      """,
+      .blob(publicKey), .instant(now), .integer(revocation.created), .blob(revocation.author),
+      .blob(revocation.signature))
     try transaction.execute(
       "DELETE FROM sync.sessions WHERE account_id = $1 AND public_key = $2",
       .id(account), .blob(publicKey))
   }
+}
 
+extension Device {
+  /// As its own account sees it.
   var json: JSONValue {
+    Self.json(publicKey, label: label, added: added)
+  }
+
+  static func json(_ publicKey: [UInt8], label: String, added: Instant) -> JSONValue {
     [
-      "public_key": .string(Base64.standard.encode(publicKey)), "label": .string(label),
+      "public_key": .base64(publicKey), "label": .string(label),
       "added": .string(added.description),
+    ]
+  }
+
+  /// As others see it: what it takes to check whose it is.
+  var publicJSON: JSONValue {
+    [
+      "public_key": .base64(publicKey), "added": .string(added.description),
       "revoked": revoked.map { .string($0.description) } ?? .null,
+      "device": statement.map { statement in
+        .object(statement.author.members + [.init("proof", .base64(statement.proof))])
+      } ?? .null,
+      "revocation": revocation.map { .object($0.members) } ?? .null,
     ]
   }
 }

@@ -6,8 +6,9 @@ internal import Storage
 
 /// Who an account is to others: its name, and which keys sign for it.
 ///
-/// What lets a user invite another, and a reader know whose signature a record carries. Revoked keys
-/// are told, too: what they signed before stays signed.
+/// What lets a user invite another, and a reader know whose signature a record carries. A revoked
+/// key is told to who asks for it: what it signed before stays signed. Each key comes with what was
+/// stated of it, so that its way to the account's first key can be followed and checked.
 enum Directory {
   enum Question: Sendable {
     case username(Username)
@@ -38,30 +39,23 @@ enum Directory {
   }
 
   static func answer(_ reader: Reader, _ question: Question) throws -> JSONValue {
-    guard let account = try find(reader, question) else { throw Refusal.accountNotFound }
+    let account: Account?
+    var revoked: [Device] = []
+    switch question {
+    case .username(let username): account = try Account.find(reader, username)
+    case .account(let id): account = try Account.find(reader, id)
+    case .key(let key):
+      let found = try Device.find(reader, key)
+      account = try found.flatMap { try Account.find(reader, $0.account) }
+      if let device = found?.device, device.revoked != nil { revoked = [device] }
+    }
+    guard let account else { throw Refusal.accountNotFound }
+    let devices = try Device.list(reader, of: account.id) + revoked
     return [
       "account": .string(account.id.description),
       "username": account.username.map { .string($0) } ?? .null,
-      "keys": .array(
-        try Device.list(reader, of: account.id).map { device in
-          [
-            "public_key": .base64(device.publicKey), "added": .string(device.added.description),
-            "revoked": device.revoked.map { .string($0.description) } ?? .null,
-          ]
-        }),
+      "keys": .array(devices.map(\.publicJSON)),
     ]
-  }
-
-  private static func find(_ reader: Reader, _ question: Question) throws -> Account? {
-    switch question {
-    case .username(let username): return try Account.find(reader, username)
-    case .account(let id): return try Account.find(reader, id)
-    case .key(let key):
-      let owner = try reader.first(
-        "SELECT account_id FROM sync.device_keys WHERE public_key = $1", .blob(key)
-      ) { row in try row.id(0) }
-      return try owner.flatMap { try Account.find(reader, $0) }
-    }
   }
 }
 

@@ -1,0 +1,89 @@
+internal import Base
+internal import Crypto
+internal import JSON
+
+/// What a device states of a key: that it is one of the account's, or is one no more.
+///
+/// Statements are kept as they were signed and told to whoever asks, so that readers can follow a
+/// key to the account's first one without taking the server's word for it.
+struct KeyStatement: Sendable {
+  enum Subject: String, Sendable { case device, revocation }
+
+  let subject: Subject
+  let account: Identifier
+  let key: [UInt8]
+  /// Seconds since 1970, by the clock of the device that states it.
+  let created: Int64
+
+  /// How old a statement may be when it arrives: a new device's may have waited to be carried over.
+  static let ageMax = Instant.Span.days(1)
+  /// The end of the year 9999; canonical JSON has no integers beyond 2^53.
+  private static let createdMax: Int64 = 253_402_300_799
+  /// How far a device's clock may be ahead.
+  private static let futureSkew = Instant.Span.minutes(5)
+
+  /// Reads the member of a body that has the subject's name.
+  init(_ subject: Subject, of body: JSON) throws(Refusal) {
+    let json = body[subject.rawValue]
+    try json.requireMembers(["account", "created", "key"])
+    self.subject = subject
+    account = try json["account"].identifier()
+    key = try json["key"].base64(
+      byteCount: Ed25519PublicKey.byteCount...Ed25519PublicKey.byteCount)
+    guard let created = json["created"].integer, 0...Self.createdMax ~= created else {
+      throw .bodyInvalid(path: json["created"].path, rule: "must be whole seconds since 1970")
+    }
+    self.created = created
+  }
+
+  /// The bytes that are signed: RFC 8785 (JCS) of `{"device": …}` or `{"revocation": …}`.
+  var signed: [UInt8] {
+    let members: JSONValue = [
+      "account": .string(account.description), "created": .integer(created), "key": .base64(key),
+    ]
+    return JSONValue.object([.init(subject.rawValue, members)]).canonical()
+  }
+
+  /// Reads the member of that name: the signature of this statement by a key.
+  func signature(
+    _ member: String, of body: JSON, by key: Ed25519PublicKey
+  ) throws(Refusal) -> [UInt8] {
+    let count = Ed25519PublicKey.signatureByteCount
+    let signature = try body[member].base64(byteCount: count...count)
+    guard key.isValid(signature: signature, for: signed) else {
+      throw .bodyInvalid(
+        path: body[member].path,
+        rule: "is no signature of the canonical form of \(subject.rawValue) by the key it must be")
+    }
+    return signature
+  }
+
+  /// Refuses a statement about another account, and one that is old or not yet made.
+  func require(account caller: Identifier, now: Instant) throws(Refusal) {
+    guard account == caller else {
+      throw .bodyInvalid(
+        path: "$.\(subject.rawValue).account",
+        rule: "must be the account of the key that signs the request")
+    }
+    let earliest = (now - Self.ageMax).seconds
+    guard earliest...(now + Self.futureSkew).seconds ~= created else {
+      throw .bodyInvalid(
+        path: "$.\(subject.rawValue).created", rule: "must lie within the last day")
+    }
+  }
+}
+
+/// Who signed a statement of a key.
+struct KeySignature: Sendable {
+  /// As in the statement, which is made of it, the account and the key.
+  let created: Int64
+  let author: [UInt8]
+  let signature: [UInt8]
+
+  var members: [JSONValue.Member] {
+    [
+      .init("created", .integer(created)), .init("author", .base64(author)),
+      .init("signature", .base64(signature)),
+    ]
+  }
+}
