@@ -82,6 +82,8 @@ extension Refusal {
         409, "last_key", "Last key", "An account keeps at least one key. Add another one first.")
     case .keyNotFound:
       return Problem(404, "key_not_found", "Key not found", "This account has no such key.")
+    case .sessionNotFound:
+      return Problem(404, "session_not_found", "Session not found", "There is no such session.")
     case .accountNotFound:
       return Problem(404, "account_not_found", "Account not found", "There is no such account.")
     case .queryInvalid:

@@ -11,6 +11,7 @@ package enum Refusal: Error, Equatable {
   case unknownKey
   case revokedKey
   case unknownSession
+  case sessionNotFound
   case rateLimited(retryAfterSeconds: Int)
   case replayed
   case signatureRequired

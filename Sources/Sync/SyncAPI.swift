@@ -48,8 +48,9 @@ package struct SyncAPI: Sendable {
   /// Everything served; `openapi.json` says the same to programs.
   package var routes: [Route] {
     [
-      createAccount, readAccount, readDirectory, createSession, addDevice, revokeDevice,
-      changeFiles, readFile, writeContent, readContent, readUpdates, Self.readDescription,
+      createAccount, readAccount, readDirectory, createSession, readSessions, endSession,
+      addDevice, revokeDevice, changeFiles, readFile, writeContent, readContent, readUpdates,
+      Self.readDescription,
       Health.alive, Health.ready(database, pool: pool),
     ]
   }

@@ -67,6 +67,13 @@ struct APIStories {
     let device = try server.register()
     _ = try device.get("/v1/account", headers: [("Authorization", "Bearer none")])
     let token = try bearer(device)
+    _ = try device.get("/v1/sessions")
+    let again = device.sign("POST", "/v1/sessions")
+    for _ in 0..<2 { _ = try device.send(again) }
+    for id in ["current", "none"] {
+      _ = try device.send(
+        .init(method: "DELETE", target: "/v1/sessions/\(id)", headers: bearer(device), body: []))
+    }
     let second = server.device()
     _ = try second.get("/v1/account")
     let body = try device.admission(of: second.key, label: "phone").encoded()

@@ -122,36 +122,6 @@ import Testing
     #expect(try device.send(request).problem == "session_invalid")
   }
 
-  @Test func `a repeated session request gets the same token, and the database holds none`() throws
-  {
-    let server = try TestServer()
-    let device = try server.register()
-    let request = device.sign("POST", "/v1/sessions")
-    let first = try device.send(request).json["token"].string
-    let second = try device.send(request).json["token"].string
-    #expect(first != nil && first == second)
-    let stored = try server.database.read { reader in
-      try reader.rows("SELECT token_hash FROM sync.sessions") { row in try row.blob(0) }
-    }
-    #expect(stored == [SHA256.hash(Array((first ?? "").utf8))])
-  }
-
-  @Test func `a session cannot add a key`() throws {
-    let server = try TestServer()
-    let device = try server.register()
-    let token = try device.send(device.sign("POST", "/v1/sessions")).json["token"].string ?? ""
-    let body = JSONValue.object([
-      .init("public_key", .string(Base64.standard.encode(Ed25519PrivateKey().publicKey.bytes)))
-    ])
-    let answer = try device.send(
-      .init(
-        method: "POST", target: "/v1/devices",
-        headers: [("Host", TestServer.authority), ("Authorization", "Bearer \(token)")],
-        body: body.encoded()))
-    #expect(answer.status == 401)
-    #expect(try answer.problem == "signature_required")
-  }
-
   @Test func `the sweeper forgets nonces once their signatures have expired`() throws {
     let server = try TestServer()
     let device = try server.register()

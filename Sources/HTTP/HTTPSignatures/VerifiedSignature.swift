@@ -17,8 +17,6 @@ package struct VerifiedSignature: Sendable {
   /// SHA-256 of the whole signature base: two requests that differ in anything covered, or in any
   /// parameter, differ here.
   package let fingerprint: [UInt8]
-  /// The signature's own bytes, which only the signer and those who carried the request have seen.
-  package let signature: [UInt8]
   /// What the body must match; nil where there is no body.
   package let contentDigest: ContentDigest?
 
@@ -30,7 +28,6 @@ package struct VerifiedSignature: Sendable {
     created = input.created
     expires = input.expires
     self.fingerprint = fingerprint
-    signature = input.signature
     self.contentDigest = contentDigest
   }
 }

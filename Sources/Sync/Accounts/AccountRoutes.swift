@@ -52,14 +52,34 @@ extension SyncAPI {
     }
   }
 
-  /// `POST /v1/sessions`: a bearer token for an hour. Takes no body.
+  /// `POST /v1/sessions`: a bearer token for an hour. Takes no body, and answers a request once.
   var createSession: Route {
     write("POST", "/v1/sessions", bodyByteCountMax: 0) { request, _ in
-      try request.credentials.requireSignature()
+      _ = try request.credentials.requireSignature()
     } transact: { transaction, request, _, now in
       try Sessions.create(transaction, request.credentials, now: now)
-    } finish: { outcome, request in
-      Sessions.reveal(outcome, to: try request.credentials.requireSignature())
+    } finish: { session, _ in
+      Outcome(201, headers: [("Cache-Control", "no-store")], session.json)
+    }.route(on: database)
+  }
+
+  /// `GET /v1/sessions`: the account's sessions, at most 64.
+  var readSessions: Route {
+    read("/v1/sessions") { reader, request, now in
+      let caller = try Caller(reader, request.credentials, now: now)
+      return try Sessions.list(
+        reader, of: caller.account, askedBy: request.credentials.proof, now: now)
+    } respond: { json, _ in
+      .json(200, json)
+    }
+  }
+
+  /// `DELETE /v1/sessions/{id}`: ends a session by its id, or the one that asks (`current`).
+  var endSession: Route {
+    write("DELETE", "/v1/sessions/{id}", bodyByteCountMax: 0) { request, _ in
+      try Sessions.Name(request.captures[0])
+    } transact: { transaction, request, name, now in
+      try Sessions.end(transaction, name, request.credentials, now: now)
     }.route(on: database)
   }
 

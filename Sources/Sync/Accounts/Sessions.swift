@@ -1,14 +1,13 @@
 internal import Base
 internal import Crypto
-internal import HTTPSignatures
 internal import JSON
 internal import Storage
 
 /// Short-lived bearer tokens for clients that sync often, so that not every request is signed.
 ///
-/// Only a token's hash is stored. The token is derived from the signature that asked for it and a
-/// random salt, and the recorded outcome holds the salt: the same request repeated gets the same
-/// token, while the database alone never yields one.
+/// Only a token's hash is stored, and it names the session. The answer that holds a token is never
+/// given again: whoever captured the request and repeats it gets none, and the client whose answer
+/// was lost signs another request.
 enum Sessions {
   static let lifetime = Instant.Span.hours(1)
   /// Live sessions per account; the oldest give way.
@@ -16,41 +15,36 @@ enum Sessions {
 
   static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
 
-  static func create(
-    _ transaction: Transaction, _ credentials: Credentials, now: Instant
-  ) throws -> Outcome {
-    let signature = try credentials.requireSignature()
-    let locked = try LockedCaller(transaction, credentials, now: now)
-    return try Nonces.once(transaction, credentials) {
-      let salt = Random.bytes(32)
-      let expires = now + lifetime
-      try makeRoom(transaction, locked.caller.account)
-      try transaction.execute(
-        """
-        INSERT INTO sync.sessions (token_hash, account_id, public_key, expires_ms)
-        VALUES ($1, $2, $3, $4)
-        """,
-        .blob(hash(token: token(signature, salt: salt))), .id(locked.caller.account),
-        .blob(locked.caller.publicKey), .instant(expires))
-      return Outcome(
-        status: 201, body: salt + Array(String(expires.milliseconds).utf8))
+  /// A session just made, with the only copy of its token.
+  struct New: Sendable {
+    let token: Secret
+    let expires: Instant
+
+    var json: JSONValue {
+      [
+        "token": .string(String(decoding: token.exposed, as: UTF8.self)),
+        "id": .string(Sessions.id(Sessions.hash(token: token.exposed))),
+        "expires": .string(expires.description),
+      ]
     }
   }
 
-  /// Turns the recorded salt and expiry into what the client reads.
-  static func reveal(_ recorded: Outcome, to signature: VerifiedSignature) -> Outcome {
-    let token = token(signature, salt: Array(recorded.body.prefix(32)))
-    let milliseconds = Int64(String(decoding: recorded.body.dropFirst(32), as: UTF8.self)) ?? 0
-    return Outcome(
-      201, headers: [("Cache-Control", "no-store")],
-      [
-        "token": .string(String(decoding: token, as: UTF8.self)),
-        "expires": .string(Instant(milliseconds: milliseconds).description),
-      ])
-  }
-
-  private static func token(_ signature: VerifiedSignature, salt: [UInt8]) -> [UInt8] {
-    Array(Base64.url.encode(HMACSHA256.code(key: Secret(salt), signature.signature)).utf8)
+  static func create(
+    _ transaction: Transaction, _ credentials: Credentials, now: Instant
+  ) throws -> New {
+    let signature = try credentials.requireSignature()
+    let caller = try LockedCaller(transaction, credentials, now: now).caller
+    try Nonces.spend(transaction, signature)
+    let token = Array(Base64.url.encode(Random.bytes(32)).utf8)
+    let expires = now + lifetime
+    try makeRoom(transaction, caller.account)
+    try transaction.execute(
+      """
+      INSERT INTO sync.sessions (token_hash, account_id, public_key, expires_ms)
+      VALUES ($1, $2, $3, $4)
+      """,
+      .blob(hash(token: token)), .id(caller.account), .blob(caller.publicKey), .instant(expires))
+    return New(token: Secret(token), expires: expires)
   }
 
   private static func makeRoom(_ transaction: Transaction, _ account: Identifier) throws {
@@ -62,4 +56,69 @@ enum Sessions {
       """,
       .id(account), .integer(countMax - 1))
   }
+
+  /// The account's live sessions, the newest first.
+  static func list(
+    _ reader: Reader, of account: Identifier, askedBy proof: Credentials.Proof, now: Instant
+  ) throws -> JSONValue {
+    let sessions = try reader.rows(
+      """
+      SELECT token_hash, public_key, expires_ms FROM sync.sessions
+      WHERE account_id = $1 AND expires_ms > $2 ORDER BY expires_ms DESC, token_hash LIMIT $3
+      """, .id(account), .instant(now), .integer(countMax)
+    ) { row -> JSONValue in
+      let hash = try row.blob(0)
+      let expires = try row.instant(2)
+      return [
+        "id": .string(id(hash)), "public_key": .base64(try row.blob(1)),
+        "created": .string((expires - lifetime).description),
+        "expires": .string(expires.description), "current": .bool(hash == proof.tokenHash),
+      ]
+    }
+    return ["sessions": .array(sessions)]
+  }
+
+  /// Which session a path names: `current`, or one by its id.
+  enum Name: Sendable {
+    case current
+    case hash([UInt8])
+
+    private static let hashByteCount = 32
+
+    init(_ text: String) throws(Refusal) {
+      if text == "current" {
+        self = .current
+      } else if let hash = Base64.url.decode(text), hash.count == Self.hashByteCount {
+        self = .hash(hash)
+      } else {
+        throw .sessionNotFound
+      }
+    }
+  }
+
+  /// Ends the session that asks, or any of the account's where one of its keys asks.
+  static func end(
+    _ transaction: Transaction, _ name: Name, _ credentials: Credentials, now: Instant
+  ) throws -> Outcome {
+    let account = try LockedCaller(transaction, credentials, now: now).caller.account
+    return try Nonces.once(transaction, credentials) {
+      let own = credentials.proof.tokenHash
+      let hash: [UInt8]
+      switch name {
+      case .current:
+        guard let own else { throw Refusal.sessionNotFound }
+        hash = own
+      case .hash(let named):
+        if let own, own != named { throw Refusal.signatureRequired }
+        hash = named
+      }
+      let count = try transaction.execute(
+        "DELETE FROM sync.sessions WHERE token_hash = $1 AND account_id = $2",
+        .blob(hash), .id(account))
+      guard count == 1 else { throw Refusal.sessionNotFound }
+      return Outcome(status: 204, body: [])
+    }
+  }
+
+  private static func id(_ tokenHash: [UInt8]) -> String { Base64.url.encode(tokenHash) }
 }

@@ -12,6 +12,12 @@ struct Credentials: Sendable {
     /// The hash of a bearer token; only the hash is ever stored.
     case session(tokenHash: [UInt8])
 
+    /// Nil for a request that is signed itself.
+    var tokenHash: [UInt8]? {
+      guard case .session(let tokenHash) = self else { return nil }
+      return tokenHash
+    }
+
     /// What stands for the caller as long as its account is not known.
     var key: [UInt8] {
       switch self {

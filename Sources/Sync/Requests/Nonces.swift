@@ -23,6 +23,12 @@ enum Nonces {
     return outcome
   }
 
+  /// Uses a nonce up for an answer that is given once: the same request again is a replay, too.
+  static func spend(_ transaction: Transaction, _ signature: VerifiedSignature) throws {
+    guard let nonce = signature.nonce else { throw Refusal.signature(.nonceMissing) }
+    try record(transaction, signature, nonce, Outcome(status: 201, body: []))
+  }
+
   static func recorded(
     _ queryable: some Queryable, _ credentials: Credentials
   ) throws -> Outcome? {
