@@ -140,7 +140,8 @@ extension Key {
     case .openInvitations:
       Documentation(
         programs: [.sync], fallback: .value("20"),
-        text: "How many invitations of strangers such an account may have unanswered.",
+        text: "How many invitations of strangers such an account may have unanswered; those of "
+          + "accounts that share with it already do not count.",
         example: "20")
     case .dailyInvitations:
       Documentation(
