@@ -27,5 +27,8 @@ package enum Migrations {
     Migration(number: 2, name: "stores", sql: PackageResources.billing_0002_stores_sql),
     Migration(number: 3, name: "jobs", sql: PackageResources.billing_0003_jobs_sql),
     Migration(number: 4, name: "job_times", sql: PackageResources.billing_0004_job_times_sql),
+    Migration(
+      number: 5, name: "catalogues", sql: PackageResources.billing_0005_catalogues_sql),
+    Migration(number: 6, name: "held", sql: PackageResources.billing_0006_held_sql),
   ]
 }

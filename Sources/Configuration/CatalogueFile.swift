@@ -68,11 +68,12 @@ package enum CatalogueFile {
       if let price, !prices.contains(price) { prices.append(price) }
       let provider = try row["provider"].requireString()
       let priceID = try optionalString(row["price"])
+      let productID = try row["product"].requireString()
       if let priceID {
-        products.append(Plan.Product(provider: provider, id: priceID, price: price))
+        products.append(
+          Plan.Product(provider: provider, id: priceID, price: price, productID: productID))
       }
-      let product = Plan.Product(
-        provider: provider, id: try row["product"].requireString(), price: nil)
+      let product = Plan.Product(provider: provider, id: productID)
       if !products.contains(product) { products.append(product) }
     }
     return Plan(

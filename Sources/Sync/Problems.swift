@@ -208,6 +208,8 @@ extension OverCap {
     case .paymentFailed:
       return need + " The cap is low because the last payment failed: update the payment method."
     case .lapsed: return need + " The cap is low because the subscription has ended."
+    case .grantRevoked:
+      return need + " The cap is low because a plan that was given was taken back."
     case .refunded: return need + " The cap is low because the subscription was refunded."
     case .disputed: return need + " The cap is low because the payment is disputed."
     default: return need

@@ -9,6 +9,9 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case grace
   /// The renewal has merely not been seen yet.
   case leeway
+  /// The same, and the store has not answered since: time alone takes nothing while it cannot be
+  /// asked.
+  case storeUnreachable = "store_unreachable"
   /// Kept by policy though no money came: a voided invoice, a paused collection.
   case courtesy
   /// Given by an admin.
@@ -17,6 +20,8 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case paymentFailed = "payment_failed"
   /// Ended by the customer, or by time.
   case lapsed
+  /// Given by an admin and taken back.
+  case grantRevoked = "grant_revoked"
   case refunded
   /// Taken away while the customer's bank contests the payment; a won dispute brings it back.
   case disputed
@@ -24,8 +29,8 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   /// Whether a paid plan is owed.
   package var givesAccess: Bool {
     switch self {
-    case .subscribed, .trial, .grace, .leeway, .courtesy, .granted: true
-    case .neverSubscribed, .paymentFailed, .lapsed, .refunded, .disputed: false
+    case .subscribed, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted: true
+    case .neverSubscribed, .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed: false
     }
   }
 
@@ -38,11 +43,13 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     case .courtesy: 3
     case .grace: 4
     case .leeway: 5
-    case .paymentFailed: 6
-    case .refunded: 7
-    case .disputed: 8
-    case .lapsed: 9
-    case .neverSubscribed: 10
+    case .storeUnreachable: 6
+    case .paymentFailed: 7
+    case .refunded: 8
+    case .disputed: 9
+    case .lapsed: 10
+    case .grantRevoked: 11
+    case .neverSubscribed: 12
     }
   }
 }

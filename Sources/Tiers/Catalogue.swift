@@ -14,6 +14,10 @@ package struct Catalogue: Hashable, Sendable {
   package let metadataFeeByteCount: Int64
 
   private let mappings: [Key: Mapping]
+  /// Plans that earlier catalogues sold and this one does not, by their ids.
+  private var keptPlans: [String: Plan] = [:]
+  /// The plan that each product of an earlier catalogue last meant.
+  private var keptProducts: [Key: String] = [:]
 
   /// Refuses a catalogue that could answer one question in two ways.
   package init(
@@ -35,24 +39,58 @@ package struct Catalogue: Hashable, Sendable {
     mappings = try Self.mappings(paid, ignored)
   }
 
+  /// The same with what earlier catalogues sold: `plans` and their products as they last were.
+  ///
+  /// What this catalogue lists counts as it lists it.
+  package func keeping(_ plans: [Plan]) -> Catalogue {
+    var catalogue = self
+    for plan in plans {
+      if self.plan(plan.id) == nil { catalogue.keptPlans[plan.id] = plan }
+      for product in plan.products {
+        let key = Key(provider: product.provider, id: product.id)
+        if mappings[key] == nil { catalogue.keptProducts[key] = plan.id }
+      }
+    }
+    return catalogue
+  }
+
   /// What a subscription item of a provider means.
   package enum Mapping: Hashable, Sendable {
     case plan(Plan)
+    /// Listed no more, under this id: it keeps the plan that it last meant.
+    case kept(Plan, id: String)
     case ignored
     case unknown
   }
 
   /// The price's own mapping, else its product's.
+  ///
+  /// A price that was listed keeps its plan, whatever its product means beside it.
   package func mapping(provider: String, price: String?, product: String?) -> Mapping {
-    for id in [price, product] {
-      if let id, let found = mappings[Key(provider: provider, id: id)] { return found }
+    let listed = product.flatMap { mappings[Key(provider: provider, id: $0)] }
+    if let price {
+      if let own = mappings[Key(provider: provider, id: price)] { return own }
+      if let plan = keptPlan(provider, price) {
+        return listed == .plan(plan) ? .plan(plan) : .kept(plan, id: price)
+      }
     }
-    return .unknown
+    if let listed { return listed }
+    guard let product, let plan = keptPlan(provider, product) else { return .unknown }
+    return .kept(plan, id: product)
   }
 
-  /// The plan of that id, free or paid.
+  private func keptPlan(_ provider: String, _ id: String) -> Plan? {
+    keptProducts[Key(provider: provider, id: id)].flatMap { plan($0) }
+  }
+
+  /// The plan of that id: free, paid, or sold earlier.
   package func plan(_ id: String) -> Plan? {
-    id == free.id ? free : paid.first { $0.id == id }
+    id == free.id ? free : paid.first { $0.id == id } ?? keptPlans[id]
+  }
+
+  /// Whether the id is listed, for a plan or to be ignored.
+  package func lists(provider: String, id: String) -> Bool {
+    mappings[Key(provider: provider, id: id)] != nil
   }
 
   /// The plans that hold `byteCount` bytes, smallest first.

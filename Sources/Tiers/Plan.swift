@@ -46,11 +46,14 @@ package struct Plan: Hashable, Sendable {
     package let id: String
     /// The price this id stands for; nil where it stands for every price of the plan.
     package let price: Price?
+    /// Where the id is a price's, the product that is sold at it, as far as the catalogue says.
+    package let productID: String?
 
-    package init(provider: String, id: String, price: Price? = nil) {
+    package init(provider: String, id: String, price: Price? = nil, productID: String? = nil) {
       self.provider = provider
       self.id = id
       self.price = price
+      self.productID = productID
     }
   }
 }

@@ -80,6 +80,44 @@ package struct Schedule: Hashable, Sendable {
     Schedule(owed: [], endings: [], catalogue: catalogue)
   }
 
+  /// As it was stored; nil where there is no step.
+  package init?(stored breaks: [Break]) {
+    guard !breaks.isEmpty else { return nil }
+    self.breaks = breaks
+  }
+
+  /// What holds for a while.
+  package struct Span: Hashable, Sendable {
+    package let from: Instant
+    package let to: Instant
+    package let capByteCount: Int64
+    package let planID: String
+    package let reason: CapReason
+
+    package init(
+      from: Instant, to: Instant, capByteCount: Int64, planID: String, reason: CapReason
+    ) {
+      self.from = from
+      self.to = to
+      self.capByteCount = capByteCount
+      self.planID = planID
+      self.reason = reason
+    }
+  }
+
+  /// What holds from `start` up to but not including `end`, without a gap; empty where there is no
+  /// time between them.
+  package func spans(from start: Instant, to end: Instant) -> [Span] {
+    breaks.enumerated().compactMap { index, step in
+      let next = index + 1 < breaks.count ? breaks[index + 1].from : Instant.distantFuture
+      let from = index == 0 ? start : max(step.from, start)
+      guard from < min(next, end) else { return nil }
+      return Span(
+        from: from, to: min(next, end), capByteCount: step.capByteCount, planID: step.planID,
+        reason: step.reason)
+    }
+  }
+
   /// The step that holds at `moment`.
   package func entry(at moment: Instant) -> Break {
     breaks.last { $0.from <= moment } ?? breaks[0]

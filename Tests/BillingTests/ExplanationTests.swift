@@ -51,7 +51,8 @@ struct ExplanationTests {
     try harness.post(customer.subscription("created", 0))
     try harness.post(customer.invoice(1, "paid", 0))
     #expect(
-      try harness.explanation(customer.account, at: day(40)).subscriptions.first?.label == .onHold)
+      try harness.explanation(customer.account, at: day(40)).subscriptions.first?.label
+        == .renewalPending)
     try harness.post(
       customer.subscription("deleted", 40) {
         $0.status = "canceled"
@@ -62,7 +63,7 @@ struct ExplanationTests {
     #expect(
       subscription.transitions.reversed().map { "\($0.cause) \($0.before) \($0.after)" } == [
         "fact none pending", "owner none \(customer.account)", "fact pending active",
-        "clock active on_hold", "fact on_hold expired",
+        "clock active renewal_pending", "fact renewal_pending expired",
       ])
   }
 }

@@ -63,4 +63,91 @@ struct ExplainTests {
     let lapsed = try Finished(["account", "list"], environment: environment)
     #expect(lapsed.out.contains("1 MB  free  lapsed"))
   }
+
+  private static let subscription = "stripe:live:subscription:sub_1J3DkfLk4QzTmRvXcE0wpDyK"
+
+  /// Another account, to give the subscription to.
+  private func createHeir() throws {
+    let created = try Finished(
+      [
+        "account", "create", "--username", "bob", "--public-key",
+        "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
+      ], environment: environment)
+    #expect(created.code == 0, "\(created.errors)")
+  }
+
+  @Test func `what an account held before its subscription was transferred stays explained`()
+    throws
+  {
+    try createHeir()
+    try Scratch.write("1772800000000\n", to: scratch.path + "/clock")
+    let transfer = try Finished(
+      ["subscription", "transfer", Self.subscription, "bob", "--note", "asked for it"],
+      environment: environment)
+    #expect(transfer.code == 0, "\(transfer.errors)")
+    let ada = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    #expect(ada.contains("2026-03-02T10:00:06Z  30 GB  premium  subscribed"))
+    #expect(ada.contains("because   lapsed"))
+    let bob = try Finished(["entitlement", "explain", "bob"], environment: environment).out
+    #expect(bob.contains("2026-03-06T12:26:40Z  30 GB  premium  subscribed"))
+    #expect(!bob.contains("2026-03-02T10:00:00Z  30 GB"))
+  }
+
+  @Test(arguments: [
+    ["subscription", "transfer", Self.subscription, "bob", "--note", "n"],
+    ["subscription", "release", "00000000-0000-4000-8000-000000000001"],
+    ["entitlement", "grant", "bob", "--plan", "free", "--note", "n"],
+    [
+      "entitlement", "revoke", "bob", "--grant", "00000000-0000-4000-8000-000000000001", "--note",
+      "n",
+    ],
+  ])
+  func `a decision under other rules than the servers' is refused, and nothing is written`(
+    words: [String]
+  ) throws {
+    try createHeir()
+    let before = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    for (setting, value) in [("COFFER_PLANS", nil), ("COFFER_SANDBOX_ACCOUNTS", Self.account)] {
+      var other = environment
+      other[setting] = value
+      let refused = try Finished(words, environment: other)
+      #expect(refused.code == 78, "\(setting)")
+      #expect(refused.out.isEmpty)
+      #expect(refused.errors.contains("not those of coffer-billing"))
+      let after = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+      #expect(after == before)
+    }
+  }
+
+  @Test func `a database that no server has used yet takes decisions under any rules`() throws {
+    let fresh = try Scratch()
+    var environment = environment
+    environment["COFFER_DATABASE"] = "sqlite://\(fresh.path)/database"
+    environment["COFFER_PLANS"] = nil
+    for words in [
+      ["migrate"],
+      [
+        "account", "create", "--username", "bob", "--public-key",
+        "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
+      ], ["entitlement", "grant", "bob", "--plan", "premium", "--note", "n"],
+      ["entitlement", "grant", "bob", "--plan", "premium", "--note", "n"],
+    ] {
+      let done = try Finished(words, environment: environment)
+      #expect(done.code == 0, "\(done.errors)")
+    }
+  }
+
+  @Test func `a grant that was taken back is told as that`() throws {
+    let granted = try Finished(
+      ["entitlement", "grant", "ada", "--plan", "plus", "--note", "n", "--json"],
+      environment: environment)
+    let id = granted.out.split(separator: "\"").map(String.init)[2]
+    try Scratch.write("1775217600000\n", to: scratch.path + "/clock")
+    let revoked = try Finished(
+      ["entitlement", "revoke", "ada", "--grant", id, "--note", "enough"],
+      environment: environment)
+    #expect(revoked.code == 0, "\(granted.out) \(revoked.errors)")
+    let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    #expect(text.contains("because   grant_revoked: a plan given by an admin was taken back"))
+  }
 }

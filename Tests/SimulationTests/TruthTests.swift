@@ -116,7 +116,7 @@ extension Told {
     switch simulationCatalogue.mapping(
       provider: provider, price: period.productID, product: nil)
     {
-    case .plan(let plan): plan.byteCount
+    case .plan(let plan), .kept(let plan, _): plan.byteCount
     case .ignored, .unknown: freeByteCount
     }
   }

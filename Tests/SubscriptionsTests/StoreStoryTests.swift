@@ -73,6 +73,32 @@ struct StoreStoryTests {
       ])
   }
 
+  @Test func `a payment that is being retried leaves a subscription that renews`() {
+    let facts = [
+      F.transaction("t0", 0, 30), F.renewal(30, intent: 2, retry: true, grace: 36), F.status(30, 4),
+    ]
+    #expect(F.label(F.appleKey, facts, day: 31) == .grace)
+    #expect(F.subscription(F.appleKey, facts).willRenew)
+    let given = F.subscription(
+      F.appleKey, facts + [F.renewal(90, renews: false, intent: 2), F.status(90, 2)])
+    #expect(!given.willRenew)
+  }
+
+  @Test(arguments: [1, 3, 4, 5] as [Int64])
+  func `an expiry for another reason than billing does not renew`(intent: Int64) {
+    let facts = [F.transaction("t0", 0, 30), F.renewal(30, intent: intent, retry: true)]
+    #expect(!F.subscription(F.appleKey, facts).willRenew)
+  }
+
+  @Test func `a renewal that was merely not seen is told as such, not as a failed payment`() {
+    let apple = [F.transaction("t0", 0, 30), F.renewal(1)]
+    let google = [F.purchase(.active, 0, 30)]
+    for (key, facts) in [(F.appleKey, apple), (F.googleKey, google)] {
+      #expect(F.label(key, facts, day: 31) == .active)
+      #expect(F.label(key, facts, day: 32).rawValue == "renewal_pending")
+    }
+  }
+
   // MARK: Google Play
 
   @Test func `an upgrade paid by pending cash leaves the old plan until the new is granted`() {

@@ -13,7 +13,7 @@ from .story import (
 
 GRACE_SPAN = 7 * DAY
 LEEWAY_SPAN = 26 * HOUR
-LAPSED = free("lapsed", "on_hold")
+LAPSED = free("lapsed", "renewal_pending")
 ENDED = free("lapsed", "expired")
 UNPAID = free("payment_failed", "on_hold")
 UNPAID_ENDED = free("payment_failed", "expired")

@@ -70,7 +70,8 @@ struct BillingMetrics: Sendable {
       Log.warning(
         "billing.alarm",
         [
-          "alarm": alarm.name.rawValue, "object": alarm.object, "delivery": recorded.deliveryID,
+          "alarm": alarm.name.rawValue, "object": alarm.object,
+          "product": alarm.product ?? "", "delivery": recorded.deliveryID,
         ])
     }
     if recorded.isConflicting {
@@ -91,6 +92,26 @@ struct BillingMetrics: Sendable {
         [
           "delivery": recorded.deliveryID, "source": String(recorded.sourceID),
           "why": recorded.type,
+        ])
+    }
+  }
+
+  /// What came up when everything was derived again: counted, and told by `tell` in few lines.
+  func count(_ raised: [Coverage.Alarm]) {
+    for alarm in raised { alarms[alarm.name]?.add() }
+  }
+
+  /// A product left the catalogue that somebody lives on: either it is listed again, or the
+  /// operator means them to keep what they have.
+  func tell(_ unmapped: [UnmappedProducts]) {
+    for product in unmapped {
+      Log.warning(
+        "billing.unmapped_product",
+        [
+          "product": "\(product.provider):\(product.product)",
+          "subscriptions": String(product.subscriptionCount),
+          "accounts": String(product.accountCount),
+          "some": product.some.joined(separator: " "),
         ])
     }
   }

@@ -69,22 +69,57 @@ package struct BillingService: Sendable {
     try Jobs.need(Ledger.readJob, key.description, due: clock.now(), in: transaction)
   }
 
-  /// How many subscriptions one transaction derives again: few enough to delay nobody.
+  /// How many subscriptions or schedules one transaction derives again: few enough to delay nobody.
   private static let sliceCountMax = 200
 
-  /// Brings everything derived under another policy or catalogue up to the present ones.
+  /// Puts the configured rules in force and brings everything derived under others up to them.
   ///
   /// Call at start, before serving; blocks until done. Returns how many subscriptions it derived.
+  /// Says whom the catalogue leaves with a plan that it does not list.
   @discardableResult
   package func applyRules() throws -> Int {
+    let ledger = ledger
+    let begin = clock.now()
+    try database.write(for: nil) { try ledger.takeForce(at: begin, in: $0) }
+    var total = 0
+    if try database.read({ try ledger.isOutdated(reading: $0) }) {
+      total = try deriveOutdated()
+      try scheduleOthers()
+      try database.write(for: nil) { try ledger.noteApplied(in: $0) }
+    }
+    let now = clock.now()
+    let unmapped = try database.read { try UnmappedProducts.owed(at: now, reading: $0) }
+    BillingMetrics.shared.tell(unmapped)
+    return total
+  }
+
+  private func deriveOutdated() throws -> Int {
+    let ledger = ledger
     var total = 0
     while true {
       let now = clock.now()
-      let count = try database.write(for: nil) { [ledger] transaction in
-        try ledger.deriveOutdated(countMax: Self.sliceCountMax, at: now, in: transaction)
+      let (count, alarms) = try database.write(for: nil) { transaction in
+        var alarms: [Coverage.Alarm] = []
+        let count = try ledger.deriveOutdated(
+          countMax: Self.sliceCountMax, at: now, in: transaction
+        ) { alarms += $0.newAlarms }
+        return (count, alarms)
       }
+      BillingMetrics.shared.count(alarms)
       total += count
       if count < Self.sliceCountMax { return total }
     }
+  }
+
+  private func scheduleOthers() throws {
+    let ledger = ledger
+    var last: Identifier?
+    repeat {
+      let (now, after) = (clock.now(), last)
+      last = try database.write(for: nil) { transaction in
+        try ledger.scheduleOthers(
+          after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
+      }
+    } while last != nil
   }
 }

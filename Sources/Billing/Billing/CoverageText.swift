@@ -52,6 +52,7 @@ extension Coverage.Alarm {
   fileprivate var fields: [String] {
     switch self {
     case .unknownProduct(let price, let product): [name.rawValue, price ?? "", product ?? ""]
+    case .unmappedProduct(let id): [name.rawValue, id]
     case .unknownStatus(let status): [name.rawValue, status]
     case .paidAfterEnd(let invoice): [name.rawValue, invoice]
     case .reversal(let kind, let object): [name.rawValue, kind.rawValue, object]
@@ -65,6 +66,7 @@ extension Coverage.Alarm {
       let product = json[2].string ?? ""
       self = .unknownProduct(
         price: value.isEmpty ? nil : value, product: product.isEmpty ? nil : product)
+    case .unmappedProduct: self = .unmappedProduct(value)
     case .unknownStatus: self = .unknownStatus(value)
     case .paidAfterEnd: self = .paidAfterEnd(invoice: value)
     case .reversal:

@@ -124,6 +124,8 @@ package struct Grant: Sendable, Hashable {
   package let from: Instant
   /// Its end, or when it was taken back; nil is without end.
   package let until: Instant?
+  /// Whether it was taken back before its end.
+  package let isRevoked: Bool
   package let note: String
 
   var coverage: Coverage {
@@ -133,7 +135,9 @@ package struct Grant: Sendable, Hashable {
           planID: planID, from: from, to: until ?? .distantFuture, why: .granted,
           evidence: .init(.grant, id.description))
       ],
-      endings: until.map { [Schedule.Ending(at: $0, reason: .lapsed)] } ?? [], alarms: [])
+      endings: until.map {
+        [Schedule.Ending(at: $0, reason: isRevoked ? .grantRevoked : .lapsed)]
+      } ?? [], alarms: [])
   }
 
   /// Every grant that the account ever had, as long as it stands or stood; none once it is gone.
@@ -162,14 +166,17 @@ package struct Grant: Sendable, Hashable {
           Grant(
             id: id, planID: try json["plan"].requireString(),
             from: Instant(milliseconds: try json["from"].requireInteger()),
-            until: json["until"].integer.map { Instant(milliseconds: $0) },
+            until: json["until"].integer.map { Instant(milliseconds: $0) }, isRevoked: false,
             note: try json["note"].requireString()))
       }
     }
     return grants.map { grant in
-      let end = [grant.until, takenBack[grant.id]].compactMap { $0 }.min()
+      guard let end = takenBack[grant.id], grant.until.map({ end < $0 }) ?? true else {
+        return grant
+      }
       return Grant(
-        id: grant.id, planID: grant.planID, from: grant.from, until: end, note: grant.note)
+        id: grant.id, planID: grant.planID, from: grant.from, until: end, isRevoked: true,
+        note: grant.note)
     }
   }
 }

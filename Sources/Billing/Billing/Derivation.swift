@@ -23,6 +23,8 @@ struct Derivation {
   enum Cause: String { case clock, fact, policy, owner }
 
   private struct Transition {
+    /// When it became true: an edge of the clock at its boundary, anything else when it was told.
+    let at: Instant
     let cause: Cause
     let before: String
     let after: String
@@ -48,26 +50,34 @@ struct Derivation {
     noteOwner(derived)
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
     derived.transitionCount += Int64(transitions.count)
-    guard derived != stored else { return }
+    if let stored, derived.says(theSameAs: stored) { return }
     try writeTransitions(source: source, in: transaction)
-    try derived.write(key, at: now, in: transaction)
+    try derived.write(key, in: transaction)
+    if !coverage.unmappedProducts.isEmpty || !storedCoverage.unmappedProducts.isEmpty {
+      try UnmappedProducts.write(coverage, of: key, in: transaction)
+    }
     let isSame = stored.map { derived.owesTheSame(as: $0) } ?? false
     if !isSame { accounts = Set([derived.owner, stored?.owner].compactMap { $0 }) }
   }
 
   /// What time did since the last fact, told apart from what the next fact does.
   private mutating func noteClock(_ stored: SubscriptionRow, _ coverage: Coverage) {
-    let label = Label(coverage, withoutAccess: stored.labelWithoutAccess, at: now)
-    guard label != stored.label else { return }
-    hasUnplannedEdge = !stored.label.mayBecomeByClock(label)
-    transitions.append(
-      Transition(cause: .clock, before: stored.label.rawValue, after: label.rawValue))
+    var before = stored.label
+    for moment in coverage.boundaries(after: stored.updated, upTo: now) {
+      let label = Label(coverage, withoutAccess: stored.labelWithoutAccess, at: moment)
+      guard label != before else { continue }
+      if !before.mayBecomeByClock(label) { hasUnplannedEdge = true }
+      transitions.append(
+        Transition(at: moment, cause: .clock, before: before.rawValue, after: label.rawValue))
+      before = label
+    }
   }
 
   private mutating func noteLabel(_ derived: SubscriptionRow, _ cause: Cause) {
     let before = transitions.last?.after ?? stored?.label.rawValue ?? "none"
     guard before != derived.label.rawValue else { return }
-    transitions.append(Transition(cause: cause, before: before, after: derived.label.rawValue))
+    transitions.append(
+      Transition(at: now, cause: cause, before: before, after: derived.label.rawValue))
   }
 
   private mutating func noteOwner(_ derived: SubscriptionRow) {
@@ -76,7 +86,7 @@ struct Derivation {
     guard derived.owner != stored?.owner else { return }
     transitions.append(
       Transition(
-        cause: .owner, before: stored?.owner?.description ?? "none",
+        at: now, cause: .owner, before: stored?.owner?.description ?? "none",
         after: derived.owner?.description ?? "none"))
   }
 
@@ -88,7 +98,7 @@ struct Derivation {
           source_id)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         """, .text(key.description),
-        .integer((stored?.transitionCount ?? 0) + Int64(index) + 1), .instant(now),
+        .integer((stored?.transitionCount ?? 0) + Int64(index) + 1), .instant(transition.at),
         .text(transition.cause.rawValue), .text(transition.before), .text(transition.after),
         .integer(source))
     }

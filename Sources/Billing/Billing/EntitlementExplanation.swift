@@ -8,8 +8,13 @@ package struct EntitlementExplanation: Sendable {
   package let account: Identifier
   package let now: Instant
   package let current: Schedule.Break
-  /// As sync reads it.
+  /// As sync reads it: of the past it says what is known today.
   package let schedule: [Schedule.Break]
+  /// What held, ascending and without a gap; empty where the schedule tells all of it. What is told
+  /// of a time afterwards changes nothing here.
+  package let held: [Schedule.Span]
+  /// The schedule from the end of `held` on.
+  package let standing: [Schedule.Break]
   /// Under which rules its newest subscription was derived; nil where it owns none.
   package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
   /// Sorted by their keys.
@@ -74,9 +79,11 @@ package struct EntitlementExplanation: Sendable {
     self.account = account
     self.now = now
     let stored = try EntitlementRows.schedule(of: account, reading: reader)
-    let schedule = stored.isEmpty ? Schedule.free(catalogue).breaks : stored
-    self.schedule = schedule
-    current = schedule.last { $0.from <= now } ?? schedule[0]
+    let schedule = Schedule(stored: stored) ?? .free(catalogue)
+    self.schedule = schedule.breaks
+    held = try HeldRows.all(of: account, reading: reader)
+    standing = schedule.standing(after: held)
+    current = standing.last { $0.from <= now } ?? standing[0]
     derived = try reader.first(
       """
       SELECT policy_version, catalogue_version, updated_ms FROM billing.subscriptions
@@ -92,6 +99,21 @@ package struct EntitlementExplanation: Sendable {
     ) { row in try row.text(0) }
     subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
       try Subscription(key, at: now, reading: reader)
+    }
+  }
+}
+
+extension Schedule {
+  /// Its steps from the end of what held before; who had a plan and has none is told that it lapsed,
+  /// though nothing is left that owed it.
+  fileprivate func standing(after held: [Span]) -> [Break] {
+    var hadPlan = held.contains { $0.reason.givesAccess }
+    return spans(from: held.last?.to ?? .distantPast, to: .distantFuture).map { span in
+      hadPlan = hadPlan || span.reason.givesAccess
+      let isLapsed = hadPlan && span.reason == .neverSubscribed
+      return Break(
+        from: span.from, capByteCount: span.capByteCount, planID: span.planID,
+        reason: isLapsed ? .lapsed : span.reason)
     }
   }
 }

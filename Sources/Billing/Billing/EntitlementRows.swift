@@ -13,20 +13,30 @@ enum EntitlementRows {
       WHERE account_id = $1 ORDER BY from_ms
       """, .id(account)
     ) { row in
-      guard let reason = CapReason(rawValue: try row.text(3)) else {
-        throw DatabaseError.statement("an entitlement's reason is unknown")
-      }
-      return Schedule.Break(
+      Schedule.Break(
         from: try row.instant(0), capByteCount: try row.integer(1), planID: try row.text(2),
-        reason: reason)
+        reason: try reason(row.text(3)))
     }
   }
 
-  /// Writes what changed, and only that.
+  static func reason(_ text: String) throws -> CapReason {
+    guard let reason = CapReason(rawValue: text) else {
+      throw DatabaseError.statement("an entitlement's reason is unknown")
+    }
+    return reason
+  }
+
+  /// Writes what changed, and only that; what held up to `now` stays known as history.
+  ///
+  /// `unknown` is what an account has that billing never heard of.
   static func write(
-    _ schedule: Schedule, of account: Identifier, in transaction: Transaction
+    _ schedule: Schedule, of account: Identifier, unknown: Schedule, at now: Instant,
+    in transaction: Transaction
   ) throws {
     let stored = try Self.schedule(of: account, reading: transaction)
+    guard stored != schedule.breaks else { return }
+    try HeldRows.keep(
+      Schedule(stored: stored) ?? unknown, before: schedule, of: account, at: now, in: transaction)
     for step in stored where !schedule.breaks.contains(where: { $0.from == step.from }) {
       try transaction.execute(
         "DELETE FROM billing.entitlements WHERE account_id = $1 AND from_ms = $2",

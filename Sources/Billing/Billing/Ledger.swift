@@ -1,4 +1,4 @@
-package import Base
+internal import Base
 package import Storage
 internal import Jobs
 package import Subscriptions
@@ -8,13 +8,23 @@ internal import Tiers
 ///
 /// Any order and any repetition of the same sources leaves the same derived rows.
 package struct Ledger: Sendable {
+  /// As configured; what is in force may be another server's.
   package let rules: LedgerRules
   /// Whose API can be asked: what the others' objects need is noted and waits.
   private let readable: Set<ObjectKey.Provider>
+  private let current: CurrentRules
 
-  package init(rules: LedgerRules, readable: Set<ObjectKey.Provider> = []) {
+  package init(
+    rules: LedgerRules, readable: Set<ObjectKey.Provider> = [], for deriver: Deriver = .server
+  ) {
     self.rules = rules
     self.readable = readable
+    current = CurrentRules(rules, for: deriver)
+  }
+
+  /// Throws a `ConfigurationError` unless the servers derive under these rules, or none ever ran.
+  package func requireServersRules(reading database: some Queryable) throws {
+    try current.requireServers(reading: database)
   }
 
   /// The kind of the jobs that read an object again.
@@ -58,20 +68,6 @@ package struct Ledger: Sendable {
       in: transaction)
   }
 
-  /// Derives subscriptions again that were derived under other rules; returns how many it found.
-  package func deriveOutdated(
-    countMax: Int, at now: Instant, in transaction: Transaction
-  ) throws -> Int {
-    let keys = try transaction.rows(
-      """
-      SELECT object FROM billing.subscriptions
-      WHERE policy_version <> $1 OR catalogue_version <> $2 ORDER BY object LIMIT $3
-      """, .text(rules.policyVersion), .text(rules.catalogue.version), .integer(countMax)
-    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
-    try derive(keys, cause: .policy, source: nil, at: now, in: transaction) { _ in }
-    return keys.count
-  }
-
   private func merge(
     _ source: PreparedSource, id: Int64, in transaction: Transaction, _ recorded: inout Recorded
   ) throws {
@@ -101,6 +97,8 @@ package struct Ledger: Sendable {
     _ keys: [ObjectKey], cause: Derivation.Cause, source: Int64?, at now: Instant,
     in transaction: Transaction, each: (Derivation) -> Void
   ) throws -> [Identifier] {
+    guard !keys.isEmpty else { return [] }
+    let rules = try current.find(at: now, in: transaction)
     var accounts: Set<Identifier> = []
     for key in keys {
       let derivation = try Derivation(
@@ -109,15 +107,22 @@ package struct Ledger: Sendable {
       each(derivation)
     }
     return try accounts.sorted().filter { account in
-      try schedule(account, at: now, in: transaction)
+      try schedule(account, under: rules, at: now, in: transaction)
     }
+  }
+
+  /// Writes an account's schedule as it follows from what is stored.
+  func schedule(_ account: Identifier, at now: Instant, in transaction: Transaction) throws {
+    try schedule(
+      account, under: try current.find(at: now, in: transaction), at: now, in: transaction)
   }
 
   /// Writes an account's schedule from what its subscriptions and grants owe; returns whether it
   /// began to pay twice.
   @discardableResult
-  func schedule(_ account: Identifier, at now: Instant, in transaction: Transaction) throws -> Bool
-  {
+  private func schedule(
+    _ account: Identifier, under rules: LedgerRules, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
     let owed = try transaction.rows(
       "SELECT realm, coverage FROM billing.subscriptions WHERE owner = $1 ORDER BY object",
       .id(account)
@@ -127,7 +132,8 @@ package struct Ledger: Sendable {
     }
     let grants = try Grant.standing(of: account, reading: transaction).map { $0.coverage }
     try EntitlementRows.write(
-      Schedule(coverages + grants, catalogue: rules.catalogue), of: account, in: transaction)
+      Schedule(coverages + grants, catalogue: rules.catalogue), of: account,
+      unknown: .free(rules.catalogue), at: now, in: transaction)
     let paid = coverages.filter { $0.entry(at: now)?.why == .subscribed }
     return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
   }

@@ -3,14 +3,17 @@ package import Configuration
 package import Subscriptions
 package import Tiers
 
-/// What turns facts into entitlement; a change of its versions derives everything again.
+/// What turns facts into entitlement; a change of any of it derives everything again.
 package struct LedgerRules: Sendable {
   package let policy: Policy
-  package let catalogue: Catalogue
+  /// With what earlier catalogues sold, once it was read from the database.
+  package private(set) var catalogue: Catalogue
   /// Whose subscriptions count: sandbox money buys nothing unless a deployment says so.
   package let grantingPartition: ObjectKey.Partition
   /// The accounts of testers and reviewers, for whom sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
+  /// Names them all, as the SHA-256 of everything that a derived row depends on.
+  private(set) var digest = ""
 
   package init(
     policy: Policy = .standard, catalogue: Catalogue,
@@ -20,6 +23,14 @@ package struct LedgerRules: Sendable {
     self.catalogue = catalogue
     self.grantingPartition = grantingPartition
     self.sandboxAccounts = sandboxAccounts
+    digest = content.digest
+  }
+
+  /// The same with what earlier catalogues sold, which is still owed.
+  func keeping(_ plans: [Plan]) -> LedgerRules {
+    var rules = self
+    rules.catalogue = catalogue.keeping(plans)
+    return rules
   }
 
   /// Names everything but the catalogue that a derived row depends on.

@@ -19,9 +19,13 @@ package struct Recorded: Sendable {
   package struct Alarm: Sendable, Equatable {
     package let name: Name
     package let object: String
+    /// The product of the store that it is about, if it is about one.
+    package var product: String?
 
     package enum Name: String, Sendable, CaseIterable {
       case unknownProduct = "unknown_product"
+      /// A product that left the catalogue and keeps its plan.
+      case unmappedProduct = "unmapped_product"
       case unknownStatus = "unknown_status"
       case paidAfterEnd = "paid_after_end"
       case reversal
@@ -61,7 +65,7 @@ package struct Recorded: Sendable {
     let key = derivation.key
     if derivation.isDirty { dirty.append(key) }
     for alarm in derivation.newAlarms {
-      alarms.append(Alarm(name: alarm.name, object: key.description))
+      alarms.append(Alarm(name: alarm.name, object: key.description, product: alarm.product))
     }
     if derivation.hasUnplannedEdge {
       alarms.append(Alarm(name: .unplannedEdge, object: key.description))
@@ -73,9 +77,18 @@ package struct Recorded: Sendable {
 }
 
 extension Coverage.Alarm {
+  fileprivate var product: String? {
+    switch self {
+    case .unknownProduct(let price, let product): price ?? product
+    case .unmappedProduct(let id): id
+    case .unknownStatus, .paidAfterEnd, .reversal: nil
+    }
+  }
+
   var name: Recorded.Alarm.Name {
     switch self {
     case .unknownProduct: .unknownProduct
+    case .unmappedProduct: .unmappedProduct
     case .unknownStatus: .unknownStatus
     case .paidAfterEnd: .paidAfterEnd
     case .reversal: .reversal

@@ -41,6 +41,11 @@ struct SourceRow: Sendable {
   /// Changes whenever a decoder reads something new; sources keep the one that read them.
   private static let decoderVersion: Int64 = 2
 
+  /// Waits for whoever writes to the ledger; what is read after it is current.
+  static func takeTurn(in transaction: Transaction) throws {
+    try transaction.execute("UPDATE billing.turn SET last_source = last_source WHERE id = 1")
+  }
+
   /// The next number of a source or a decision; taking it is also taking the turn.
   static func nextNumber(in transaction: Transaction) throws -> Int64 {
     let number = try transaction.first(

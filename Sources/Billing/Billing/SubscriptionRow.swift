@@ -4,7 +4,7 @@ internal import Subscriptions
 internal import Tiers
 
 /// What was derived of a subscription the last time something changed.
-struct SubscriptionRow: Equatable {
+struct SubscriptionRow {
   var owner: Identifier?
   /// The object that names the owner, or `claim:<n>`, `transfer:<n>`, `predecessor`,
   /// `contested`, `deleted_account`, `none`.
@@ -20,13 +20,18 @@ struct SubscriptionRow: Equatable {
   var coverage: String
   var policyVersion: String
   var catalogueVersion: String
+  /// The digest of all rules.
+  var rules: String
   var transitionCount: Int64
+  /// When something last changed; not among what makes two rows differ.
+  let updated: Instant
 
   init?(_ key: ObjectKey, reading database: some Queryable) throws {
     let row = try database.first(
       """
       SELECT owner, owner_evidence, realm, label, label_without_access, will_renew, dirty,
-        coverage, policy_version, catalogue_version, transition_count
+        coverage, policy_version, catalogue_version, transition_count, rules,
+        updated_ms
       FROM billing.subscriptions WHERE object = $1
       """, .text(key.description)
     ) { row in try SubscriptionRow(row) }
@@ -50,6 +55,8 @@ struct SubscriptionRow: Equatable {
     self.coverage = coverage.text
     policyVersion = rules.policyVersion
     catalogueVersion = rules.catalogue.version
+    self.rules = rules.digest
+    updated = now
     self.transitionCount = transitionCount
   }
 
@@ -69,31 +76,41 @@ struct SubscriptionRow: Equatable {
     policyVersion = try row.text(8)
     catalogueVersion = try row.text(9)
     transitionCount = try row.integer(10)
+    rules = try row.text(11)
+    updated = try row.instant(12)
+  }
+
+  /// Whether nothing changed between the two but time.
+  func says(theSameAs other: SubscriptionRow) -> Bool {
+    owesTheSame(as: other) && ownerEvidence == other.ownerEvidence && label == other.label
+      && labelWithoutAccess == other.labelWithoutAccess && willRenew == other.willRenew
+      && isDirty == other.isDirty && transitionCount == other.transitionCount
   }
 
   /// Whether every schedule that follows from it is the same.
   func owesTheSame(as other: SubscriptionRow) -> Bool {
     owner == other.owner && realm == other.realm && coverage == other.coverage
-      && policyVersion == other.policyVersion && catalogueVersion == other.catalogueVersion
+      && rules == other.rules
   }
 
-  func write(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
+  func write(_ key: ObjectKey, in transaction: Transaction) throws {
     try transaction.execute(
       """
       INSERT INTO billing.subscriptions (object, realm, owner, owner_evidence, label,
         label_without_access, will_renew, dirty, coverage, policy_version, catalogue_version,
-        transition_count, updated_ms)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        transition_count, rules, updated_ms)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
       ON CONFLICT (object) DO UPDATE SET realm = excluded.realm, owner = excluded.owner,
         owner_evidence = excluded.owner_evidence, label = excluded.label,
         label_without_access = excluded.label_without_access,
         will_renew = excluded.will_renew, dirty = excluded.dirty, coverage = excluded.coverage,
         policy_version = excluded.policy_version, catalogue_version = excluded.catalogue_version,
-        transition_count = excluded.transition_count, updated_ms = excluded.updated_ms
+        transition_count = excluded.transition_count, rules = excluded.rules,
+        updated_ms = excluded.updated_ms
       """, .text(key.description), .text(realm.rawValue), .id(owner), .text(ownerEvidence),
       .text(label.rawValue), .text(labelWithoutAccess.rawValue), .integer(willRenew ? 1 : 0),
       .integer(isDirty ? 1 : 0), .text(coverage), .text(policyVersion), .text(catalogueVersion),
-      .integer(transitionCount), .instant(now))
+      .integer(transitionCount), .text(rules), .instant(updated))
   }
 }
 

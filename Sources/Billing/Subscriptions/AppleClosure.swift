@@ -51,11 +51,11 @@ package struct AppleClosure: Hashable, Sendable {
     {
       return .onHold
     }
-    return willRenew && !states.contains(.expired) ? .onHold : .expired
+    return willRenew ? .renewalPending : .expired
   }
 
   package var willRenew: Bool {
-    renewal.contents.contains { $0.willRenew && $0.expirationIntent == nil }
+    renewal.contents.contains { $0.isExpectedToRenew }
       && !status.contents.contains { $0.state == .expired || $0.state == .revoked }
   }
 
@@ -90,4 +90,17 @@ package struct AppleClosure: Hashable, Sendable {
       }
     }
   }
+}
+
+extension AppleRenewal {
+  /// Auto-renewal is on, and nothing but a payment that is being retried stands in the way: the
+  /// store gives billing as the reason of an expiry from the first failure on.
+  fileprivate var isExpectedToRenew: Bool {
+    guard willRenew else { return false }
+    guard let expirationIntent else { return true }
+    return expirationIntent == Self.billingIntent
+      && (isInBillingRetry || gracePeriodExpiresDate != nil)
+  }
+
+  static let billingIntent: Int64 = 2
 }

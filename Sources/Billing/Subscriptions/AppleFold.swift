@@ -148,9 +148,8 @@ struct AppleFold {
     var alarms: Set<Coverage.Alarm> = []
     for transaction in transactions {
       let product = transaction.content.productID
-      if catalogue.mapping(provider: "apple", price: product, product: nil) == .unknown {
-        alarms.insert(.unknownProduct(price: product, product: nil))
-      }
+      let mapping = catalogue.mapping(provider: "apple", price: product, product: nil)
+      if let alarm = mapping.alarm(price: product, product: nil) { alarms.insert(alarm) }
     }
     if case .other(let number)? = status?.content.state {
       alarms.insert(.unknownStatus(String(number)))
@@ -162,7 +161,7 @@ struct AppleFold {
 extension AppleRenewal {
   /// Billing is what stands in the way, not the customer.
   fileprivate var isFailedPayment: Bool {
-    isInBillingRetry || gracePeriodExpiresDate != nil || expirationIntent == 2
+    isInBillingRetry || gracePeriodExpiresDate != nil || expirationIntent == Self.billingIntent
   }
 }
 

@@ -65,11 +65,20 @@ package struct Coverage: Hashable, Sendable {
   package enum Alarm: Hashable, Sendable {
     /// A product that is neither mapped nor ignored.
     case unknownProduct(price: String?, product: String?)
+    /// A product or price that no catalogue lists any more: it keeps the plan that it last meant.
+    case unmappedProduct(String)
     case unknownStatus(String)
     /// Money for a period of a subscription that had already ended.
     case paidAfterEnd(invoice: String)
     /// Money went or may go back, and the policy only takes note.
     case reversal(ReversalTable.Kind, object: String)
+  }
+
+  /// The moments at which time alone can change what is owed, ascending: those after `start`, up to
+  /// and with `end`.
+  package func boundaries(after start: Instant, upTo end: Instant) -> [Instant] {
+    let moments = intervals.flatMap { [$0.from, $0.to] } + endings.map { $0.at }
+    return Set(moments.filter { start < $0 && $0 <= end }).sorted()
   }
 
   /// Access now, with the reason told first.

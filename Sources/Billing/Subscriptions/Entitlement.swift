@@ -23,9 +23,20 @@ extension Catalogue {
   /// The plan that a mapping means; an unknown product means the fallback, if there is one.
   func plan(for mapping: Mapping) -> Plan? {
     switch mapping {
-    case .plan(let plan): plan
+    case .plan(let plan), .kept(let plan, _): plan
     case .ignored: nil
     case .unknown: fallbackPlanID.flatMap { plan($0) }
+    }
+  }
+}
+
+extension Catalogue.Mapping {
+  /// What an operator must hear of an item that means this.
+  func alarm(price: String?, product: String?) -> Coverage.Alarm? {
+    switch self {
+    case .plan, .ignored: nil
+    case .kept(_, let id): .unmappedProduct(id)
+    case .unknown: .unknownProduct(price: price, product: product)
     }
   }
 }

@@ -63,7 +63,7 @@ package struct GoogleClosure: Hashable, Sendable {
       case .pending: .pending
       case .paused: .paused
       case .onHold, .inGracePeriod: .onHold
-      case .active: content.willRenew ? .onHold : .expired
+      case .active: content.willRenew ? .renewalPending : .expired
       case .canceled, .expired, .pendingPurchaseCanceled: .expired
       case .other: hadAccess ? .expired : .pending
       }

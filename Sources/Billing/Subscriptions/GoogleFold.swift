@@ -92,8 +92,11 @@ struct GoogleFold {
 
   private var alarms: Set<Coverage.Alarm> {
     var alarms: Set<Coverage.Alarm> = []
-    for item in purchase.items where catalogue.googleMapping(item) == .unknown {
-      alarms.insert(.unknownProduct(price: item.basePlanID, product: item.productID))
+    for item in purchase.items {
+      let mapping = catalogue.googleMapping(item)
+      if let alarm = mapping.alarm(price: item.basePlanID, product: item.productID) {
+        alarms.insert(alarm)
+      }
     }
     if case .other(let state) = purchase.state { alarms.insert(.unknownStatus(state)) }
     let current = Set(purchase.items.compactMap { $0.latestOrderID })

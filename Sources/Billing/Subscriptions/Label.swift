@@ -14,7 +14,10 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
   case active
   /// A payment failed and is being retried; access is kept. Left by payment or time.
   case grace
-  /// No access until a payment comes.
+  /// A renewal is expected and was not seen, and the leeway for it is over: nothing says that it
+  /// failed. Left by a payment, a failure or an end that is told.
+  case renewalPending = "renewal_pending"
+  /// A payment failed: no access until one comes.
   case onHold = "on_hold"
   /// Stopped by the provider or the customer without an end. Left by resuming.
   case paused
@@ -28,7 +31,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
   package var givesAccess: Bool {
     switch self {
     case .trialing, .active, .grace: true
-    case .pending, .onHold, .paused, .expired, .revoked, .superseded: false
+    case .pending, .renewalPending, .onHold, .paused, .expired, .revoked, .superseded: false
     }
   }
 
@@ -42,6 +45,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
       switch coverage.ending(at: now)?.reason {
       case .refunded where withoutAccess != .superseded: self = .revoked
       case .disputed where withoutAccess != .superseded: self = .onHold
+      case .paymentFailed where withoutAccess == .renewalPending: self = .onHold
       default: self = withoutAccess
       }
     }
@@ -51,8 +55,8 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     switch reason {
     case .trial: self = .trialing
     case .grace: self = .grace
-    case .subscribed, .leeway, .courtesy, .granted, .neverSubscribed, .paymentFailed, .lapsed,
-      .refunded, .disputed:
+    case .subscribed, .leeway, .storeUnreachable, .courtesy, .granted, .neverSubscribed,
+      .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed:
       self = .active
     }
   }
@@ -64,7 +68,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     case .paused: self = .paused
     case .pastDue, .unpaid: self = .onHold
     case .trialing, .active:
-      if hadAccess { self = willRenew ? .onHold : .expired } else { self = .pending }
+      if hadAccess { self = willRenew ? .renewalPending : .expired } else { self = .pending }
     case .other: self = hadAccess ? .expired : .pending
     }
   }
@@ -80,7 +84,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     case .pending: next == .trialing || next == .active
     case .trialing, .active: next != self
     case .grace: next != self && next != .trialing
-    case .onHold, .paused, .expired, .revoked, .superseded: false
+    case .renewalPending, .onHold, .paused, .expired, .revoked, .superseded: false
     }
   }
 }

@@ -42,18 +42,18 @@ struct StripeFold {
     /// Its lines that bill a plan of this subscription; credits do not.
     let tierLines: [(line: StripeInvoice.Line, plan: Plan)]
 
-    /// What its lines bill that is neither a plan nor ignored.
-    let unknown: [Coverage.Alarm]
+    /// What its lines bill that the catalogue does not list.
+    let unlisted: [Coverage.Alarm]
 
     init(id: String, content: StripeInvoice, of subscription: String, catalogue: Catalogue) {
       self.id = id
       self.content = content
       var tierLines: [(line: StripeInvoice.Line, plan: Plan)] = []
-      var unknown: [Coverage.Alarm] = []
+      var unlisted: [Coverage.Alarm] = []
       for line in content.subscription == subscription ? content.lines : [] {
         let mapping = catalogue.stripeMapping(price: line.price, product: line.product)
-        if mapping == .unknown {
-          unknown.append(.unknownProduct(price: line.price, product: line.product))
+        if let alarm = mapping.alarm(price: line.price, product: line.product) {
+          unlisted.append(alarm)
         }
         guard line.amountMinorUnits >= 0, line.from < line.to,
           let plan = catalogue.plan(for: mapping)
@@ -61,7 +61,7 @@ struct StripeFold {
         tierLines.append((line, plan))
       }
       self.tierLines = tierLines
-      self.unknown = unknown
+      self.unlisted = unlisted
     }
   }
 
@@ -198,12 +198,14 @@ struct StripeFold {
 
   private var productAlarms: Set<Coverage.Alarm> {
     var alarms: Set<Coverage.Alarm> = []
-    for item in snapshot?.content.items ?? []
-    where catalogue.stripeMapping(price: item.price, product: item.product) == .unknown {
-      alarms.insert(.unknownProduct(price: item.price, product: item.product))
+    for item in snapshot?.content.items ?? [] {
+      let mapping = catalogue.stripeMapping(price: item.price, product: item.product)
+      if let alarm = mapping.alarm(price: item.price, product: item.product) {
+        alarms.insert(alarm)
+      }
     }
     for invoice in invoices where invoice.content.status == .paid {
-      alarms.formUnion(invoice.unknown)
+      alarms.formUnion(invoice.unlisted)
     }
     if case .other(let status)? = snapshot?.content.status {
       alarms.insert(.unknownStatus(status))

@@ -13,7 +13,8 @@ enum ExplanationJSON {
       "username": account.username.map { .string($0) } ?? .null,
       "at": .string(explanation.now.description), "usage": .integer(account.usageByteCount),
       "current": step(explanation.current),
-      "schedule": .array(explanation.schedule.map(step)),
+      "held": .array(explanation.held.map(span)),
+      "schedule": .array(explanation.standing.map(step)),
       "derived": explanation.derived.map { derived in
         [
           "at": .string(derived.at.description),
@@ -30,6 +31,13 @@ enum ExplanationJSON {
     [
       "from": moment(step.from), "cap": .integer(step.capByteCount), "plan": .string(step.planID),
       "reason": .string(step.reason.rawValue),
+    ]
+  }
+
+  private static func span(_ span: Schedule.Span) -> JSONValue {
+    [
+      "from": moment(span.from), "to": moment(span.to), "cap": .integer(span.capByteCount),
+      "plan": .string(span.planID), "reason": .string(span.reason.rawValue),
     ]
   }
 

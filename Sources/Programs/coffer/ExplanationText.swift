@@ -38,7 +38,12 @@ enum ExplanationText {
   private static func schedule(_ explanation: EntitlementExplanation) -> Table {
     var table = Table(
       ("", .left), ("FROM", .left), ("CAP", .right), ("PLAN", .left), ("REASON", .left))
-    for step in explanation.schedule {
+    for span in explanation.held {
+      table.add(
+        "held", span.from.description, ByteCount.text(span.capByteCount), span.planID,
+        span.reason.rawValue)
+    }
+    for step in explanation.standing {
       table.add(
         step == explanation.current ? "now" : "", step.from.description,
         ByteCount.text(step.capByteCount), step.planID, step.reason.rawValue)
@@ -112,10 +117,12 @@ enum ExplanationText {
     case .trial: "a trial runs"
     case .grace: "a payment is failing and access is kept for a while"
     case .leeway: "the renewal has not been seen yet"
+    case .storeUnreachable: "the renewal has not been seen yet and the store does not answer"
     case .courtesy: "kept by policy though no money came"
     case .granted: "given by an admin"
     case .paymentFailed: "a payment failed; a new card brings the plan back"
     case .lapsed: "ended by the customer or by time"
+    case .grantRevoked: "a plan given by an admin was taken back"
     case .refunded: "the payment was refunded"
     case .disputed: "the customer's bank contests the payment"
     }

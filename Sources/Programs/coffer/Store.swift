@@ -21,12 +21,15 @@ enum Store {
     return try body(database, configuration)
   }
 
-  /// The database as a command uses it that decides something about entitlements.
+  /// The database as a command uses it that decides something about entitlements: refused where
+  /// the servers derive under other rules.
   static func withLedger<Result>(
     _ invocation: Invocation, _ body: (Database, Ledger, Instant) throws -> Result
   ) throws -> Result {
     try with(invocation, owning: .billing) { database, configuration in
-      try body(database, Ledger(rules: LedgerRules(configuration)), configuration.clock.now())
+      let ledger = Ledger(rules: LedgerRules(configuration), for: .command)
+      try database.read { try ledger.requireServersRules(reading: $0) }
+      return try body(database, ledger, configuration.clock.now())
     }
   }
 

@@ -18,13 +18,17 @@ package struct Cap: Sendable, Equatable {
   package let reason: CapReason
 
   /// Reads one row of the schedule that coffer-billing writes; an account it never spoke of is on
-  /// the free plan.
+  /// the free plan. Who had a plan of which nothing is left, as after a transfer, has lapsed.
   package init(
     _ queryable: some Queryable, _ account: Identifier, catalogue: Catalogue, now: Instant
   ) throws {
     let found = try queryable.first(
       """
-      SELECT cap_bytes, plan, reason FROM billing.entitlements
+      SELECT cap_bytes, plan,
+        CASE WHEN reason = 'never_subscribed' AND EXISTS (SELECT 1 FROM billing.held h
+          WHERE h.account_id = $1 AND h.reason <> 'never_subscribed') THEN 'lapsed'
+        ELSE reason END
+      FROM billing.entitlements
       WHERE account_id = $1 AND from_ms <= $2 ORDER BY from_ms DESC LIMIT 1
       """,
       .id(account), .instant(now)
