@@ -234,8 +234,8 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
-        "ProviderAPI", "Jobs", "Billing", "ClaimingDevice", "RecordedStories", "StripeSamples",
-        "TestCertificates",
+        "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedStories",
+        "StripeSamples", "TestCertificates",
         "TestEngines", "SeededRandom",
       ]),
     tests(

@@ -95,8 +95,10 @@ struct HistoryTests {
     try harness.post(customer.session())
     try harness.post(customer.subscription("created", 0))
     try harness.post(customer.invoice(1, "paid", 0))
+    // What was before the first payment is kept with the first month.
+    try harness.post(customer.invoice(2, "paid", 30.5, from: 30, to: 60))
     var rows = try held(harness, customer.account)
-    for month in 1...12 {
+    for month in 2...12 {
       let start = Double(month * 30)
       try harness.post(
         customer.invoice(month + 1, "paid", start + 0.5, from: start, to: start + 30))

@@ -141,8 +141,9 @@ struct ExplainTests {
     let granted = try Finished(
       ["entitlement", "grant", "ada", "--plan", "plus", "--note", "n", "--json"],
       environment: environment)
-    let id = granted.out.split(separator: "\"").map(String.init)[2]
-    try Scratch.write("1775217600000\n", to: scratch.path + "/clock")
+    let id = granted.out.split(separator: "\"").map(String.init)[3]
+    // A day after the subscription's own end.
+    try Scratch.write("1775304000000\n", to: scratch.path + "/clock")
     let revoked = try Finished(
       ["entitlement", "revoke", "ada", "--grant", id, "--note", "enough"],
       environment: environment)

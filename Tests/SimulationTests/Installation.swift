@@ -95,6 +95,7 @@ final class Installation {
 
   /// A read between its lease and its commit.
   struct Reading {
+    let handler: JobHandler
     let lease: Lease
     let result: Result<JobResult, JobFailure>
   }
@@ -108,9 +109,9 @@ final class Installation {
       }
       return leases.map { lease in
         do throws(JobFailure) {
-          return Reading(lease: lease, result: .success(try handler.run(lease)))
+          return Reading(handler: handler, lease: lease, result: .success(try handler.run(lease)))
         } catch {
-          return Reading(lease: lease, result: .failure(error))
+          return Reading(handler: handler, lease: lease, result: .failure(error))
         }
       }
     }
@@ -126,7 +127,7 @@ final class Installation {
       committed()
     case .failure(let failure):
       try database.write(for: nil) { transaction in
-        _ = try reading.lease.retry(failure, now: now, in: transaction)
+        _ = try reading.handler.fail(reading.lease, failure, now: now, in: transaction)
       }
     }
   }
@@ -138,9 +139,13 @@ final class Installation {
     }
   }
 
-  /// When the next job is due, for a clock that nothing else moves.
+  /// When the next job is due, for a clock that nothing else moves. Renewals that are expected in
+  /// the future are none: the fakes' stores go on for ever.
   var nextDue: Instant? {
-    get throws { try database.read { try Jobs.counts($0) }.compactMap { $0.earliestDue }.min() }
+    get throws {
+      try database.read { try Jobs.counts($0) }.filter { $0.kind != "renewal" }
+        .compactMap { $0.earliestDue }.min()
+    }
   }
 
   /// Runs what is due, and what that makes due at once.

@@ -12,7 +12,7 @@ struct StripeStoryTests {
         "day 0 premium subscribed", "day 30 premium leeway", "day 31 2 h free lapsed",
       ])
     #expect(story.label(day: 10) == .active)
-    #expect(story.label(day: 40) == .onHold)
+    #expect(story.label(day: 40) == .renewalPending)
   }
 
   @Test func `a snapshot alone never creates paid time`() {

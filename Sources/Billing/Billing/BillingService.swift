@@ -61,7 +61,8 @@ package struct BillingService: Sendable {
     }
     let reads = ProviderReads(
       ledger: ledger, sealing: sealing, clock: clock, stores: stores, google: google)
-    return [reads.handler] + (google?.handlers ?? [])
+    let renewals = RenewalChecks(ledger: ledger, clock: clock)
+    return [reads.handler, renewals.handler] + (google?.handlers ?? [])
   }
 
   /// Has a subscription or purchase read again, as if something had been told of it.
@@ -81,6 +82,7 @@ package struct BillingService: Sendable {
     let ledger = ledger
     let begin = clock.now()
     try database.write(for: nil) { try ledger.takeForce(at: begin, in: $0) }
+    try forgetUnreadable()
     var total = 0
     if try database.read({ try ledger.isOutdated(reading: $0) }) {
       total = try deriveOutdated()
@@ -108,6 +110,18 @@ package struct BillingService: Sendable {
       BillingMetrics.shared.count(alarms)
       total += count
       if count < Self.sliceCountMax { return total }
+    }
+  }
+
+  private func forgetUnreadable() throws {
+    let ledger = ledger
+    var last: String? = ""
+    while let after = last {
+      let now = clock.now()
+      last = try database.write(for: nil) { transaction in
+        try ledger.forgetUnreadable(
+          after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
+      }
     }
   }
 

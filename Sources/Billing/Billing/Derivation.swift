@@ -7,6 +7,7 @@ struct Derivation {
   let key: ObjectKey
   let ownership: Ownership
   let isDirty: Bool
+  let coverage: Coverage
   /// The accounts whose schedules must follow.
   private(set) var accounts: Set<Identifier> = []
   /// Alarms that the stored coverage did not have yet.
@@ -42,7 +43,7 @@ struct Derivation {
     isDirty = subscription.isDirty
     stored = try SubscriptionRow(key, reading: transaction)
     let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
-    let coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
+    coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
     var derived = SubscriptionRow(
       subscription, coverage, rules: rules, at: now, transitionCount: stored?.transitionCount ?? 0)
     if let stored { noteClock(stored, storedCoverage) }

@@ -1,4 +1,5 @@
 package import Base
+internal import Jobs
 package import Storage
 package import Subscriptions
 package import Tiers
@@ -37,8 +38,22 @@ package struct EntitlementExplanation: Sendable {
     package let intervals: [Interval]
     /// The deliveries that show the subscription itself as it is.
     package let sources: [Source]
+    /// Reads of it that its store still owes an answer, or never gave one.
+    package let openReads: [OpenRead]
+    /// The products it rests on that no catalogue lists any more.
+    package let unmappedProducts: [String]
     /// The newest first.
     package let transitions: [Transition]
+  }
+
+  package struct OpenRead: Sendable {
+    /// Since when reads have failed without an answer in between; nil while none has.
+    package let unansweredSince: Instant?
+    /// When it is tried next; nil once it was given up.
+    package let due: Instant?
+    /// How many tries have failed in a row.
+    package let attempts: Int
+    package let lastError: String?
   }
 
   package struct Interval: Sendable {
@@ -139,7 +154,22 @@ extension EntitlementExplanation.Subscription {
     sources = Set(
       try Self.shown(by: key).flatMap { try Self.sources(of: $0, reading: reader) }
     ).sorted { $0.id < $1.id }
+    openReads = try Self.openReads(of: key, reading: reader)
+    unmappedProducts = coverage.unmappedProducts
     transitions = try Self.transitions(of: key, reading: reader)
+  }
+
+  private static func openReads(
+    of key: ObjectKey, reading reader: Reader
+  ) throws -> [EntitlementExplanation.OpenRead] {
+    guard let job = try Jobs.find(Ledger.readJob, key.description, reading: reader),
+      job.state != .settled
+    else { return [] }
+    return [
+      EntitlementExplanation.OpenRead(
+        unansweredSince: try Unanswered.since(key, reading: reader), due: job.due,
+        attempts: job.attempts, lastError: job.lastError)
+    ]
   }
 
   /// The objects that show the subscription itself: an App Store one has a status and renewal info.

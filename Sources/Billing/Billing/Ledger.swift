@@ -27,6 +27,8 @@ package struct Ledger: Sendable {
     try current.requireServers(reading: database)
   }
 
+  func isReadable(_ provider: ObjectKey.Provider) -> Bool { readable.contains(provider) }
+
   /// The kind of the jobs that read an object again.
   static let readJob = "read"
 
@@ -58,7 +60,7 @@ package struct Ledger: Sendable {
       INSERT INTO billing.hints (object, source_id, reason) VALUES ($1, $2, $3)
       ON CONFLICT (object, source_id, reason) DO NOTHING
       """, .text(hint.object.description), .integer(id), .text(hint.reason))
-    guard readable.contains(provider) else { return }
+    guard isReadable(provider) else { return }
     let object = hint.object.description
     if hint.isFirstOnly, try Jobs.find(Self.readJob, object, reading: transaction) != nil { return }
     try Jobs.need(
@@ -104,6 +106,7 @@ package struct Ledger: Sendable {
       let derivation = try Derivation(
         key, cause: cause, source: source, rules: rules, at: now, in: transaction)
       accounts.formUnion(derivation.accounts)
+      try expectRenewal(of: key, derivation.coverage, at: now, in: transaction)
       each(derivation)
     }
     return try accounts.sorted().filter { account in

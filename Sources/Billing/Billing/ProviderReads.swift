@@ -20,13 +20,23 @@ struct ProviderReads: Sendable {
 
   /// One reader for every store, so that a closure is one job wherever it lies.
   var handler: JobHandler {
-    JobHandler(Ledger.readJob, concurrencyMax: 4) { lease throws(JobFailure) in
-      try run(lease)
+    JobHandler(
+      Ledger.readJob, concurrencyMax: 4,
+      failed: { lease, now, transaction in
+        guard let key = ObjectKey(lease.object) else { return }
+        try ledger.noteFailedRead(key, at: now, in: transaction)
+      }
+    ) { lease throws(JobFailure) in
+      guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+      let result = try run(key, lease)
+      let now = clock.now()
+      return result.written { transaction, write in
+        try ledger.noteAnswer(key, at: now, in: transaction, write)
+      }
     }
   }
 
-  private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
-    guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+  private func run(_ key: ObjectKey, _ lease: Lease) throws(JobFailure) -> JobResult {
     if key.provider == .google, let google { return try google.read(key, lease) }
     do throws(APIFailure) {
       switch key.provider {

@@ -21,6 +21,7 @@ extension Subscription {
       }
     }
     predecessor = try Self.predecessorOwner(of: key, reading: database, &visited)
+    unansweredSince = try Unanswered.since(key, reading: database)
     insert(
       try Decisions(about: key, candidates: candidates, reading: database))
   }

@@ -9,14 +9,27 @@ package struct JobHandler: Sendable {
   /// Reads from the provider, outside any transaction and with deadlines of its own, and says what
   /// is to be written. Runs on a thread of the runner.
   package let run: @Sendable (Lease) throws(JobFailure) -> JobResult
+  private let failed: @Sendable (Lease, Instant, Transaction) throws -> Void
 
+  /// `failed` may run more than once: it writes what a failed read says by itself, in the transaction
+  /// that notes the failure.
   package init(
     _ kind: String, concurrencyMax: Int = 2,
+    failed: @escaping @Sendable (Lease, Instant, Transaction) throws -> Void = { _, _, _ in },
     run: @escaping @Sendable (Lease) throws(JobFailure) -> JobResult
   ) {
     self.kind = kind
     self.concurrencyMax = concurrencyMax
+    self.failed = failed
     self.run = run
+  }
+
+  /// Notes that a run failed; returns whether the job is dead.
+  package func fail(
+    _ lease: Lease, _ failure: JobFailure, now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    try failed(lease, now, transaction)
+    return try lease.retry(failure, now: now, in: transaction)
   }
 }
 
@@ -39,6 +52,24 @@ package struct JobResult: Sendable {
       let value = try writes(transaction)
       return { committed(value) }
     }
+  }
+
+  /// The same, written inside `body`, which calls what it is given exactly once.
+  package func written(
+    inside body: @escaping @Sendable (Transaction, () throws -> Void) throws -> Void
+  ) -> JobResult {
+    JobResult(readBegan: readBegan) { [write] transaction in
+      var committed: @Sendable () -> Void = {}
+      try body(transaction) { committed = try write(transaction) }
+      return committed
+    }
+  }
+
+  private init(
+    readBegan: Instant?, write: @escaping @Sendable (Transaction) throws -> @Sendable () -> Void
+  ) {
+    self.readBegan = readBegan
+    self.write = write
   }
 
   /// Writes what was found and commits the lease; one transaction holds both.

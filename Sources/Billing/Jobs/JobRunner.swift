@@ -140,7 +140,7 @@ package final class JobRunner: Sendable {
           "settled": isSettled ? "yes" : "no",
         ])
     } catch {
-      fail(lease, error)
+      fail(lease, handler, error)
     }
     duration.observe(MonotonicTime.now().seconds(since: began))
   }
@@ -166,7 +166,7 @@ package final class JobRunner: Sendable {
     }
   }
 
-  private func fail(_ lease: Lease, _ failure: JobFailure) {
+  private func fail(_ lease: Lease, _ handler: JobHandler, _ failure: JobFailure) {
     let now = clock.now()
     let count =
       switch failure {
@@ -176,7 +176,7 @@ package final class JobRunner: Sendable {
     count?.add()
     do {
       let isDead = try database.write(for: nil) { transaction in
-        try lease.retry(failure, now: now, in: transaction)
+        try handler.fail(lease, failure, now: now, in: transaction)
       }
       if isDead { metrics[lease.kind]?.died.add() }
       log(lease, failure, isDead: isDead)

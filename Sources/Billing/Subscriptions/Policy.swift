@@ -9,6 +9,9 @@ package struct Policy: Hashable, Sendable {
   ///
   /// Longer than a day, so that a day of our own outage locks nobody out.
   package let leeway: Instant.Span
+  /// Access after a paid end while a renewal is expected and the store does not answer; counted from
+  /// the end, so it is the longest that an outage can hold.
+  package let outage: Instant.Span
   /// Whether grace also follows a trial that was never paid for.
   package let graceAfterUnpaidTrial: Bool
   /// Whether a renewal's invoice that was voided gives its period all the same.
@@ -19,13 +22,14 @@ package struct Policy: Hashable, Sendable {
   package let reversals: ReversalTable
 
   package init(
-    version: String, grace: Instant.Span, leeway: Instant.Span, graceAfterUnpaidTrial: Bool,
-    courtesyForVoided: Bool, courtesyForUncollectible: Bool, courtesyForPausedCollection: Bool,
+    version: String, grace: Instant.Span, leeway: Instant.Span,
+    outage: Instant.Span = .days(7), graceAfterUnpaidTrial: Bool, courtesyForVoided: Bool, courtesyForUncollectible: Bool, courtesyForPausedCollection: Bool,
     reversals: ReversalTable = .standard
   ) {
     self.version = version
     self.grace = grace
     self.leeway = leeway
+    self.outage = outage
     self.graceAfterUnpaidTrial = graceAfterUnpaidTrial
     self.courtesyForVoided = courtesyForVoided
     self.courtesyForUncollectible = courtesyForUncollectible
@@ -34,6 +38,6 @@ package struct Policy: Hashable, Sendable {
   }
 
   package static let standard = Policy(
-    version: "standard-2", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
+    version: "standard-3", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
     courtesyForVoided: true, courtesyForUncollectible: false, courtesyForPausedCollection: true)
 }

@@ -10,6 +10,8 @@ package struct Subscription: Hashable, Sendable {
   package private(set) var decisions = Decisions.none
   /// The owner of the purchase that this one continues.
   package var predecessor: Identifier?
+  /// Since when its store has not answered reads of it; nil while it does.
+  package var unansweredSince: Instant?
 
   package enum Store: Hashable, Sendable {
     case stripe(StripeClosure)
@@ -84,6 +86,12 @@ package struct Subscription: Hashable, Sendable {
   }
 
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
+    let known = knownCoverage(policy: policy, catalogue: catalogue)
+    guard let unansweredSince, willRenew else { return known }
+    return known.carriedOn(unansweredSince: unansweredSince, longest: policy.outage)
+  }
+
+  private func knownCoverage(policy: Policy, catalogue: Catalogue) -> Coverage {
     switch store {
     case .stripe(let closure): closure.coverage(policy: policy, catalogue: catalogue)
     case .apple(let closure): closure.coverage(policy: policy, catalogue: catalogue)

@@ -60,7 +60,17 @@ enum ExplanationJSON {
       "owner_evidence": .string(subscription.ownerEvidence),
       "owed": .array(subscription.intervals.map(interval)),
       "sources": .array(subscription.sources.map(source)),
+      "unmapped_products": .array(subscription.unmappedProducts.map { .string($0) }),
+      "open_reads": .array(subscription.openReads.map(openRead)),
       "transitions": .array(subscription.transitions.map(transition)),
+    ]
+  }
+
+  private static func openRead(_ read: EntitlementExplanation.OpenRead) -> JSONValue {
+    [
+      "unanswered_since": read.unansweredSince.map(moment) ?? .null,
+      "due": read.due.map(moment) ?? .null, "attempts": .integer(Int64(read.attempts)),
+      "last_error": read.lastError.map { .string($0) } ?? .null,
     ]
   }
 

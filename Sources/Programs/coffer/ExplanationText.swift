@@ -57,6 +57,10 @@ enum ExplanationText {
     if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
     if subscription.partition == .sandbox { text += ", sandbox" }
     text += "\n  the account's own: \(ownership(subscription.ownerEvidence))\n"
+    for product in subscription.unmappedProducts {
+      text += "  \(product) is in no catalogue any more: it keeps the plan that it had\n"
+    }
+    for read in subscription.openReads { text += "  \(sentence(read))\n" }
     if !subscription.intervals.isEmpty {
       var table = Table(
         ("FROM", .left), ("TO", .left), ("PLAN", .left), ("WHY", .left), ("EVIDENCE", .left),
@@ -88,6 +92,15 @@ enum ExplanationText {
       }
       text += "\n  what happened, newest first\n" + indented(table.text)
     }
+    return text
+  }
+
+  private static func sentence(_ read: EntitlementExplanation.OpenRead) -> String {
+    var text = "to be read from the provider, "
+    text += read.due.map { "next at \($0)" } ?? "given up"
+    if let since = read.unansweredSince { text += "; no answer since \(since)" }
+    if read.attempts > 0 { text += "; \(read.attempts) attempts failed in a row" }
+    if let error = read.lastError { text += "; the last: \(error)" }
     return text
   }
 

@@ -1,0 +1,56 @@
+package import Base
+internal import Tiers
+
+/// Time alone takes nothing while the store cannot be asked.
+extension Coverage {
+  /// The same, with each leeway that ran when reads began to fail, or began since, carried on.
+  ///
+  /// Only after a period that stood: grace, or a purchase that was never paid for, is not carried on.
+  /// `longest` counts from the end of that period.
+  func carriedOn(unansweredSince start: Instant, longest: Instant.Span) -> Coverage {
+    let leeways = intervals.filter { $0.why == .leeway && start < $0.to && followsStanding($0) }
+    let added = leeways.map {
+      Interval(
+        planID: $0.planID, from: $0.to, to: $0.from + longest, why: .storeUnreachable,
+        evidence: $0.evidence)
+    }.filter { $0.from < $0.to }
+    guard let end = added.map({ $0.to }).max() else { return self }
+    let replaced = Set(added.map { $0.from })
+    return Coverage(
+      intervals: intervals + added,
+      endings: endings.map { ending in
+        replaced.contains(ending.at) ? Schedule.Ending(at: end, reason: ending.reason) : ending
+      }, alarms: alarms)
+  }
+
+  /// Whether what ends where the leeway begins was paid, forgiven or a trial, and nothing of the plan
+  /// comes after the leeway.
+  private func followsStanding(_ leeway: Interval) -> Bool {
+    let ofPlan = intervals.filter { $0.planID == leeway.planID && $0 != leeway }
+    return !ofPlan.contains { $0.to > leeway.to }
+      && ofPlan.contains { before in
+        guard before.to == leeway.from else { return false }
+        switch before.why {
+        case .subscribed, .trial, .courtesy: return true
+        default: return false
+        }
+      }
+  }
+
+  /// When to ask next whether a renewal came that was not told; nil while none is expected.
+  package func nextRenewalCheck(after now: Instant) -> Instant? {
+    intervals.filter { $0.why == .leeway }.flatMap { leeway in
+      // At once, when a store's own bill is an hour old, and shortly before the leeway is over.
+      [leeway.from, leeway.from + .hours(2), leeway.to - .hours(1)].filter {
+        leeway.from <= $0 && $0 < leeway.to
+      }
+    }.filter { $0 > now }.min()
+  }
+
+  /// Whether a period is over at `now` whose renewal is expected and was not seen.
+  package func awaitsRenewal(at now: Instant) -> Bool {
+    intervals.contains {
+      ($0.why == .leeway || $0.why == .storeUnreachable) && $0.contains(now)
+    }
+  }
+}

@@ -1,0 +1,283 @@
+import Base
+import Billing
+import HTTPMessages
+import JSON
+import Jobs
+import ProviderAPI
+import ProviderFakes
+import Storage
+import Stripe
+import StripeSamples
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// A store that does not answer: time alone takes nothing while it cannot be asked.
+struct OutageTests {
+  @Test(arguments: TestEngine.available)
+  func `an outage that began before the leeway was over keeps the plan for a week`(
+    engine: TestEngine
+  ) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    shop.store.isDown = true
+    try shop.run(until: day(33))
+    #expect(try shop.reason(at: day(30.5)) == "premium leeway")
+    #expect(try shop.reason(at: day(33)) == "premium store_unreachable")
+    #expect(try shop.reason(at: day(36.99)) == "premium store_unreachable")
+    #expect(try shop.reason(at: day(37)) == "free lapsed")
+    let label = try shop.subscription(at: day(33)).label
+    #expect(label == .active)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the first answer decides: a renewal that was not told`(engine: TestEngine) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    shop.store.isDown = true
+    try shop.run(until: day(33))
+    shop.store.isDown = false
+    shop.store.renew()
+    try shop.run(until: day(33) + .minutes(20))
+    #expect(try shop.reason(at: day(34)) == "premium subscribed")
+    #expect(try shop.subscription(at: day(34)).openReads.isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the first answer decides: no renewal`(engine: TestEngine) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    shop.store.isDown = true
+    try shop.run(until: day(33))
+    shop.store.isDown = false
+    try shop.run(until: day(33) + .minutes(20))
+    #expect(try shop.reason(at: day(34)) == "free lapsed")
+    let held = try shop.harness.explanation(shop.customer.account, at: day(34)).held
+    #expect(held.last?.reason == .storeUnreachable)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a renewal that nobody told of is asked for when the period ends`(
+    engine: TestEngine
+  ) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    try shop.run(until: day(29))
+    #expect(shop.store.requestCount == 0)
+    shop.store.renew()
+    try shop.run(until: day(30) + .minutes(1))
+    #expect(shop.store.requestCount > 0)
+    #expect(try shop.reason(at: day(31)) == "premium subscribed")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a renewal that was told in time is not asked for`(engine: TestEngine) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    try shop.post(shop.customer.invoice(2, "paid", 29.9, from: 30, to: 60))
+    try shop.run(until: day(59))
+    #expect(shop.store.requestCount == 0)
+    try shop.run(until: day(60) + .minutes(1))
+    #expect(shop.store.requestCount > 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a period that nobody renewed is asked for three times, not for ever`(
+    engine: TestEngine
+  ) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    try shop.run(until: day(50))
+    #expect(shop.store.closureCount == 3)
+    let open = try shop.harness.database.read { try Jobs.counts($0) }
+    #expect(open.allSatisfy { $0.open == 0 })
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an explanation names the read that is open, since when, and what it failed with`(
+    engine: TestEngine
+  ) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    shop.store.isDown = true
+    try shop.run(until: day(31))
+    let read = try #require(shop.subscription(at: day(31)).openReads.first)
+    #expect(read.unansweredSince == day(30))
+    #expect(read.attempts > 10)
+    #expect(read.lastError == "no connection")
+    #expect(try #require(read.due) > day(31))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a store that is asked no more has no outage`(engine: TestEngine) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    shop.store.isDown = true
+    try shop.run(until: day(33))
+    try shop.harness.service().applyRules()
+    #expect(try shop.reason(at: day(33)) == "free lapsed")
+  }
+}
+
+/// Billing of a shop whose provider can be asked, in virtual time.
+private final class AskingShop {
+  let harness: Harness
+  let customer: Customer
+  let store: AskedStore
+  private let service: BillingService
+  private let clock = Locked(day0)
+
+  init(_ engine: TestEngine) throws {
+    harness = try Harness(engine)
+    customer = Customer(tag: harness.tag)
+    let store = AskedStore(customer)
+    self.store = store
+    let clock = clock
+    service = BillingService(
+      database: harness.database, rules: LedgerRules(catalogue: catalogue),
+      sealing: Harness.sealing, clock: Clock { clock.withLock { $0 } },
+      stores: Stores(
+        stripe: WebhookSecrets([Harness.secret]),
+        stripeAPI: StripeAPI(
+          base: AskedStore.base, key: Secret("sk_live_x"), partition: .live, transport: store)))
+    try service.applyRules()
+  }
+
+  func post(_ event: SampleEvent) throws {
+    clock.withLock { $0 = max($0, event.created) }
+    let signature = signatureHeader(body: event.body, secret: Harness.secret, at: event.created)
+    let status = try harness.post(event.body, signatures: [signature], through: service).status
+    #expect(status == 200)
+  }
+
+  /// One month, paid and renewing; the store's own objects say the same.
+  func sell() throws {
+    try post(customer.session())
+    try post(customer.subscription("created", 0))
+    try post(customer.invoice(1, "paid", 0))
+    try run(until: day(0.1))
+    store.forgetRequests()
+  }
+
+  /// Lets time pass and runs each job when it is due.
+  func run(until end: Instant) throws {
+    while let due = try nextDue, due <= end {
+      clock.withLock { $0 = max($0, due) }
+      for handler in service.jobHandlers { try run(handler) }
+    }
+    clock.withLock { $0 = max($0, end) }
+  }
+
+  private var nextDue: Instant? {
+    get throws {
+      try harness.database.read { try Jobs.counts($0) }.compactMap { $0.earliestDue }.min()
+    }
+  }
+
+  private func run(_ handler: JobHandler) throws {
+    let now = clock.withLock { $0 }
+    store.now = now
+    let leases = try harness.database.write(for: nil) { transaction in
+      try Jobs.lease(handler.kind, limit: 10, now: now, in: transaction)
+    }
+    for lease in leases {
+      do throws(JobFailure) {
+        let result = try handler.run(lease)
+        try written { transaction in _ = try result.commit(lease, now: now, in: transaction) }
+      } catch {
+        let failure = error
+        try harness.database.write(for: nil) { transaction in
+          _ = try handler.fail(lease, failure, now: now, in: transaction)
+        }
+      }
+    }
+  }
+
+  private func written(
+    _ body: @escaping @Sendable (Transaction) throws -> Void
+  ) throws(JobFailure) {
+    do { try harness.database.write(for: nil, body) } catch { throw .refused("\(error)") }
+  }
+
+  func reason(at moment: Instant) throws -> String {
+    let current = try harness.explanation(customer.account, at: moment).current
+    return "\(current.planID) \(current.reason.rawValue)"
+  }
+
+  func subscription(at moment: Instant) throws -> EntitlementExplanation.Subscription {
+    try #require(harness.explanation(customer.account, at: moment).subscriptions.first)
+  }
+}
+
+/// Stripe's API as far as one subscription's closure goes.
+private final class AskedStore: ProviderTransport {
+  static let base = "https://stripe.test"
+
+  private struct State {
+    var isDown = false
+    var isRenewed = false
+    var now = day0
+    var paths: [String] = []
+  }
+
+  private let customer: Customer
+  private let state = Locked(State())
+
+  init(_ customer: Customer) { self.customer = customer }
+
+  var isDown: Bool {
+    get { state.withLock { $0.isDown } }
+    set { state.withLock { $0.isDown = newValue } }
+  }
+
+  var now: Instant {
+    get { state.withLock { $0.now } }
+    set { state.withLock { $0.now = newValue } }
+  }
+
+  var requestCount: Int { state.withLock { $0.paths.count } }
+
+  /// How often the subscription itself was read.
+  var closureCount: Int {
+    state.withLock { $0.paths.filter { $0.hasPrefix("/v1/subscriptions/") }.count }
+  }
+
+  func renew() { state.withLock { $0.isRenewed = true } }
+
+  func forgetRequests() { state.withLock { $0.paths = [] } }
+
+  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    let path = String(request.url.dropFirst(Self.base.count))
+    let state = state.withLock { state in
+      state.paths.append(path)
+      return state
+    }
+    if state.isDown { throw .transient("no connection", retryAfter: nil) }
+    return APIReply(
+      status: 200, headers: Headers([("Date", state.now.httpDate)]),
+      body: answer(path, state).encoded(), elapsed: .milliseconds(10))
+  }
+
+  private func answer(_ path: String, _ state: State) -> JSONValue {
+    let months = state.isRenewed ? 2 : 1
+    if path.hasPrefix("/v1/subscriptions/") {
+      let last = Double(months - 1) * 30
+      return customer.subscription("updated", 0) {
+        ($0.from, $0.to) = (day(last), day(last + 30))
+      }.object
+    }
+    if path.hasPrefix("/v1/customers/") {
+      return ["id": .string(customer.customerID), "object": "customer"]
+    }
+    var items: [JSONValue] = []
+    if path.hasPrefix("/v1/invoices") {
+      items = (0..<months).map { month in
+        let from = Double(month * 30)
+        return customer.invoice(month + 1, "paid", from, from: from, to: from + 30).object
+          .adding(["payments": ["object": "list", "has_more": false, "data": .array([])]])
+      }
+    }
+    return ["object": "list", "has_more": false, "data": .array(items)]
+  }
+}
