@@ -199,8 +199,10 @@ struct CatalogueChangeTests {
     let premium = Plan(
       id: "premium", title: "Premium", byteCount: 1000, products: [price, product])
     for (moved, ignored, expected) in [
-      ([Plan(id: "basic", title: "Basic", byteCount: 500, products: [product])], [],
-        "basic 500 subscribed"),
+      (
+        [Plan(id: "basic", title: "Basic", byteCount: 500, products: [product])], [],
+        "basic 500 subscribed"
+      ),
       ([], [product], "free 10 lapsed"),
     ] {
       let harness = try Harness(engine, rules: rules("old", [premium]))

@@ -16,7 +16,9 @@ enum HeldRows {
   private static let toldCountMax: Int64 = 1000
 
   /// The newest of it, ascending.
-  static func all(of account: Identifier, reading database: some Queryable) throws -> [Schedule.Span] {
+  static func all(of account: Identifier, reading database: some Queryable) throws -> [Schedule
+    .Span]
+  {
     try database.rows(
       """
       SELECT from_ms, to_ms, cap_bytes, plan, reason FROM billing.held

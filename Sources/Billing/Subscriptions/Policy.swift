@@ -23,7 +23,8 @@ package struct Policy: Hashable, Sendable {
 
   package init(
     version: String, grace: Instant.Span, leeway: Instant.Span,
-    outage: Instant.Span = .days(7), graceAfterUnpaidTrial: Bool, courtesyForVoided: Bool, courtesyForUncollectible: Bool, courtesyForPausedCollection: Bool,
+    outage: Instant.Span = .days(7), graceAfterUnpaidTrial: Bool, courtesyForVoided: Bool,
+    courtesyForUncollectible: Bool, courtesyForPausedCollection: Bool,
     reversals: ReversalTable = .standard
   ) {
     self.version = version
