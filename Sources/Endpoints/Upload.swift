@@ -6,17 +6,22 @@ package import Storage
 /// An endpoint whose body is too large for memory: it is reserved, streamed to an object, committed.
 ///
 /// `reserve` runs in a transaction of its own before the first body byte, so that a client that may
-/// not or cannot store the body hears so without sending it. `receive` opens where the bytes go.
+/// not or cannot store the body hears so without sending it. It answers nil while the request has to
+/// wait for another one, and is then asked again by and by; at last it is told that it must decide.
+/// `receive` opens where the bytes go.
 /// `settle` runs on a pool that may block (it compares the digest and makes the object durable).
 /// `transact` makes the object visible and consumes the reservation, in one transaction. After any
-/// failure `release` gives back what was reserved; a crash leaves that to the reservation's expiry.
+/// failure `release` gives back what was reserved; what a crash leaves is the next start's to settle.
 package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Output: Sendable>:
   Sendable
 {
+  /// How long a request waits for another one: shorter than clients wait for an answer.
+  private static var patience: Instant.Span { .seconds(5) }
+
   private let byteCountMax: Int64
   private let admit: @Sendable (RequestHead, [Substring]) throws -> Admitted
   private let share: @Sendable (Admitted) -> Identifier?
-  private let reserve: @Sendable (Transaction, Admitted) throws -> Reserved
+  private let reserve: @Sendable (Transaction, Admitted, _ isLast: Bool) throws -> Reserved?
   private let receive: @Sendable (Reserved) throws -> Sink
   private let settle: @Sendable (Reserved, Sink) throws -> Void
   private let transact: @Sendable (Transaction, Reserved) throws -> Output
@@ -27,7 +32,7 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
     byteCountMax: Int64,
     admit: @escaping @Sendable (RequestHead, [Substring]) throws -> Admitted,
     share: @escaping @Sendable (Admitted) -> Identifier?,
-    reserve: @escaping @Sendable (Transaction, Admitted) throws -> Reserved,
+    reserve: @escaping @Sendable (Transaction, Admitted, _ isLast: Bool) throws -> Reserved?,
     receive: @escaping @Sendable (Reserved) throws -> Sink,
     settle: @escaping @Sendable (Reserved, Sink) throws -> Void,
     transact: @escaping @Sendable (Transaction, Reserved) throws -> Output,
@@ -45,18 +50,41 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
     self.respond = respond
   }
 
+  /// `pool` runs what may block, `later` asks again for those that wait.
   package func admission(
-    _ head: RequestHead, _ captures: [Substring], on database: Database, pool: WorkPool
+    _ head: RequestHead, _ captures: [Substring], on database: Database, pool: WorkPool,
+    later: Later
   ) throws -> Step<Admission> {
     let admitted = try admit(head, captures)
     return .pending { done in
-      database.submitWrite(
-        for: share(admitted), { transaction in try reserve(transaction, admitted) }
-      ) { result in
-        done(
-          result.flatMap { reserved in
-            Result { try reception(admitted, reserved, on: database, pool: pool) }
-          })
+      ask(
+        admitted, until: .now() + Self.patience, on: database, later: later,
+        done: { result in
+          done(
+            result.flatMap { reserved in
+              Result { try reception(admitted, reserved, on: database, pool: pool) }
+            })
+        })
+    }
+  }
+
+  /// Waiting costs no thread but a transaction each time.
+  private func ask(
+    _ admitted: Admitted, until end: MonotonicTime, on database: Database, later: Later,
+    done: @escaping @Sendable (Result<Reserved, any Error>) -> Void
+  ) {
+    database.submitWrite(
+      for: share(admitted),
+      { transaction in try reserve(transaction, admitted, MonotonicTime.now() >= end) }
+    ) { result in
+      switch result {
+      case .success(let reserved?): done(.success(reserved))
+      case .success(nil):
+        let accepted = later.submit {
+          ask(admitted, until: end, on: database, later: later, done: done)
+        }
+        if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
+      case .failure(let error): done(.failure(error))
       }
     }
   }

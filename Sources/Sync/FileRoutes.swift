@@ -51,7 +51,7 @@ extension SyncAPI {
       let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
       return isSmall
         ? try small.admission(head, captures, on: database)
-        : try large.admission(head, captures, on: database, pool: pool)
+        : try large.admission(head, captures, on: database, pool: pool, later: later)
     }
   }
 
@@ -71,60 +71,64 @@ extension SyncAPI {
   }
 
   private var writeObject:
-    Upload<ContentUpload.Asked, ContentUpload.Decision, ContentUpload.Sink, Contents.Replaced>
+    Upload<ContentUpload.Asked, ContentUpload.Decision, ContentUpload.Attempt, Contents.Replaced>
   {
     Upload(
       byteCountMax: Self.contentByteCountMax,
       admit: { head, captures in
         let request = try Request(head, captures, self)
         return ContentUpload.Asked(
-          write: try Self.contentWrite(request), digest: request.digest,
-          byteCount: head.contentLength ?? 0)
+          write: try Self.contentWrite(request), byteCount: head.contentLength ?? 0,
+          attempt: ContentUpload.Attempt(digest: request.digest, uploads))
       },
       share: { $0.write.credentials.share },
-      reserve: { transaction, asked in try reserve(transaction, asked) },
-      receive: { decision in
-        switch decision {
-        case .receive(let asked, let object):
-          ContentUpload.Sink(writer: try objects.create(object), digest: asked.digest)
-        case .repeated: ContentUpload.Sink(writer: nil, digest: nil)
-        }
+      reserve: { transaction, asked, isLast in
+        try Reservations.reserve(
+          transaction, asked, catalogue: catalogue, isLast: isLast, isMoving: isMoving,
+          instance: objects.instance, now: clock.now())
       },
-      settle: { _, sink in try sink.settle() },
+      receive: { decision in
+        let attempt = decision.asked.attempt
+        switch decision {
+        case .receive(_, let superseded):
+          if let superseded { uploads.attempt(superseded)?.supersede() }
+          try attempt.open(in: objects)
+        case .repeated: attempt.drop()
+        }
+        return attempt
+      },
+      settle: { _, attempt in try attempt.settle() },
       transact: { transaction, decision in
         switch decision {
-        case .receive(let asked, let object):
+        case .receive(let asked, _):
           try Contents.replace(
-            transaction, asked.write, with: .object(object, byteCount: asked.byteCount),
+            transaction, asked.write,
+            with: .object(asked.attempt.object, byteCount: asked.byteCount),
             catalogue: catalogue, now: clock.now())
-        case .repeated(let outcome):
+        case .repeated(_, let outcome):
           Contents.Replaced(outcome: outcome, owner: nil, byteCount: 0)
         }
       },
       release: { transaction, decision in
-        guard case .receive(_, let object) = decision else { return }
-        try Reservations.release(transaction, object, now: clock.now())
+        guard case .receive(let asked, _) = decision else { return }
+        try Reservations.abandon(
+          transaction, asked.attempt.object, of: asked.write.file, now: clock.now())
       },
       respond: { replaced in count(replaced).response })
+  }
+
+  /// Whether an upload gets on. Of another process's only that it runs is known.
+  private func isMoving(_ object: Identifier, _ instance: Identifier?) -> Bool {
+    guard let instance, instance != objects.instance else {
+      return uploads.attempt(object)?.isMoving ?? false
+    }
+    return objects.isRunning(instance)
   }
 
   /// Once the write is durable: a transaction may run more than once.
   private func count(_ replaced: Contents.Replaced) -> Outcome {
     if let owner = replaced.owner { transfers.received(replaced.byteCount, of: owner) }
     return replaced.outcome
-  }
-
-  private func reserve(
-    _ transaction: Transaction, _ asked: ContentUpload.Asked
-  ) throws -> ContentUpload.Decision {
-    let now = clock.now()
-    _ = try Caller(transaction, asked.write.credentials, now: now)
-    if let outcome = try Nonces.recorded(transaction, asked.write.credentials) {
-      return .repeated(outcome)
-    }
-    let object = try Reservations.reserve(
-      transaction, asked.write, byteCount: asked.byteCount, catalogue: catalogue, now: now)
-    return .receive(asked, object: object)
   }
 
   private static func contentWrite(_ request: Request) throws -> Contents.Write {

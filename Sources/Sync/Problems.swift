@@ -119,7 +119,11 @@ extension Refusal {
     case .reservationExpired:
       return Problem(
         409, "reservation_expired", "Upload took too long",
-        "The upload's reservation has expired. Nothing was stored; send it again.")
+        "The upload's reservation has ended. Nothing was stored; send it again.")
+    case .uploadSuperseded:
+      return Problem(
+        409, "upload_superseded", "Sent again meanwhile",
+        "The same upload was sent again, and that attempt goes on. Nothing was stored by this one.")
     case .cursorInvalid:
       return Problem(
         400, "cursor_invalid", "Cursor invalid", "The cursor is not one that this account got.")

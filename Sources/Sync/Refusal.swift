@@ -40,6 +40,7 @@ package enum Refusal: Error, Equatable {
   case overCap(OverCap)
   case tooManyUploads(max: Int)
   case reservationExpired
+  case uploadSuperseded
   case cursorInvalid
   case historyChanged
   case cursorExpired

@@ -12,6 +12,9 @@ package struct SyncAPI: Sendable {
   let objects: ObjectStore
   /// Runs what may block for long: making large content durable.
   let pool: WorkPool
+  let uploads = UploadsUnderWay()
+  /// Asks again for requests that wait for an earlier attempt of theirs.
+  let later = Later(after: .milliseconds(100), capacity: Self.waitingCountMax)
   let authenticator: Authenticator
   let catalogue: Catalogue
   let limits: SyncLimits
@@ -19,6 +22,9 @@ package struct SyncAPI: Sendable {
   /// Counts from the first request on; its owner starts and stops the flushes.
   package let transfers: TransferCounter
   let clock: Clock
+
+  /// Requests that may wait for an earlier attempt of theirs at one time.
+  private static let waitingCountMax = 64
 
   /// The longest JSON body any endpoint takes.
   static let bodyByteCountMax = 16 * 1024

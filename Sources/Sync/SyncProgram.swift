@@ -33,6 +33,8 @@ package enum SyncProgram {
     let sweeper = Sweeper(
       database, objects, catalogue: configuration.catalogue, limits: limits,
       clock: configuration.clock)
+    // Before the first request: what a predecessor had reserved is in nobody's way then.
+    try sweeper.settleUploads()
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }
     let server = HTTPServer(

@@ -15,7 +15,7 @@ import Testing
     let port = sync.port
     var writers: [Writer] = []
     for _ in 0..<Crashes.count(of: engine) {
-      // Accounts of its own for each crash: uploads cut off keep their reservation for an hour.
+      // Accounts of its own for each crash, so that each is checked for itself.
       let fresh = try (0..<4).map { _ in
         try Writer(installation.device(of: sync), seed: random.next())
       }

@@ -125,6 +125,28 @@ import Testing
     #expect(try store.leftovers(before: now + .hours(1)) == [])
   }
 
+  @Test func `a process is known to run for as long as it does`() throws {
+    let scratch = try ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    var other: ObjectStore? = try ObjectStore(directory: scratch.path)
+    let instance = try #require(other?.instance)
+    #expect(store.isRunning(instance))
+    #expect(store.isRunning(store.instance))
+    other = nil
+    #expect(!store.isRunning(instance))
+    #expect(store.isRunning(store.instance))
+  }
+
+  @Test func `the name of a process that crashed is found unheld and forgotten`() throws {
+    let scratch = try ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    let crashed = Identifier(high: 1, low: 2)
+    close(unsafe open("\(scratch.path)/instances/\(crashed)", O_WRONLY | O_CREAT, 0o600))
+    #expect(!store.isRunning(crashed))
+    try store.forgetInstances()
+    #expect(names(in: "\(scratch.path)/instances") == ["\(store.instance)"])
+  }
+
   @Test func `files are spread by their key and readable by their user only`() throws {
     let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)

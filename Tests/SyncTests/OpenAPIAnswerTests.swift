@@ -7,7 +7,7 @@ import Testing
   /// Problems that need a broken machine, an hour or a race; each has the shape of all others.
   private static let unreached: Set = [
     "account_exists", "busy", "internal", "reservation_expired", "stopping",
-    "storage_unavailable", "timeout", "too_many_connections",
+    "storage_unavailable", "timeout", "too_many_connections", "upload_superseded",
   ]
 
   @Test func `every success and every problem is described, and so is what they say`() throws {

@@ -68,6 +68,8 @@ final class TestServer: Sendable {
 
   var port: UInt16 { server.port }
 
+  var objectsDirectory: String { scratch.directory.path + "/objects" }
+
   /// One that runs only when told to.
   func sweeper() -> Sweeper {
     Sweeper(database, objects, catalogue: catalogue, limits: limits, clock: clock.clock)

@@ -6,8 +6,11 @@ internal import Glibc
 /// A key is written once and never again, so that a reader never sees two contents under one key.
 /// Uploads go to `tmp/` and appear under their key, whole and durable, only when finished. Which
 /// keys are in use is the database's knowledge: a reservation row protects each upload.
+///
+/// Several processes may share the directory. Each has a name of its own there for as long as it runs.
 package final class ObjectStore: Sendable {
   private let directory: String
+  private let lock: InstanceLock
   /// Fan-out directories that this process knows to survive a power failure.
   private let durable = Locked<Set<UInt64>>([])
 
@@ -16,7 +19,24 @@ package final class ObjectStore: Sendable {
     self.directory = directory
     try Self.makeDirectory(directory)
     try Self.makeDirectory("\(directory)/tmp")
+    try Self.makeDirectory("\(directory)/instances")
     try Self.synchronize(directory)
+    lock = try InstanceLock(in: "\(directory)/instances")
+  }
+
+  /// The name of this process among those that share the directory.
+  package var instance: Identifier { lock.id }
+
+  /// Whether the process of that name runs.
+  package func isRunning(_ instance: Identifier) -> Bool {
+    InstanceLock.isHeld(instance, in: "\(directory)/instances")
+  }
+
+  /// Removes the names of processes that run no more.
+  package func forgetInstances() throws(ObjectStoreError) {
+    for name in try identifiers(in: "instances") where !isRunning(name) {
+      InstanceLock.remove(name, in: "\(directory)/instances")
+    }
   }
 
   /// Begins an upload; `.alreadyExists` while another one has this key.
@@ -51,19 +71,24 @@ package final class ObjectStore: Sendable {
 
   /// Keys of uploads that nothing has been written to since `moment`: crashes left them behind.
   package func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier] {
-    guard let listing = unsafe opendir("\(directory)/tmp") else { throw Self.failure("list") }
+    try identifiers(in: "tmp").filter { key in
+      var status = stat()
+      guard unsafe stat(temporaryPath(key), &status) == 0 else { return false }
+      return Instant(seconds: Int64(status.st_mtim.tv_sec)) < moment
+    }
+  }
+
+  private func identifiers(in name: String) throws(ObjectStoreError) -> [Identifier] {
+    guard let listing = unsafe opendir("\(directory)/\(name)") else { throw Self.failure("list") }
     defer { unsafe closedir(listing) }
-    var keys: [Identifier] = []
+    var identifiers: [Identifier] = []
     while let entry = unsafe readdir(listing) {
       let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      guard let key = Identifier(name) else { continue }
-      var status = stat()
-      guard unsafe stat(temporaryPath(key), &status) == 0 else { continue }
-      if Instant(seconds: Int64(status.st_mtim.tv_sec)) < moment { keys.append(key) }
+      if let identifier = Identifier(name) { identifiers.append(identifier) }
     }
-    return keys
+    return identifiers
   }
 
   /// Removes an upload that was never finished; not an error when there is none.

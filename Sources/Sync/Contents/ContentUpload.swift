@@ -1,4 +1,5 @@
 internal import Base
+internal import Crypto
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
@@ -10,40 +11,119 @@ struct ContentUpload: Sendable {
   /// What the headers asked for.
   struct Asked: Sendable {
     let write: Contents.Write
-    let digest: ContentDigest?
     let byteCount: Int64
+    let attempt: Attempt
   }
 
   /// What the reserving transaction decided.
   enum Decision: Sendable {
-    case receive(Asked, object: Identifier)
+    /// `superseded` is the object of an earlier attempt at the same upload.
+    case receive(Asked, superseded: Identifier?)
     /// The same request had its effect before; its body is read and dropped.
-    case repeated(Outcome)
+    case repeated(Asked, Outcome)
+
+    var asked: Asked {
+      switch self {
+      case .receive(let asked, _), .repeated(let asked, _): asked
+      }
+    }
   }
 
-  /// Takes the bytes as they arrive, on the connection's worker thread.
-  final class Sink: BodySink {
-    private let writer: ObjectWriter?
-    /// Used by one thread at a time, but first by the worker and then by the pool.
-    private let check: Locked<ContentDigestCheck?>
+  /// One try at an upload, which takes the bytes as they arrive on the connection's worker thread.
+  ///
+  /// It is listed among the uploads under way from before its reservation until all is over.
+  final class Attempt: BodySink {
+    /// The object that it is to become.
+    let object = Random.identifier()
+    private let uploads: UploadsUnderWay
+    /// Used by one thread at a time, but by several in turn.
+    private let state: Locked<State>
 
-    init(writer: ObjectWriter?, digest: ContentDigest?) {
-      self.writer = writer
-      check = Locked(digest?.makeCheck())
+    private struct State {
+      /// Nil where the bytes are dropped.
+      var writer: ObjectWriter?
+      var check: ContentDigestCheck?
+      var moved = MonotonicTime.now()
+      /// Nothing more is to come from the client.
+      var isComplete = false
+      var isSuperseded = false
     }
 
+    /// A connection from which nothing came for so long is not waited for.
+    private static let stillSpan = Instant.Span.seconds(2)
+
+    init(digest: ContentDigest?, _ uploads: UploadsUnderWay) {
+      self.uploads = uploads
+      state = Locked(State(check: digest?.makeCheck()))
+      uploads.add(self)
+    }
+
+    deinit { uploads.remove(object) }
+
+    func open(in objects: ObjectStore) throws {
+      let writer = try objects.create(object)
+      state.withLock { $0.writer = writer }
+    }
+
+    /// Takes bytes that only have to go by.
+    func drop() { state.withLock { $0.check = nil } }
+
     func write(_ bytes: RawSpan) throws {
-      check.withLock { $0?.update(bytes) }
-      try writer?.write(bytes)
+      try state.withLock { state in
+        guard !state.isSuperseded else { throw Refusal.uploadSuperseded }
+        state.moved = .now()
+        state.check?.update(bytes)
+        try state.writer?.write(bytes)
+      }
     }
 
     /// Makes the object durable if its bytes are the promised ones.
     func settle() throws {
-      guard check.withLock({ $0?.matches() ?? true }) else {
-        writer?.abandon()
-        throw Refusal.digestMismatch
+      let writer = try state.withLock { state in
+        guard !state.isSuperseded else { throw Refusal.uploadSuperseded }
+        state.isComplete = true
+        guard state.check?.matches() ?? true else {
+          state.writer?.abandon()
+          throw Refusal.digestMismatch
+        }
+        return state.writer
       }
+      // Not under the lock: it takes as long as the disk does.
       try writer?.finish()
     }
+
+    /// Whether it gets on: who waits for it will not wait in vain.
+    var isMoving: Bool {
+      state.withLock { $0.isComplete || $0.moved + Self.stillSpan > .now() }
+    }
+
+    /// Ends an attempt whose place another one has taken.
+    func supersede() {
+      state.withLock { state in
+        state.isSuperseded = true
+        if !state.isComplete { state.writer?.abandon() }
+      }
+    }
+  }
+}
+
+/// The uploads that this process has under way, by the objects they are to become.
+final class UploadsUnderWay: Sendable {
+  private struct Place {
+    weak var attempt: ContentUpload.Attempt?
+  }
+
+  private let places = Locked<[Identifier: Place]>([:])
+
+  fileprivate func add(_ attempt: ContentUpload.Attempt) {
+    places.withLock { $0[attempt.object] = Place(attempt: attempt) }
+  }
+
+  fileprivate func remove(_ object: Identifier) {
+    places.withLock { _ = $0.removeValue(forKey: object) }
+  }
+
+  func attempt(_ object: Identifier) -> ContentUpload.Attempt? {
+    places.withLock { $0[object]?.attempt }
   }
 }

@@ -1,5 +1,6 @@
 internal import Base
 internal import HTTPMessages
+internal import HTTPSignatures
 internal import JSON
 internal import Storage
 internal import Tiers
@@ -40,6 +41,12 @@ enum Contents {
       guard preconditions.ifMatch != nil else { throw Refusal.preconditionRequired }
     }
 
+    /// What tells this request and its repeats from all others; a session's has nothing that does.
+    var nonce: [UInt8]? {
+      guard case .signed(let signature) = credentials.proof else { return nil }
+      return signature.nonce
+    }
+
     /// A document without content is at version 0.
     func requireVersion(_ current: Int64) throws(Refusal) {
       let tag = EntityTag(version: current)
@@ -65,7 +72,8 @@ enum Contents {
     var charged: Identifier?
     let outcome = try Nonces.once(transaction, write.credentials) {
       if case .object(let id, _) = source {
-        try Reservations.consume(transaction, id, now: now)
+        try Reservations.consume(
+          transaction, id, of: locked.caller, nonce: write.nonce, now: now)
       }
       let file = try locked.document(transaction)
       let delta = source.byteCount - file.contentByteCount
@@ -85,6 +93,10 @@ enum Contents {
           "id": .string(file.id.description), "version": .integer(version),
           "bytes": .integer(source.byteCount),
         ])
+    }
+    if charged == nil, let object = source.objectID {
+      // Another attempt at the same upload has been faster.
+      try Reservations.release(transaction, object, now: now)
     }
     return Replaced(outcome: outcome, owner: charged, byteCount: source.byteCount)
   }

@@ -1,21 +1,40 @@
 internal import Base
 internal import Crypto
+internal import HTTPSignatures
 internal import Storage
 internal import Tiers
 
 /// Protects objects between their first byte and the transaction that makes them visible.
+///
+/// A reservation ends with its upload. Where the program ends first, `settle` does it: at the next
+/// start, or by another program that shares the object store.
 enum Reservations {
-  /// How long an upload may take.
-  static let lifetime = Instant.Span.hours(1)
+  /// Longer than the slowest upload that the server bears with, which is one of the largest content.
+  static let lifetime = Instant.Span.hours(4)
   /// Uploads under way per owner.
   static let countMax = 16
 
-  /// Promises room and an object id to an upload, before its first byte.
+  /// Promises room to an upload, before its first byte, and its object a life until it is visible.
+  ///
+  /// A client that got no answer asks again with the same nonce. Such a repeat waits (nil) while the
+  /// earlier attempt gets on, whose recorded answer it shall have; where that one is dead, or stands
+  /// still, or `isLast`, the repeat takes its place. The owner's room is not asked for twice.
   static func reserve(
-    _ transaction: Transaction, _ write: Contents.Write, byteCount: Int64, catalogue: Catalogue,
-    now: Instant
-  ) throws -> Identifier {
+    _ transaction: Transaction, _ asked: ContentUpload.Asked, catalogue: Catalogue,
+    isLast: Bool, isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool,
+    instance: Identifier, now: Instant
+  ) throws -> ContentUpload.Decision? {
+    let write = asked.write
     let locked = try LockedDocument(transaction, write, now: now)
+    // Asked under the lock: what the earlier attempt did is either recorded or reserved.
+    if let outcome = try Nonces.recorded(transaction, write.credentials) {
+      return .repeated(asked, outcome)
+    }
+    let earlier = try earlier(transaction, locked.caller, write.nonce)
+    if let earlier {
+      if !isLast, isMoving(earlier.object, earlier.instance) { return nil }
+      try release(transaction, earlier.object, now: now)
+    }
     let file = try locked.document(transaction)
     let live = try transaction.rows(
       "SELECT bytes FROM sync.reservations WHERE owner_id = $1 AND expires_ms > $2",
@@ -23,28 +42,44 @@ enum Reservations {
     ) { row in try row.integer(0) }
     guard live.count < countMax else { throw Refusal.tooManyUploads(max: countMax) }
     try locked.owners.require(file.owner).requireRoom(
-      for: byteCount - file.contentByteCount, reserved: live.reduce(0, +),
+      for: asked.byteCount - file.contentByteCount, reserved: live.reduce(0, +),
       askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
-    let id = Random.identifier()
     try transaction.execute(
       """
-      INSERT INTO sync.reservations (object_id, owner_id, actor_key, bytes, expires_ms)
-      VALUES ($1, $2, $3, $4, $5)
+      INSERT INTO sync.reservations
+        (object_id, owner_id, actor_key, bytes, expires_ms, instance_id, nonce)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
       """,
-      .id(id), .id(file.owner), .blob(locked.caller.publicKey), .integer(byteCount),
-      .instant(now + lifetime))
-    return id
+      .id(asked.attempt.object), .id(file.owner), .blob(locked.caller.publicKey),
+      .integer(asked.byteCount), .instant(now + lifetime), .id(instance), .blob(write.nonce))
+    return .receive(asked, superseded: earlier?.object)
+  }
+
+  /// The attempt at the same upload that has a reservation.
+  private static func earlier(
+    _ transaction: Transaction, _ caller: Caller, _ nonce: [UInt8]?
+  ) throws -> (object: Identifier, instance: Identifier?)? {
+    guard let nonce else { return nil }
+    return try transaction.first(
+      """
+      SELECT object_id, instance_id FROM sync.reservations WHERE actor_key = $1 AND nonce = $2
+      """, .blob(caller.publicKey), .blob(nonce)
+    ) { row in (try row.id(0), try row.optionalID(1)) }
   }
 
   /// Ends a reservation whose object becomes visible in this transaction.
-  static func consume(_ transaction: Transaction, _ id: Identifier, now: Instant) throws {
+  static func consume(
+    _ transaction: Transaction, _ id: Identifier, of caller: Caller, nonce: [UInt8]?, now: Instant
+  ) throws {
     let count = try transaction.execute(
       "DELETE FROM sync.reservations WHERE object_id = $1 AND expires_ms > $2",
       .id(id), .instant(now))
-    guard count == 1 else { throw Refusal.reservationExpired }
+    guard count == 0 else { return }
+    let isSuperseded = try earlier(transaction, caller, nonce) != nil
+    throw isSuperseded ? Refusal.uploadSuperseded : Refusal.reservationExpired
   }
 
-  /// Ends a reservation whose upload failed; what it may have written is garbage.
+  /// Ends a reservation whose upload will not be heard of again; what it may have written is garbage.
   static func release(_ transaction: Transaction, _ id: Identifier, now: Instant) throws {
     let count = try transaction.execute(
       "DELETE FROM sync.reservations WHERE object_id = $1", .id(id))
@@ -52,9 +87,24 @@ enum Reservations {
     if count == 1 { try discard(transaction, id, now: now) }
   }
 
+  /// Ends an upload that failed. Its reservation may be gone: somebody took its place, or it expired.
+  static func abandon(
+    _ transaction: Transaction, _ id: Identifier, of file: Identifier, now: Instant
+  ) throws {
+    try transaction.execute("DELETE FROM sync.reservations WHERE object_id = $1", .id(id))
+    // A commit may have happened though its answer was lost.
+    let isUsed = try transaction.first(
+      "SELECT id FROM sync.files WHERE id = $1 AND object_id = $2", .id(file), .id(id)
+    ) { row in try row.id(0) }
+    if isUsed == nil { try discard(transaction, id, now: now) }
+  }
+
   /// Hands an object that nothing points to any more to the sweeper.
   static func discard(_ transaction: Transaction, _ id: Identifier, now: Instant) throws {
     try transaction.execute(
-      "INSERT INTO sync.garbage (object_id, since_ms) VALUES ($1, $2)", .id(id), .instant(now))
+      """
+      INSERT INTO sync.garbage (object_id, since_ms) VALUES ($1, $2)
+      ON CONFLICT (object_id) DO NOTHING
+      """, .id(id), .instant(now))
   }
 }

@@ -2,8 +2,8 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Removes what has had its time: nonces, sessions, reservations, the objects nobody points to, what
-/// lies beneath deleted folders, and news too old for any client's cursor.
+/// Removes what has had its time: nonces, sessions, reservations, the objects nobody points to, uploads
+/// that a crash cut off, what lies beneath deleted folders, and news too old for any client's cursor.
 ///
 /// Everything goes in slices, each a write of its own, so that clearing a backlog never holds up
 /// anybody's request for longer than a slice takes.
@@ -69,9 +69,35 @@ package final class Sweeper: Sendable {
     }
   }
 
+  /// Ends the uploads of programs that run no more: their room is their owners' again.
+  package func settleUploads() throws {
+    let now = clock.now()
+    let instances = try database.read { reader in
+      try reader.rows(
+        "SELECT DISTINCT instance_id FROM sync.reservations WHERE instance_id IS NOT NULL"
+      ) { row in try row.id(0) }
+    }
+    for instance in instances where !objects.isRunning(instance) {
+      var cutOff: [Identifier] = []
+      repeat {
+        cutOff = try database.write(for: nil) { transaction in
+          let uploads = try transaction.rows(
+            "SELECT object_id FROM sync.reservations WHERE instance_id = $1 LIMIT $2",
+            .id(instance), .integer(Self.sliceCountMax)
+          ) { row in try row.id(0) }
+          for id in uploads { try Reservations.release(transaction, id, now: now) }
+          return uploads
+        }
+        for id in cutOff { try objects.deleteLeftover(id) }
+      } while !cutOff.isEmpty && !isStopping.withLock { $0 }
+    }
+    try objects.forgetInstances()
+  }
+
   /// One pass; returns when nothing that is due is left.
   package func sweep() throws {
     let now = clock.now()
+    try settleUploads()
     try inSlices { transaction in
       try transaction.execute(
         """
@@ -93,6 +119,10 @@ package final class Sweeper: Sendable {
     try inSlices { transaction in try Pruning.files(transaction, before: horizon) }
     try inSlices { transaction in try Pruning.departures(transaction, before: horizon) }
     try collect(now)
+    // By the machine's clock, as the file system's is.
+    for id in try objects.leftovers(before: Clock.system.now() - Reservations.lifetime) {
+      try objects.deleteLeftover(id)
+    }
   }
 
   private func inSlices(_ slice: @escaping @Sendable (Transaction) throws -> Int) throws {
@@ -121,7 +151,10 @@ package final class Sweeper: Sendable {
           .instant(now - Self.garbageAge), .integer(Self.sliceCountMax)
         ) { row in try row.id(0) }
       }
-      for id in due { try objects.delete(id) }
+      for id in due {
+        try objects.delete(id)
+        try objects.deleteLeftover(id)
+      }
       guard !due.isEmpty else { return }
       try database.write(for: nil) { transaction in
         for id in due {

@@ -1,0 +1,80 @@
+import Base
+import Configuration
+import Crypto
+import Glibc
+import RawClient
+import Storage
+import TestDevices
+import TestEngines
+import Testing
+
+/// What `kill -9` during uploads leaves of them: nothing that is in the way.
+@Suite(.serialized) struct UploadCrashTests {
+  private struct Upload {
+    let request: TestDevice.Signed
+    let client: RawClient
+
+    /// Sends the head and half of the body of a document's first content.
+    init(_ device: TestDevice, _ sync: Server, byteCount: Int) throws {
+      let (id, created) = try device.create()
+      guard created.status == 200 else { throw UnexpectedAnswer(created) }
+      request = device.sign(
+        "PUT", "/v1/files/\(id)/content", body: Random.bytes(byteCount),
+        headers: [("If-Match", "\"0\"")])
+      client = try #require(RawClient(connectingTo: sync.port))
+      let fields = request.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+      client.send(
+        "PUT \(request.target) HTTP/1.1\r\n\(fields)Content-Length: \(byteCount)\r\n\r\n")
+      client.send(Array(request.body.prefix(byteCount / 2)))
+    }
+
+    func sendRest() { client.send(Array(request.body.dropFirst(request.body.count / 2))) }
+  }
+
+  /// Uploads that have begun to arrive.
+  private func temporaryFiles(_ installation: Installation, count: Int) throws {
+    let deadline = MonotonicTime.now() + .seconds(30)
+    let directory = installation.directory + "/objects/tmp"
+    while names(in: directory).count != count {
+      try #require(MonotonicTime.now() < deadline, "\(names(in: directory).count) uploads")
+      usleep(5000)
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `uploads that a crash cut off are in nobody's way after the next start`(
+    engine: TestEngine
+  ) throws {
+    let installation = try Installation(engine)
+    let sync = try installation.start(.sync)
+    // The room of one account for its upload once; as many uploads of the other as it may have.
+    let (one, other) = (try installation.device(of: sync), try installation.device(of: sync))
+    let large = try Upload(one, sync, byteCount: 900_000)
+    let many = try (0..<16).map { _ in try Upload(other, sync, byteCount: 20_000) }
+    try temporaryFiles(installation, count: 17)
+    sync.kill()
+    let next = try installation.start(.sync, port: sync.port)
+    try temporaryFiles(installation, count: 0)
+    #expect(try one.send(large.request).status == 200)
+    let (id, _) = try other.create()
+    #expect(try other.put(id, Random.bytes(20_000), ifMatch: "*").status == 200)
+    #expect(try many.allSatisfy { try other.send($0.request).status == 200 })
+    #expect(next.stop() == .exited(0))
+    try Books(installation).expectWhole(accountCount: 2)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a program that starts leaves alone what another one has under way`(
+    engine: TestEngine
+  ) throws {
+    let installation = try Installation(engine)
+    let sync = try installation.start(.sync)
+    let upload = try Upload(installation.device(of: sync), sync, byteCount: 900_000)
+    try temporaryFiles(installation, count: 1)
+    let other = try installation.start(.sync)
+    upload.sendRest()
+    #expect(upload.client.receiveResponse()?.status == 200)
+    #expect(other.stop() == .exited(0))
+    #expect(sync.stop() == .exited(0))
+  }
+}

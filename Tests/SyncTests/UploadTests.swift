@@ -1,0 +1,215 @@
+import Base
+import Crypto
+import Glibc
+import JSON
+import RawClient
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Uploads whose answer, connection or server was lost, and which are sent again.
+@Suite struct UploadTests {
+  /// An account with room for the content once, not twice.
+  private struct Scene {
+    let server: TestServer
+    let device: TestDevice
+    let document: Identifier
+    let content: [UInt8]
+    let request: TestDevice.Signed
+
+    init(_ engine: TestEngine, byteCount: Int) throws {
+      let server = try TestServer(engine, freeByteCount: 3000 + Int64(byteCount))
+      try self.init(server, byteCount: byteCount)
+    }
+
+    init(_ server: TestServer, byteCount: Int) throws {
+      self.server = server
+      device = try server.register()
+      document = try device.add()
+      content = Random.bytes(byteCount)
+      request = device.sign(
+        "PUT", "/v1/files/\(document)/content", body: content, headers: [("If-Match", "\"0\"")])
+    }
+
+    /// Sends the head and half of the body, and returns once the server has room reserved for it.
+    func begin() throws -> RawClient {
+      let client = try #require(RawClient(connectingTo: server.port))
+      let fields = request.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+      client.send(
+        "\(request.method) \(request.target) HTTP/1.1\r\n\(fields)"
+          + "Content-Length: \(content.count)\r\n\r\n")
+      client.send(Array(content.prefix(content.count / 2)))
+      let isThere: Bool? = wait { try? server.reservedObjects().isEmpty ? nil : true }
+      #expect(isThere == true)
+      return client
+    }
+
+    func sendRest(_ client: RawClient) { client.send(Array(content.suffix(content.count / 2))) }
+
+    private func wait(_ body: () -> Bool?) -> Bool? {
+      let deadline = MonotonicTime.now() + .seconds(10)
+      while MonotonicTime.now() < deadline {
+        if let value = body() { return value }
+        usleep(2000)
+      }
+      return nil
+    }
+  }
+
+  // MARK: While the first is under way
+
+  @Test(arguments: [10_000, 60_000], TestEngine.available)
+  func `repeats that are sent while the first is in flight get its answer, near the cap too`(
+    byteCount: Int, engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, freeByteCount: 3000 + Int64(byteCount))
+    for _ in 0..<10 {
+      let scene = try Scene(server, byteCount: byteCount)
+      let answers = Locked<[Answer]>([])
+      let threads = (0..<4).map { _ in
+        Thread {
+          let client = server.device(key: scene.device.key, root: scene.device.root)
+          if let answer = try? client.send(scene.request) { answers.withLock { $0.append(answer) } }
+        }
+      }
+      for thread in threads { thread.join() }
+      let all = answers.withLock { $0 }
+      try #require(all.map(\.status) == [200, 200, 200, 200], "\(all.map(UnexpectedAnswer.init))")
+      #expect(Set(all.map(\.body)).count == 1)
+      #expect(try scene.device.usage() == 2000 + Int64(byteCount))
+      #expect(try server.reservedObjects() == [])
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a repeat waits for a first attempt that gets on, however slowly`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, byteCount: 60_000)
+    let first = try scene.begin()
+    let second = Locked<Answer?>(nil)
+    let repeated = Thread {
+      let client = scene.server.device(key: scene.device.key, root: scene.device.root)
+      let answer = try? client.send(scene.request)
+      second.withLock { $0 = answer }
+    }
+    var rest = scene.content.suffix(30_000)
+    for _ in 0..<10 {
+      usleep(50_000)
+      first.send(Array(rest.prefix(3000)))
+      rest = rest.dropFirst(3000)
+    }
+    let answer = try #require(first.receiveResponse())
+    repeated.join()
+    #expect(answer.status == 200)
+    let other = try #require(second.withLock { $0 })
+    #expect(other.status == 200)
+    #expect(other.holds(answer.body))
+  }
+
+  // MARK: When the first is dead
+
+  @Test(arguments: TestEngine.available)
+  func `a repeat takes the place of an attempt from which nothing more comes`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, byteCount: 60_000)
+    let first = try scene.begin()
+    let answer = try scene.device.send(scene.request)
+    #expect(answer.status == 200)
+    #expect(try scene.device.get("/v1/files/\(scene.document)/content").holds(scene.content))
+    #expect(try scene.server.reservedObjects() == [])
+    scene.sendRest(first)
+    let late = try #require(first.receiveResponse())
+    #expect(late.status == 409)
+    #expect(String(decoding: late.body, as: UTF8.self).contains("upload_superseded"))
+    #expect(try scene.device.send(scene.request).holds(answer.body))
+    scene.server.clock.advance(.minutes(11))
+    try scene.server.sweeper().sweep()
+    #expect(names(in: scene.server.objectsDirectory + "/tmp") == [])
+    #expect(try scene.device.get("/v1/files/\(scene.document)/content").holds(scene.content))
+  }
+
+  @Test func `an attempt that a refused one follows is no longer in the way`() throws {
+    let scene = try Scene(.sqlite, byteCount: 60_000)
+    let first = try scene.begin()
+    var broken = scene.request
+    broken.body[59_999] ^= 1
+    #expect(try scene.device.send(broken).problem == "digest_mismatch")
+    #expect(try scene.device.send(scene.request).status == 200)
+    scene.sendRest(first)
+    #expect(first.receiveResponse()?.status == 409)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `another request has no part in an attempt's room`(engine: TestEngine) throws {
+    let scene = try Scene(engine, byteCount: 60_000)
+    let first = try scene.begin()
+    #expect(try scene.device.put(scene.document, scene.content, ifMatch: "\"0\"").status == 507)
+    scene.sendRest(first)
+    #expect(first.receiveResponse()?.status == 200)
+  }
+
+  // MARK: Programs that end
+
+  @Test(arguments: TestEngine.available)
+  func `the uploads of a program that runs are left alone, of one that ended they are settled`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, byteCount: 60_000)
+    let upload = Random.identifier()
+    var other: ObjectStore? = try ObjectStore(directory: scene.server.objectsDirectory)
+    let instance = try #require(other?.instance)
+    var writer = try other?.create(upload)
+    let account = try scene.device.account
+    try scene.server.database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.reservations
+          (object_id, owner_id, actor_key, bytes, expires_ms, instance_id, nonce)
+        VALUES ($1, $2, $3, 60000, $4, $5, NULL)
+        """,
+        .id(upload), .id(account), .blob([1]), .instant(scene.server.clock.now + .hours(1)),
+        .id(instance))
+    }
+    try scene.server.sweeper().settleUploads()
+    #expect(try scene.server.reservedObjects() == [upload])
+    #expect(try scene.device.send(scene.request).status == 507)
+    // As a crash leaves it: the file stays.
+    let path = scene.server.objectsDirectory + "/tmp/\(upload)"
+    let kept = path + ".kept"
+    #expect(unsafe rename(path, kept) == 0)
+    writer?.abandon()
+    #expect(unsafe rename(kept, path) == 0)
+    (writer, other) = (nil, nil)
+    try scene.server.sweeper().settleUploads()
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(names(in: scene.server.objectsDirectory + "/tmp") == [])
+    #expect(try scene.device.send(scene.request).status == 200)
+  }
+
+  @Test func `what was written to hours ago under no reservation is swept away`() throws {
+    let server = try TestServer()
+    let (old, new) = (Random.identifier(), Random.identifier())
+    for id in [old, new] {
+      let path = "\(server.objectsDirectory)/tmp/\(id)"
+      close(unsafe open(path, O_WRONLY | O_CREAT, 0o600))
+    }
+    let time = Clock.system.now() - .hours(5)
+    let moment = timeval(tv_sec: Int(time.milliseconds / 1000), tv_usec: 0)
+    let code = unsafe utimes("\(server.objectsDirectory)/tmp/\(old)", [moment, moment])
+    #expect(code == 0)
+    try server.sweeper().sweep()
+    #expect(names(in: server.objectsDirectory + "/tmp") == ["\(new)"])
+  }
+}
+
+extension TestServer {
+  func reservedObjects() throws -> [Identifier] {
+    try database.read { reader in
+      try reader.rows("SELECT object_id FROM sync.reservations") { row in try row.id(0) }
+    }
+  }
+}
