@@ -21,6 +21,7 @@ package enum Migrations {
     Migration(number: 3, name: "links", sql: PackageResources.sync_0003_links_sql),
     Migration(number: 4, name: "devices", sql: PackageResources.sync_0004_devices_sql),
     Migration(number: 5, name: "uploads", sql: PackageResources.sync_0005_uploads_sql),
+    Migration(number: 6, name: "kept", sql: PackageResources.sync_0006_kept_sql),
   ]
 
   package static let billing: [Migration] = [

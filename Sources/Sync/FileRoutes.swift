@@ -112,7 +112,7 @@ extension SyncAPI {
       release: { transaction, decision in
         guard case .receive(let asked, _) = decision else { return }
         try Reservations.abandon(
-          transaction, asked.attempt.object, of: asked.write.file, now: clock.now())
+          transaction, asked.attempt.object, of: asked.write.file, byteCount: asked.byteCount)
       },
       respond: { replaced in count(replaced).response })
   }

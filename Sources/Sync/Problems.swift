@@ -120,6 +120,16 @@ extension Refusal {
       return Problem(
         409, "reservation_expired", "Upload took too long",
         "The upload's reservation has ended. Nothing was stored; send it again.")
+    case .tooMuchReplaced(let seconds):
+      return Problem(
+        429, "too_much_replaced", "Too much replaced at once",
+        "Content that was replaced or deleted is still being cleared away. Nothing was stored.",
+        retryAfterSeconds: seconds)
+    case .creationLimited(let seconds):
+      return Problem(
+        429, "creation_limited", "Too many files made",
+        "Many more files were made than the owner's cap holds. Nothing was written.",
+        retryAfterSeconds: seconds)
     case .uploadSuperseded:
       return Problem(
         409, "upload_superseded", "Sent again meanwhile",

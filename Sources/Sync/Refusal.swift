@@ -41,6 +41,8 @@ package enum Refusal: Error, Equatable {
   case tooManyUploads(max: Int)
   case reservationExpired
   case uploadSuperseded
+  case tooMuchReplaced(retryAfterSeconds: Int)
+  case creationLimited(retryAfterSeconds: Int)
   case cursorInvalid
   case historyChanged
   case cursorExpired

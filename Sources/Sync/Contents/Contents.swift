@@ -96,7 +96,7 @@ enum Contents {
     }
     if charged == nil, let object = source.objectID {
       // Another attempt at the same upload has been faster.
-      try Reservations.release(transaction, object, now: now)
+      try Reservations.release(transaction, object)
     }
     return Replaced(outcome: outcome, owner: charged, byteCount: source.byteCount)
   }
@@ -117,7 +117,10 @@ enum Contents {
           "DELETE FROM sync.inline_contents WHERE file_id = $1", .id(file.id))
       }
     }
-    if let old = file.objectID { try Reservations.discard(transaction, old, now: now) }
+    if let old = file.objectID {
+      try Reservations.discard(
+        transaction, old, of: file.owner, byteCount: file.contentByteCount, since: now)
+    }
     try transaction.execute(
       """
       UPDATE sync.files

@@ -33,7 +33,7 @@ enum Reservations {
     let earlier = try earlier(transaction, locked.caller, write.nonce)
     if let earlier {
       if !isLast, isMoving(earlier.object, earlier.instance) { return nil }
-      try release(transaction, earlier.object, now: now)
+      try release(transaction, earlier.object)
     }
     let file = try locked.document(transaction)
     let live = try transaction.rows(
@@ -41,9 +41,12 @@ enum Reservations {
       .id(file.owner), .instant(now)
     ) { row in try row.integer(0) }
     guard live.count < countMax else { throw Refusal.tooManyUploads(max: countMax) }
-    try locked.owners.require(file.owner).requireRoom(
-      for: asked.byteCount - file.contentByteCount, reserved: live.reduce(0, +),
+    let (owner, reserved) = (try locked.owners.require(file.owner), live.reduce(0, +))
+    try owner.requireRoom(
+      for: asked.byteCount - file.contentByteCount, reserved: reserved,
       askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
+    try Allowance.require(
+      asked.byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
     try transaction.execute(
       """
       INSERT INTO sync.reservations
@@ -79,32 +82,51 @@ enum Reservations {
     throw isSuperseded ? Refusal.uploadSuperseded : Refusal.reservationExpired
   }
 
-  /// Ends a reservation whose upload will not be heard of again; what it may have written is garbage.
-  static func release(_ transaction: Transaction, _ id: Identifier, now: Instant) throws {
-    let count = try transaction.execute(
-      "DELETE FROM sync.reservations WHERE object_id = $1", .id(id))
+  /// Ends a reservation whose upload will not be heard of again; what it may have written is garbage
+  /// that no download can hold.
+  static func release(_ transaction: Transaction, _ id: Identifier) throws {
+    let ended = try transaction.first(
+      "DELETE FROM sync.reservations WHERE object_id = $1 RETURNING owner_id, bytes", .id(id)
+    ) { row in (owner: try row.id(0), byteCount: try row.integer(1)) }
     // No row: the upload was committed after all, and its object is in use.
-    if count == 1 { try discard(transaction, id, now: now) }
+    guard let ended else { return }
+    try discard(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)
   }
 
   /// Ends an upload that failed. Its reservation may be gone: somebody took its place, or it expired.
   static func abandon(
-    _ transaction: Transaction, _ id: Identifier, of file: Identifier, now: Instant
+    _ transaction: Transaction, _ id: Identifier, of file: Identifier, byteCount: Int64
   ) throws {
     try transaction.execute("DELETE FROM sync.reservations WHERE object_id = $1", .id(id))
+    let found = try transaction.first(
+      "SELECT owner_id, object_id FROM sync.files WHERE id = $1", .id(file)
+    ) { row in (owner: try row.id(0), object: try row.optionalID(1)) }
     // A commit may have happened though its answer was lost.
-    let isUsed = try transaction.first(
-      "SELECT id FROM sync.files WHERE id = $1 AND object_id = $2", .id(file), .id(id)
-    ) { row in try row.id(0) }
-    if isUsed == nil { try discard(transaction, id, now: now) }
+    guard let found, found.object != id else { return }
+    try discard(transaction, id, of: found.owner, byteCount: byteCount, since: nil)
   }
 
-  /// Hands an object that nothing points to any more to the sweeper.
-  static func discard(_ transaction: Transaction, _ id: Identifier, now: Instant) throws {
-    try transaction.execute(
+  /// Hands an object that nothing points to any more to the sweeper. `since` is when it was last seen;
+  /// nil where it never was.
+  static func discard(
+    _ transaction: Transaction, _ id: Identifier, of owner: Identifier, byteCount: Int64,
+    since: Instant?
+  ) throws {
+    let count = try transaction.execute(
       """
-      INSERT INTO sync.garbage (object_id, since_ms) VALUES ($1, $2)
+      INSERT INTO sync.garbage (object_id, since_ms, owner_id, bytes) VALUES ($1, $2, $3, $4)
       ON CONFLICT (object_id) DO NOTHING
-      """, .id(id), .instant(now))
+      """,
+      .id(id), .instant(since ?? Instant(seconds: 0)), .id(owner), .integer(byteCount))
+    if count == 1 { try keep(transaction, byteCount, of: owner) }
+  }
+
+  /// Counts what an account's objects in garbage weigh, more or less.
+  static func keep(
+    _ transaction: Transaction, _ delta: Int64, of owner: Identifier
+  ) throws {
+    try transaction.execute(
+      "UPDATE sync.accounts SET kept_bytes = kept_bytes + $2 WHERE id = $1",
+      .id(owner), .integer(delta))
   }
 }

@@ -51,6 +51,8 @@ struct LockedOwner {
   private(set) var sequence: Int64
   private(set) var usageByteCount: Int64
   private(set) var recordCount: Int64
+  /// Of objects that wait to be deleted, when the row was locked.
+  let keptByteCount: Int64
 
   private var isChanged = false
   private var entries: [UsageReason: Entry] = [:]
@@ -65,12 +67,13 @@ struct LockedOwner {
   init?(_ transaction: Transaction, _ account: Identifier) throws {
     let row = try transaction.first(
       """
-      UPDATE sync.accounts SET seq = seq WHERE id = $1 RETURNING seq, usage_bytes, record_count
+      UPDATE sync.accounts SET seq = seq WHERE id = $1
+      RETURNING seq, usage_bytes, record_count, kept_bytes
       """, .id(account)
-    ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
+    ) { row in (try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3)) }
     guard let row else { return nil }
     self.account = account
-    (sequence, usageByteCount, recordCount) = row
+    (sequence, usageByteCount, recordCount, keptByteCount) = row
   }
 
   /// The number of the next changed record.

@@ -141,10 +141,13 @@ struct DeletionJob {
     if files.contains(where: { $0.objectID != nil }) {
       try transaction.execute(
         """
-        INSERT INTO sync.garbage (object_id, since_ms)
-        SELECT object_id, $3 FROM sync.files
+        INSERT INTO sync.garbage (object_id, since_ms, owner_id, bytes)
+        SELECT object_id, $3, owner_id, content_bytes FROM sync.files
         WHERE id IN (\(Self.slice)) AND object_id IS NOT NULL
         """, .id(folder), count, .instant(now))
+      try Reservations.keep(
+        transaction,
+        files.reduce(0) { $0 + ($1.objectID == nil ? 0 : $1.contentByteCount) }, of: owner)
     }
     if files.contains(where: { $0.contentVersion > 0 && $0.objectID == nil }) {
       try transaction.execute(

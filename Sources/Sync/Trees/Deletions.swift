@@ -27,7 +27,8 @@ enum Deletions {
   static func dropContent(_ transaction: Transaction, _ record: FileRecord, now: Instant) throws {
     guard record.contentVersion > 0 else { return }
     if let object = record.objectID {
-      try Reservations.discard(transaction, object, now: now)
+      try Reservations.discard(
+        transaction, object, of: record.owner, byteCount: record.contentByteCount, since: now)
     } else {
       try transaction.execute(
         "DELETE FROM sync.inline_contents WHERE file_id = $1", .id(record.id))

@@ -97,6 +97,13 @@ struct Upsert {
         added[statement.owner, default: 0] += 1
       }
     }
+    let made = Dictionary(
+      grouping: judge.batch.files.filter { judge.records[$0.statement.id] == nil },
+      by: \.statement.owner)
+    for (account, files) in made {
+      try Allowance.count(
+        Int64(files.count), of: account, transaction, catalogue: catalogue, now: now)
+    }
     for (account, count) in added {
       let owner = try owners.require(account)
       let bytes = count * catalogue.metadataFeeByteCount - (removed[account] ?? 0)

@@ -11,6 +11,8 @@ package final class Sweeper: Sendable {
   static let sliceCountMax: Int64 = 500
   /// How long a download may still hold an object that was replaced.
   private static let garbageAge = Instant.Span.minutes(10)
+  /// The same where an account keeps much: a download opens what it has read of at once.
+  private static let crowdedGarbageAge = Instant.Span.seconds(5)
 
   private let database: Database
   private let objects: ObjectStore
@@ -31,11 +33,13 @@ package final class Sweeper: Sendable {
     self.clock = clock
   }
 
-  /// Clears away every so many seconds, and looks for deletions every second: space is waiting.
+  /// Clears away every so many seconds, and looks for deletions, and for accounts that keep too much,
+  /// every second: space is waiting.
   package func start(every seconds: Int64) {
     let started = [
       Periodic("sweep", every: seconds) { [self] in try sweep() },
       Periodic("deletions", every: 1) { [self] in try sweepDeletions() },
+      Periodic("crowds", every: 1) { [self] in try sweepCrowds() },
     ]
     periods.withLock { $0 = started }
   }
@@ -71,7 +75,6 @@ package final class Sweeper: Sendable {
 
   /// Ends the uploads of programs that run no more: their room is their owners' again.
   package func settleUploads() throws {
-    let now = clock.now()
     let instances = try database.read { reader in
       try reader.rows(
         "SELECT DISTINCT instance_id FROM sync.reservations WHERE instance_id IS NOT NULL"
@@ -82,10 +85,12 @@ package final class Sweeper: Sendable {
       repeat {
         cutOff = try database.write(for: nil) { transaction in
           let uploads = try transaction.rows(
-            "SELECT object_id FROM sync.reservations WHERE instance_id = $1 LIMIT $2",
-            .id(instance), .integer(Self.sliceCountMax)
+            """
+            SELECT object_id FROM sync.reservations WHERE instance_id = $1
+            ORDER BY owner_id LIMIT $2
+            """, .id(instance), .integer(Self.sliceCountMax)
           ) { row in try row.id(0) }
-          for id in uploads { try Reservations.release(transaction, id, now: now) }
+          for id in uploads { try Reservations.release(transaction, id) }
           return uploads
         }
         for id in cutOff { try objects.deleteLeftover(id) }
@@ -135,32 +140,57 @@ package final class Sweeper: Sendable {
   private static func expireReservations(_ transaction: Transaction, _ now: Instant) throws -> Int {
     let expired = try transaction.rows(
       """
-      SELECT object_id FROM sync.reservations WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT $2
+      SELECT object_id FROM sync.reservations WHERE expires_ms <= $1 ORDER BY owner_id LIMIT $2
       """, .instant(now), .integer(sliceCountMax)
     ) { row in try row.id(0) }
-    for id in expired { try Reservations.release(transaction, id, now: now) }
+    for id in expired { try Reservations.release(transaction, id) }
     return expired.count
   }
 
-  /// Deletes objects first and their rows after, so that a crash between repeats the deletion.
+  /// Deletes what accounts keep that keep much, without waiting for minutes.
+  package func sweepCrowds() throws {
+    let now = clock.now()
+    try collect(
+      """
+      SELECT g.object_id FROM sync.accounts AS a JOIN sync.garbage AS g ON g.owner_id = a.id
+      WHERE a.kept_bytes > 0 AND a.kept_bytes > \(Allowance.crowdedByteCount)
+        AND g.since_ms <= $1 LIMIT $2
+      """, since: now - Self.crowdedGarbageAge)
+  }
+
   private func collect(_ now: Instant) throws {
+    try collect(
+      "SELECT object_id FROM sync.garbage WHERE since_ms <= $1 ORDER BY since_ms LIMIT $2",
+      since: now - Self.garbageAge)
+  }
+
+  /// Deletes objects first and their rows after, so that a crash between repeats the deletion.
+  private func collect(_ query: String, since: Instant) throws {
     while !isStopping.withLock({ $0 }) {
       let due = try database.read { reader in
-        try reader.rows(
-          "SELECT object_id FROM sync.garbage WHERE since_ms <= $1 ORDER BY since_ms LIMIT $2",
-          .instant(now - Self.garbageAge), .integer(Self.sliceCountMax)
-        ) { row in try row.id(0) }
+        try reader.rows(query, .instant(since), .integer(Self.sliceCountMax)) { row in
+          try row.id(0)
+        }
       }
       for id in due {
         try objects.delete(id)
         try objects.deleteLeftover(id)
       }
       guard !due.isEmpty else { return }
-      try database.write(for: nil) { transaction in
-        for id in due {
-          try transaction.execute("DELETE FROM sync.garbage WHERE object_id = $1", .id(id))
-        }
-      }
+      try database.write(for: nil) { transaction in try Self.forget(due, transaction) }
+    }
+  }
+
+  private static func forget(_ objects: [Identifier], _ transaction: Transaction) throws {
+    var freed: [Identifier: Int64] = [:]
+    for id in objects {
+      let found = try transaction.first(
+        "DELETE FROM sync.garbage WHERE object_id = $1 RETURNING owner_id, bytes", .id(id)
+      ) { row in (owner: try row.optionalID(0), byteCount: try row.integer(1)) }
+      if let found, let owner = found.owner { freed[owner, default: 0] += found.byteCount }
+    }
+    for (owner, byteCount) in freed.sorted(by: { $0.key < $1.key }) {
+      try Reservations.keep(transaction, -byteCount, of: owner)
     }
   }
 }
