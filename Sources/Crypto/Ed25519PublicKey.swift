@@ -2,18 +2,52 @@ internal import COpenSSL
 
 /// The public half of an Ed25519 key pair (RFC 8032): 32 bytes that name and check its holder.
 ///
-/// The bytes need not be a point of the curve; no signature is valid under those that are none.
+/// The bytes need not be a point of the curve; no signature is valid under those that are none. But
+/// they are the shortest encoding of whatever they are, and no point of small order: under such a
+/// point one signature fits every message, or one in eight, and nobody holds a private half.
 package struct Ed25519PublicKey: Hashable, Sendable {
   package static let byteCount = 32
   package static let signatureByteCount = 64
 
   package let bytes: [UInt8]
 
-  /// Nil unless there are 32 bytes.
+  /// Nil unless there are 32 bytes that may be somebody's key.
   package init?(bytes: [UInt8]) {
-    guard bytes.count == Self.byteCount else { return nil }
+    guard bytes.count == Self.byteCount, Self.isCanonical(bytes), !Self.isOfSmallOrder(bytes) else {
+      return nil
+    }
     self.bytes = bytes
   }
+
+  /// Whether y, little-endian beneath the sign of x, is less than p = 2^255 - 19 (RFC 8032, section
+  /// 5.1.3).
+  private static func isCanonical(_ bytes: [UInt8]) -> Bool {
+    bytes[31] & 0x7f < 0x7f || bytes[1..<31].contains { $0 < 0xff } || bytes[0] < 0xed
+  }
+
+  /// Whether the point's order divides 8. There are eight such points with five values of y among
+  /// them, whatever the sign of x.
+  private static func isOfSmallOrder(_ bytes: [UInt8]) -> Bool {
+    smallOrder.contains(bytes[..<31] + [bytes[31] & 0x7f])
+  }
+
+  private static let smallOrder: Set<ArraySlice<UInt8>> = [
+    // 0, of order 4; 1, the neutral element; p - 1, of order 2.
+    [0] + zeros + [0], [1] + zeros + [0], [0xec] + [UInt8](repeating: 0xff, count: 30) + [0x7f],
+    // The two of order 8.
+    [
+      0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98,
+      0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53,
+      0xfc, 0x05,
+    ],
+    [
+      0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67,
+      0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac,
+      0x03, 0x7a,
+    ],
+  ]
+
+  private static let zeros = [UInt8](repeating: 0, count: 30)
 
   /// Whether the holder of the private half signed exactly this message.
   ///

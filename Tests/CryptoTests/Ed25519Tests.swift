@@ -104,6 +104,44 @@ import Testing
     #expect(!key.isValid(signature: Ed25519PrivateKey().signature(for: []), for: []))
   }
 
+  /// The points whose order divides 8, each in every encoding that some library takes: the table of
+  /// "Taming the many EdDSAs" (Chalkias, Garillot, Nikolaenko 2020), which ZIP 215's tests have, too.
+  static let smallOrder = [
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0000000000000000000000000000000000000000000000000000000000000080",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "0100000000000000000000000000000000000000000000000000000000000080",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  ]
+
+  @Test(arguments: smallOrder)
+  func `a point of small order is no key, however it is written`(key: String) throws {
+    #expect(Ed25519PublicKey(bytes: try #require(Hex.decode(key))) == nil)
+  }
+
+  /// RFC 8032, section 5.1.3: a number of p or more is no encoding. Between p and 2^255 there are 19.
+  @Test(arguments: 0..<19, [UInt8(0x7f), 0xff])
+  func `a key of another spelling than the shortest is none`(beyond: Int, last: UInt8) {
+    let middle = [UInt8](repeating: 0xff, count: 30)
+    let bytes = [UInt8(0xed + beyond)] + middle + [last]
+    #expect(Ed25519PublicKey(bytes: bytes) == nil)
+  }
+
+  @Test func `the largest spelling that is canonical may be a key`() {
+    // p - 2, next to p - 1, which is the point of order 2.
+    let bytes = [0xeb] + [UInt8](repeating: 0xff, count: 30) + [0x7f]
+    #expect(Ed25519PublicKey(bytes: bytes) != nil)
+  }
+
   @Test func `two new keys differ`() {
     #expect(Ed25519PrivateKey().publicKey != Ed25519PrivateKey().publicKey)
   }
