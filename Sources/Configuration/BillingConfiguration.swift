@@ -10,6 +10,7 @@ package struct BillingConfiguration: Sendable {
   package let listen: SocketAddress
   package let metricsListen: SocketAddress
   package let trustedProxies: [AddressRange]
+  package let connectionsPerAddressMax: Int
   package let catalogue: Catalogue
   package let sealingKeys: SealingKeys
   /// Nil where Stripe is off, which the program says at its start.
@@ -30,6 +31,7 @@ package struct BillingConfiguration: Sendable {
     let listen = reader.address(.billingListen)
     let metricsListen = reader.metricsAddress(fallback: "127.0.0.1:9465")
     trustedProxies = reader.trustedProxies()
+    let connectionsPerAddressMax = reader.number(.connectionsPerAddress, in: 1...1_000_000)
     let catalogue = reader.catalogue()
     let sealingKeys = reader.sealingKeys()
     stripe = reader.stripe()
@@ -39,12 +41,14 @@ package struct BillingConfiguration: Sendable {
     sandboxAccounts = reader.sandboxAccounts()
     clock = reader.clock()
     guard let database, let listen, let metricsListen, let catalogue, let sealingKeys,
+      let connectionsPerAddressMax,
       reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.listen = listen
     self.metricsListen = metricsListen
     self.catalogue = catalogue
+    self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.sealingKeys = sealingKeys
   }
 }

@@ -46,9 +46,6 @@ package struct EffectiveSettings: Sendable {
   }
 
   private static func shown(_ key: Key, _ text: String) -> String {
-    guard key.isSecret else { return text }
-    // Only a server's URL may hold a password.
-    if key == .database, text.hasPrefix("sqlite://") { return text }
-    return "<secret>"
+    key.isSecret(text) ? "<secret>" : text
   }
 }

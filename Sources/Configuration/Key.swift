@@ -16,6 +16,7 @@ package enum Key: String, Sendable, CaseIterable {
   case billingListen = "COFFER_BILLING_LISTEN"
   case metricsListen = "COFFER_METRICS_LISTEN"
   case trustedProxies = "COFFER_TRUSTED_PROXIES"
+  case connectionsPerAddress = "COFFER_CONNECTIONS_PER_ADDRESS"
   case plans = "COFFER_PLANS"
   case sealingKeys = "COFFER_SEALING_KEYS"
   case stripeWebhookSecrets = "COFFER_STRIPE_WEBHOOK_SECRETS"
@@ -49,6 +50,7 @@ package enum Key: String, Sendable, CaseIterable {
     switch self {
     case .database, .sealingKeys, .stripeWebhookSecrets, .stripeAPIKey: true
     case .objects, .syncListen, .syncAuthorities, .billingListen, .metricsListen, .trustedProxies,
+      .connectionsPerAddress,
       .plans, .stripeAPIURL, .appleBundleID, .appleAppID, .appleIssuerID, .appleKeyID,
       .appleKeyFile, .appleAPIURL, .appleSandboxAPIURL, .appleRootFile, .googlePackage,
       .googlePushAudience, .googlePushEmail, .googleServiceAccountFile, .googleAPIURL,
@@ -57,6 +59,15 @@ package enum Key: String, Sendable, CaseIterable {
       .openInvitations, .dailyInvitations:
       false
     }
+  }
+}
+
+extension Key {
+  /// Whether this value must stay out of every message. A database's place is secret only where it may
+  /// hold a password.
+  package func isSecret(_ text: String) -> Bool {
+    guard self == .database else { return isSecret }
+    return text.contains("@") || text.contains("%") || text.contains("password")
   }
 }
 
@@ -164,6 +175,12 @@ extension Key {
         text: "Comma list of addresses or networks whose X-Forwarded-For and "
           + "X-Forwarded-Proto are believed.",
         example: "127.0.0.1, 10.0.0.0/8")
+    case .connectionsPerAddress:
+      Documentation(
+        programs: [.sync, .billing], fallback: .value("256"),
+        text: "How many connections one address, or one IPv6 network of 64 bits, may have open; "
+          + "trusted proxies are exempt.",
+        example: "256")
     case .plans:
       Documentation(
         programs: [.sync, .billing, .command],

@@ -30,9 +30,19 @@ package struct Settings: Sendable {
   package init(environment: [String: String], configPath: String? = nil) {
     let given = Self.accepted(environment, &problems)
     let path = configPath ?? given[.config]
-    if let path { readFile(at: path) }
+    let isOpenToOthers = path.map { readFile(at: $0) } ?? false
+    let secrets = values.filter { key, value in key.isSecret(value.text) }.keys
     for (key, text) in given { values[key] = Value(text: text, origin: .environment) }
     if let configPath { values[.config] = Value(text: configPath, origin: .option) }
+    let isTest = values[.mode]?.text == Mode.test.rawValue
+    if let path, isOpenToOthers, !secrets.isEmpty, !isTest {
+      let names = secrets.map(\.rawValue).sorted().joined(separator: ", ")
+      problems.append(
+        .init(
+          .invalid,
+          "configuration file \(path) holds secrets (\(names)) and is open to others than its owner: "
+            + "chmod 600 \(path)"))
+    }
   }
 
   private static func accepted(
@@ -54,14 +64,16 @@ package struct Settings: Sendable {
     return given
   }
 
-  private mutating func readFile(at path: String) {
-    let lines: [SettingsFile.Line]
+  /// Answers whether others than its owner may read or write the file.
+  private mutating func readFile(at path: String) -> Bool {
+    let (bytes, isOpenToOthers): ([UInt8], Bool)
     do throws(TextFile.Failure) {
-      lines = SettingsFile.lines(of: try TextFile.bytes(at: path))
+      (bytes, isOpenToOthers) = try TextFile.read(path)
     } catch {
       problems.append(.init(.invalid, "configuration file \(path) \(error.text)"))
-      return
+      return false
     }
+    let lines = SettingsFile.lines(of: bytes)
     for line in lines {
       let place = "\(path):\(line.number)"
       switch line.content {
@@ -83,6 +95,7 @@ package struct Settings: Sendable {
         values[key] = Value(text: text, origin: .file(path: path, line: line.number))
       }
     }
+    return isOpenToOthers
   }
 
   /// A name fit to print: a secret pasted in a name's place is not one.

@@ -12,6 +12,7 @@ package struct SyncConfiguration: Sendable {
   /// In lower case; never empty.
   package let authorities: Set<String>
   package let trustedProxies: [AddressRange]
+  package let connectionsPerAddressMax: Int
   package let catalogue: Catalogue
   package let limits: Limits
   package let clock: Clock
@@ -35,11 +36,12 @@ package struct SyncConfiguration: Sendable {
     let metricsListen = reader.metricsAddress(fallback: "127.0.0.1:9464")
     let authorities = reader.authorities(.syncAuthorities)
     trustedProxies = reader.trustedProxies()
+    let connectionsPerAddressMax = reader.number(.connectionsPerAddress, in: 1...1_000_000)
     let catalogue = reader.catalogue()
     let limits = reader.limits()
     clock = reader.clock()
     guard let database, let objectsDirectory, let listen, let metricsListen, let authorities,
-      let catalogue, let limits, reader.problems.isEmpty
+      let catalogue, let limits, let connectionsPerAddressMax, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objectsDirectory = objectsDirectory
@@ -47,6 +49,7 @@ package struct SyncConfiguration: Sendable {
     self.metricsListen = metricsListen
     self.authorities = Set(authorities)
     self.catalogue = catalogue
+    self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.limits = limits
   }
 }

@@ -1,5 +1,6 @@
 import Base
 import Configuration
+import Glibc
 import Testing
 
 struct SettingsTests {
@@ -90,6 +91,59 @@ struct SettingsTests {
         "FILE:7: is not KEY=value",
         "FILE:8: has a quote that does not end",
       ])
+  }
+
+  @Test(arguments: [mode_t(0o604), 0o644, 0o620, 0o660, 0o666])
+  func `a file of secrets that others may read or write stops the start`(mode: mode_t) throws {
+    let scratch = try ScratchFile("COFFER_SEALING_KEYS=hunter2hunter2\n")
+    #expect(unsafe chmod(scratch.path, mode) == 0)
+    let problems = settingsProblems(scratch)
+    #expect(problems.count == 1)
+    #expect(problems.first?.contains("COFFER_SEALING_KEYS") == true)
+    #expect(problems.first?.contains("chmod 600") == true)
+    #expect(problems.first?.contains("hunter2") == false)
+  }
+
+  @Test(arguments: [mode_t(0o600), 0o400])
+  func `a file of secrets that its owner alone may read is taken`(mode: mode_t) throws {
+    let scratch = try ScratchFile("COFFER_SEALING_KEYS=hunter2hunter2\n")
+    #expect(unsafe chmod(scratch.path, mode) == 0)
+    #expect(settingsProblems(scratch) == [])
+  }
+
+  @Test func `a group may read a file of secrets if the owner is root, and only then`() throws {
+    let scratch = try ScratchFile("COFFER_SEALING_KEYS=hunter2hunter2\n")
+    #expect(unsafe chmod(scratch.path, 0o640) == 0)
+    #expect(settingsProblems(scratch).isEmpty == (geteuid() == 0))
+  }
+
+  @Test func `a file without secrets, or one for tests, may be everybody's`() throws {
+    for text in [
+      "COFFER_DATABASE=sqlite:///var/lib/coffer\n",
+      "COFFER_DATABASE=postgres://db.example/coffer?sslmode=verify-full\n",
+      "COFFER_SEALING_KEYS=hunter2hunter2\nCOFFER_MODE=test\n",
+    ] {
+      let scratch = try ScratchFile(text)
+      #expect(unsafe chmod(scratch.path, 0o644) == 0)
+      #expect(settingsProblems(scratch) == [], "\(text)")
+    }
+  }
+
+  @Test(arguments: [
+    "postgres://ada:hunter2@db.example/coffer", "postgres:///coffer?password=hunter2",
+    "postgres:///coffer?pass%77ord=hunter2",
+  ])
+  func `a server's URL with a password is a secret, too`(url: String) throws {
+    let scratch = try ScratchFile("COFFER_DATABASE=\(url)\n")
+    #expect(unsafe chmod(scratch.path, 0o644) == 0)
+    #expect(settingsProblems(scratch).count == 1)
+  }
+
+  /// What is wrong with a file itself, whatever else is missing.
+  private func settingsProblems(_ file: ScratchFile) -> [String] {
+    EffectiveSettings.problems(
+      Settings(environment: [:], configPath: file.path), for: nil
+    ).filter { $0.contains(file.path) && $0.contains("chmod") }
   }
 
   @Test func `a file that is not there is named`() throws {

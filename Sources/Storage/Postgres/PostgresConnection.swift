@@ -31,13 +31,14 @@ package final class PostgresConnection {
     url: Secret, connectSeconds: Int, answerWait: Instant.Span
   ) throws(PostgresError) {
     // What stands after "dbname" overrides what the URL says.
-    let settings: [(String, String)] = [
+    var settings: [(String, String)] = [
       ("dbname", String(decoding: url.exposed, as: UTF8.self)),
       ("connect_timeout", String(max(2, connectSeconds))),
       ("client_encoding", "UTF8"), ("fallback_application_name", "coffer"),
       ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
       ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
     ]
+    if let mode = PostgresSecurity.mode(of: url) { settings.append(("sslmode", mode)) }
     guard let opened = unsafe Self.open(settings) else {
       throw .lost("libpq has no memory for a connection")
     }
@@ -229,6 +230,7 @@ package final class PostgresConnection {
   /// What kind of trouble libpq reports about connecting, without quoting it.
   private static func reason(_ message: String) -> String {
     let kinds = [
+      ("certificate", "PostgreSQL does not prove who it is (sslmode and sslrootcert in the URL)"),
       ("authentication", "PostgreSQL refuses the user or password"),
       ("pg_hba", "PostgreSQL accepts no such connection (pg_hba.conf)"),
       ("does not exist", "PostgreSQL has no such database or role"),

@@ -1,0 +1,56 @@
+package import Base
+internal import CPostgres
+internal import Glibc
+
+/// How a connection is made secure where neither the URL nor the environment says how.
+///
+/// libpq's own default, `prefer`, encrypts if the server likes to and asks for no proof of who it is:
+/// whoever is on the way could answer. So a server on another machine must prove by its certificate
+/// that it is the one named, `verify-full`.
+package enum PostgresSecurity {
+  /// The sslmode to connect with; nil where it is said, or the server is on this machine.
+  package static func mode(of url: Secret, environment: (String) -> String? = variable) -> String? {
+    guard let values = settings(of: url) else { return nil }
+    guard values["sslmode"] == nil, environment("PGSSLMODE") == nil else { return nil }
+    // A service's file may name any host.
+    let hasService = (values["service"] ?? environment("PGSERVICE")) != nil
+    let hosts =
+      values["hostaddr"] ?? environment("PGHOSTADDR") ?? values["host"] ?? environment("PGHOST")
+      ?? ""
+    let isFar = hosts.split(separator: ",", omittingEmptySubsequences: false).contains { host in
+      !isLocal(String(host))
+    }
+    return isFar || hasService ? "verify-full" : nil
+  }
+
+  /// What the URL says, as libpq reads it; nil where it cannot.
+  private static func settings(of url: Secret) -> [String: String]? {
+    guard
+      let options = unsafe PQconninfoParse(String(decoding: url.exposed, as: UTF8.self), nil)
+    else { return nil }
+    defer { unsafe PQconninfoFree(options) }
+    var values: [String: String] = [:]
+    var option = unsafe options
+    while let keyword = unsafe option.pointee.keyword {
+      if let value = unsafe option.pointee.val, unsafe value.pointee != 0 {
+        values[unsafe String(cString: keyword)] = unsafe String(cString: value)
+      }
+      unsafe option += 1
+    }
+    return values
+  }
+
+  /// Nothing means the server's usual socket in the file system.
+  private static func isLocal(_ host: String) -> Bool {
+    if host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") { return true }
+    if host == "localhost" || host == "::1" { return true }
+    var address = in_addr()
+    let isAddress = unsafe inet_pton(AF_INET, host, &address) == 1
+    return isAddress && host.hasPrefix("127.")
+  }
+
+  package static func variable(_ name: String) -> String? {
+    guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+    return unsafe String(cString: value)
+  }
+}
