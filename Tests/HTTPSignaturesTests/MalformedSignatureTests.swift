@@ -23,7 +23,7 @@ import Testing
     #expect(!isMalformed("sig1=\(request.parameters)"))
   }
 
-  @Test func `two signatures are refused`() {
+  @Test func `two signatures of one shape are refused`() {
     let input = "sig1=\(request.parameters), sig2=\(request.parameters)"
     let value = Base64.standard.encode(request.signature())
     #expect(isMalformed(input, "sig1=:\(value):, sig2=:\(value):"))
@@ -38,7 +38,7 @@ import Testing
     let head = RequestHead(
       method: request.method, target: request.target, headers: headers,
       authority: request.authority)
-    #expect(refusal(head) == .malformed("Signature-Input has not exactly one signature"))
+    #expect(refusal(head) == .malformed("the two do not have the same labels"))
   }
 
   @Test func `one label twice is refused`() {

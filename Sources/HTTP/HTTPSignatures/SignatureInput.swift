@@ -5,6 +5,10 @@ internal import HTTPMessages
 /// What the headers Signature-Input and Signature say, read but not yet believed.
 struct SignatureInput {
   private static let nonceByteCounts = 8...64
+  /// Of one request.
+  private static let countMax = 8
+  /// Tells a client's signature apart where a proxy's has the same shape.
+  private static let clientLabel = "coffer"
 
   let list: StructuredField.InnerList
   let signature: [UInt8]
@@ -13,24 +17,26 @@ struct SignatureInput {
   let expires: Instant
   let nonce: [UInt8]?
 
-  /// A request has exactly one signature, under any label: with two, this server and a proxy in
-  /// front of it could each believe another one.
-  init(_ headers: Headers) throws(SignatureRefusal) {
-    let inputField = headers.combined("signature-input")
-    let signatureField = headers.combined("signature")
+  /// The client's signature, which may stand beside others: a proxy may sign what it passes on.
+  init(_ head: RequestHead) throws(SignatureRefusal) {
+    let inputField = head.headers.combined("signature-input")
+    let signatureField = head.headers.combined("signature")
     guard inputField != nil || signatureField != nil else { throw .missing }
     guard let inputField, let signatureField else {
       throw .malformed("one of Signature-Input and Signature is missing")
     }
-    let input = try Self.only(inputField, "Signature-Input")
-    let value = try Self.only(signatureField, "Signature")
-    guard input.name == value.name else { throw .malformed("the two labels differ") }
+    let inputs = try Self.entries(inputField, "Signature-Input")
+    let values = try Self.entries(signatureField, "Signature")
+    guard Set(inputs.map(\.name)) == Set(values.map(\.name)) else {
+      throw .malformed("the two do not have the same labels")
+    }
+    let input = try Self.client(of: inputs, head)
     guard case .innerList(let list) = input.member else {
       throw .malformed("Signature-Input is no list of components")
     }
-    guard case .item(let item) = value.member, let signature = item.value.bytes else {
-      throw .malformed("Signature is no byte sequence")
-    }
+    guard case .item(let item)? = values.first(where: { $0.name == input.name })?.member,
+      let signature = item.value.bytes
+    else { throw .malformed("Signature is no byte sequence") }
     self.list = list
     self.signature = signature
     guard let algorithm = try Self.text("alg", in: list) else { throw .malformed("no alg") }
@@ -41,27 +47,34 @@ struct SignatureInput {
     created = try Self.time("created", in: list)
     expires = try Self.time("expires", in: list)
     nonce = try Self.text("nonce", in: list).map { Array($0.utf8) }
-    if let nonce, !Self.nonceByteCounts.contains(nonce.count) {
-      throw .malformed("a nonce has 8 to 64 bytes")
-    }
+    if let nonce, !Self.nonceByteCounts.contains(nonce.count) { throw .nonceMissing }
   }
 
   /// Whether the signature covers a component as a whole.
-  func covers(_ name: String) -> Bool {
-    list.items.contains { item in
-      item.value.string == name && !item.parameters.contains { $0.name == "key" }
-    }
-  }
+  func covers(_ name: String) -> Bool { Self.covers(name, list) }
 
   func requireComponents(of head: RequestHead) throws(SignatureRefusal) {
-    var required = ["@method", "@authority", "@path", "@query"]
-    if head.hasBody { required.append("content-digest") }
-    let missing = required.filter { !covers($0) }
+    let missing = Self.missing(in: list, of: head)
     guard missing.isEmpty else {
       let lacksField = head.headers.combined("content-digest") == nil
       if missing == ["content-digest"], lacksField { throw .digestMissing }
       throw .componentsMissing(missing)
     }
+  }
+
+  private static func covers(_ name: String, _ list: StructuredField.InnerList) -> Bool {
+    list.items.contains { item in
+      item.value.string == name && !item.parameters.contains { $0.name == "key" }
+    }
+  }
+
+  /// The components that a client's signature must cover and this one does not.
+  private static func missing(
+    in list: StructuredField.InnerList, of head: RequestHead
+  ) -> [String] {
+    var required = ["@method", "@authority", "@path", "@query"]
+    if head.hasBody { required.append("content-digest") }
+    return required.filter { !covers($0, list) }
   }
 
   func requireTime(_ policy: SignaturePolicy, now: Instant) throws(SignatureRefusal) {
@@ -72,15 +85,44 @@ struct SignatureInput {
     guard now < expires else { throw .expired }
   }
 
-  private static func only(
+  private static func entries(
     _ field: [UInt8], _ name: String
-  ) throws(SignatureRefusal) -> StructuredField.Entry {
+  ) throws(SignatureRefusal) -> [StructuredField.Entry] {
     let entries: [StructuredField.Entry]
     do { entries = try StructuredFieldParser.dictionary(field) } catch {
       throw .malformed("\(name): \(error.reason) at byte \(error.byteOffset)")
     }
-    guard entries.count == 1 else { throw .malformed("\(name) has not exactly one signature") }
-    return entries[0]
+    guard 1...countMax ~= entries.count else {
+      throw .malformed("\(name) has no signature or more than \(countMax)")
+    }
+    return entries
+  }
+
+  /// The one signature by a device's key, else the one of those that covers what a client's must, else
+  /// the one with the label that is kept for clients. Where that leaves several none counts: this
+  /// server and a proxy in front of it could each believe another one.
+  private static func client(
+    of inputs: [StructuredField.Entry], _ head: RequestHead
+  ) throws(SignatureRefusal) -> StructuredField.Entry {
+    if inputs.count == 1 { return inputs[0] }
+    let possible = inputs.compactMap { entry -> (StructuredField.Entry, isWhole: Bool)? in
+      guard case .innerList(let list) = entry.member, isDevices(list) else { return nil }
+      return (entry, missing(in: list, of: head).isEmpty)
+    }
+    if possible.count == 1 { return possible[0].0 }
+    let whole = possible.filter(\.isWhole).map(\.0)
+    if whole.count == 1 { return whole[0] }
+    guard let named = possible.map(\.0).first(where: { $0.name == clientLabel }) else {
+      throw .malformed("of several signatures none or more than one is by a device's key")
+    }
+    return named
+  }
+
+  private static func isDevices(_ list: StructuredField.InnerList) -> Bool {
+    func text(_ name: String) -> String? {
+      list.parameters.first { $0.name == name }?.value.string
+    }
+    return text("alg") == "ed25519" && text("keyid").flatMap(key) != nil
   }
 
   private static func text(

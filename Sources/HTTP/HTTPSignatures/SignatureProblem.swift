@@ -39,7 +39,7 @@ extension SignatureRefusal {
     case .nonceMissing:
       unauthorized(
         "nonce_missing", "Nonce missing",
-        "A request that may change something needs a nonce of 8 to 64 characters.")
+        "A nonce has 8 to 64 characters, and a request that may change something needs one.")
     case .badKey:
       unauthorized(
         "key_malformed", "Key malformed", "keyid must be the base64 of an Ed25519 public key.")

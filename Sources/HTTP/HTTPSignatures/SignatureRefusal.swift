@@ -19,7 +19,7 @@ package enum SignatureRefusal: Error, Sendable, Equatable {
   case expired
   /// Valid for longer than the policy allows, or for no time at all.
   case lifetimeTooLong
-  /// The method may change something, so a nonce is needed, of 8 to 64 bytes.
+  /// A nonce has 8 to 64 bytes, and a method that may change something needs one.
   case nonceMissing
   /// The key identifier is not the base64 of an Ed25519 public key.
   case badKey

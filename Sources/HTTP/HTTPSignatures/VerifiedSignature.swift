@@ -38,7 +38,7 @@ package struct VerifiedSignature: Sendable {
 package func verify(
   _ head: RequestHead, policy: SignaturePolicy, now: Instant
 ) throws(SignatureRefusal) -> VerifiedSignature {
-  let input = try SignatureInput(head.headers)
+  let input = try SignatureInput(head)
   try input.requireComponents(of: head)
   guard policy.authorities.contains(head.normalAuthority) else { throw .wrongAuthority }
   try input.requireTime(policy, now: now)
@@ -54,4 +54,9 @@ package func verify(
   }
   return VerifiedSignature(
     input, fingerprint: SHA256.hash(base.bytes), contentDigest: digest)
+}
+
+/// The key by which a request says that it is signed; whether it is, nobody has checked.
+package func claimedKey(of head: RequestHead) -> Ed25519PublicKey? {
+  try? SignatureInput(head).key
 }
