@@ -54,7 +54,7 @@ extension Exchanges.Exchange {
   fileprivate var json: JSONValue {
     [
       "method": .string(request.method), "target": .string(request.target),
-      "request_headers": .array(request.headers.map { .string($0.0) }),
+      "request_headers": .array(request.headers.map { [.string($0.0), .string($0.1)] }),
       "request_byte_count": .integer(Int64(request.body.count)),
       "request_body": Self.value(request.body), "status": .integer(Int64(answer.status)),
       "headers": .array(

@@ -4,13 +4,13 @@
 usage: openapi_judge.py DOCUMENT EXCHANGES
 
 Prints a line for each thing that the document does not allow: a status, header, media type or body
-that it does not declare, and a request that was accepted though it does not declare it. Ends with 0
-where the document is valid itself and tells the truth.
+that it does not declare, a request that was taken though it does not declare it, and one that was
+refused as malformed though it does. Ends with 0 where the document is valid itself and tells the truth.
 """
 
 import json
+import re
 import sys
-import urllib.parse
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
@@ -21,6 +21,15 @@ from referencing.jsonschema import DRAFT202012
 BASE = "urn:coffer:openapi"
 # What any answer may have.
 USUAL_HEADERS = {"connection", "content-length", "content-type", "date", "x-request-id"}
+
+# Refusals of requests that were read and understood.
+UNDERSTOOD = {
+    "account_not_found", "batch_refused", "file_exists", "key_registered", "too_many_keys",
+    "updates_required", "username_taken", "version_changed",
+}
+# What the statements of these must hold beside their shape, no schema can say.
+STATING = {"addDevice", "revokeDevice"}
+MALFORMED = {"body_invalid", "limit_invalid", "malformed_precondition", "query_invalid"}
 
 
 class Judge:
@@ -95,15 +104,31 @@ class Judge:
         response = self.resolve(declared[str(status)])
         yield from self.judge_headers(exchange, response, operation)
         yield from self.judge_body(exchange, response)
-        if status < 400:
-            yield from self.judge_request(exchange, item, operation, query)
+        if operation is None:
+            return
+        code = self.code(exchange)
+        wrong = list(self.judge_request(exchange, item, operation, query))
+        if status < 400 or code in UNDERSTOOD:
+            yield from wrong
+        elif code in MALFORMED and not wrong and operation["operationId"] not in STATING:
+            yield f"{code}, though the document allows the request"
+
+    def code(self, exchange):
+        body = exchange["body"]
+        kind = body.get("type") if isinstance(body, dict) else None
+        return str(kind).removeprefix("urn:coffer:problem:")
+
+    @staticmethod
+    def value(text):
+        """A number where the text is one as JSON spells it."""
+        return int(text) if re.fullmatch("-?(0|[1-9][0-9]*)", text) else text
 
     def judge_headers(self, exchange, response, operation):
         headers = {name.lower(): value for name, value in exchange["headers"]}
         declared = dict(response.get("headers", {}))
         if operation and operation.get("security", self.document["security"]):
             # On every answer to a caller that is known, so declared once.
-            for name in ("RateLimit", "RateLimit-Policy"):
+            for name in ("RateLimit", "RateLimit-Policy", "Cache-Control"):
                 declared[name] = self.document["components"]["headers"][name]
         declared = {name.lower(): self.resolve(header) for name, header in declared.items()}
         for name in headers.keys() - declared.keys() - USUAL_HEADERS:
@@ -136,22 +161,37 @@ class Judge:
             self.resolve(each)
             for each in item.get("parameters", []) + operation.get("parameters", [])
         ]
-        names = {each["name"] for each in parameters if each["in"] == "query"}
-        for name in dict(urllib.parse.parse_qsl(query, keep_blank_values=True)).keys() - names:
-            yield f"parameter {name} is not declared"
-        sent = {name.lower() for name in exchange["request_headers"]}
+        declared = {each["name"]: each for each in parameters if each["in"] == "query"}
+        pairs = [part.partition("=")[::2] for part in query.split("&") if part]
+        for name, value in pairs:
+            if name not in declared:
+                yield f"parameter {name} is not declared"
+            elif sum(name == other for other, _ in pairs) > 1:
+                yield f"parameter {name} stands twice"
+            else:
+                for error in self.errors(declared[name]["schema"], self.value(value)):
+                    yield f"parameter {name}: {error}"
+        if "x-exactly-one-of" in operation:
+            if sum(name in operation["x-exactly-one-of"] for name, _ in pairs) != 1:
+                yield "not exactly one of the parameters that exclude each other"
+        sent = {name.lower(): value for name, value in exchange["request_headers"]}
         for each in parameters:
-            needed = each["in"] == "header" and each.get("required")
-            if needed and each["name"].lower() not in sent:
-                yield f"accepted without {each['name']}"
+            if each["in"] != "header":
+                continue
+            value = sent.get(each["name"].lower())
+            if value is not None:
+                for error in self.errors(each["schema"], value):
+                    yield f"header {each['name']}: {error}"
+            elif each.get("required"):
+                yield f"taken without {each['name']}"
         body = operation.get("requestBody")
         if body is None:
             if exchange["request_byte_count"] > 0:
-                yield "a body was accepted"
+                yield "a body was taken"
         elif "application/json" in body["content"]:
             schema = body["content"]["application/json"]["schema"]
             for error in self.errors(schema, exchange["request_body"]):
-                yield f"accepted body: {error}"
+                yield f"body taken: {error}"
 
 
 def main():

@@ -11,8 +11,9 @@ internal import Storage
 extension SyncAPI {
   /// `POST /v1/accounts`: registers the key that signs the request.
   var createAccount: Route {
-    write("POST", "/v1/accounts") { request, body in
+    write("POST", "/v1/accounts", registers: true) { request, body in
       let json = try JSON.body(body)
+      try json.requireMembers(["root", "username"])
       let username = try json["username"].optionalText(
         characterCountMax: Username.characterCountMax
       ).map { text throws(Refusal) in
@@ -59,7 +60,7 @@ extension SyncAPI {
     } transact: { transaction, request, _, now in
       try Sessions.create(transaction, request.credentials, now: now)
     } finish: { session, _ in
-      Outcome(201, headers: [("Cache-Control", "no-store")], session.json)
+      Outcome(201, session.json)
     }.route(on: database)
   }
 

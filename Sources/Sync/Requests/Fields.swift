@@ -71,7 +71,8 @@ extension JSON {
   /// Nil where the member is absent or null.
   func optionalText(characterCountMax: Int) throws(Refusal) -> String? {
     guard exists, !isNull else { return nil }
-    guard let text = string, text.count <= characterCountMax else {
+    // As JSON Schema counts, and bounded: one letter may carry any number of accents.
+    guard let text = string, text.unicodeScalars.count <= characterCountMax else {
       throw .bodyInvalid(
         path: path, rule: "must be text of at most \(characterCountMax) characters")
     }

@@ -37,6 +37,7 @@ struct Batch: Sendable {
   /// Reads the body and checks the signatures; what is malformed is refused with every place.
   init(_ body: [UInt8], counting signatures: SignatureCounter) throws(Refusal) {
     let json = try JSON.body(body)
+    try json.requireMembers(["author", "files", "shares"])
     author = try json["author"].base64(byteCount: 32...32)
     guard let key = Ed25519PublicKey(bytes: author) else {
       throw .bodyInvalid(path: "$.author", rule: "must be an Ed25519 public key")
