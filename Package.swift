@@ -161,7 +161,8 @@ let package = Package(
       "SyncTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines", "SeededRandom",
+        "Endpoints", "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines",
+        "SeededRandom",
         "RawClient",
       ], exclude: ["PermissionMatrix.md"]),
     tests(

@@ -22,6 +22,7 @@ package enum Migrations {
     Migration(number: 4, name: "devices", sql: PackageResources.sync_0004_devices_sql),
     Migration(number: 5, name: "uploads", sql: PackageResources.sync_0005_uploads_sql),
     Migration(number: 6, name: "kept", sql: PackageResources.sync_0006_kept_sql),
+    Migration(number: 7, name: "cursors", sql: PackageResources.sync_0007_cursors_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -1,9 +1,10 @@
 /// Token buckets, one for each key: so many tokens at once, and so many a second from then on.
 ///
 /// A bucket is a single moment, the one at which it will be full again (the virtual scheduling of
-/// ITU-T I.371); a key that is not remembered has a full one. Each generation lasts as long as an
-/// empty bucket takes to fill, so what is forgotten was full. Only where more than `keyCountMax`
-/// keys come in that time are some given a full bucket too early.
+/// ITU-T I.371); a key that is not remembered has a full one. What is charged beyond what is there is
+/// a debt, of one full bucket at most. Each generation lasts as long as the deepest debt takes to be
+/// paid and the bucket to fill, so what is forgotten was full. Only where more than `keyCountMax` keys
+/// come in that time are some given a full bucket too early.
 ///
 /// For any thread; a call takes the same time however many keys there are.
 package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
@@ -47,6 +48,14 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     }
   }
 
+  /// Takes so many tokens, there or not, and tells what is left.
+  package func charge(_ key: Key, _ count: Int64) -> Level {
+    change(key) { fullAt, now in
+      fullAt = min(fullAt + UInt64(count) * interval, now + 2 * burst * interval)
+      return level(fullAt, now)
+    }
+  }
+
   package func level(_ key: Key) -> Level { change(key) { level($0, $1) } }
 
   private func change<Result>(
@@ -55,7 +64,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     state.withLock { state in
       // Under the lock, so that no thread brings an earlier time than the one before.
       let now = now().nanoseconds
-      if now - state.since >= burst * interval {
+      if now - state.since >= 2 * burst * interval {
         state.fullAt.age()
         state.since = now
       }
@@ -68,9 +77,13 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   private func level(_ fullAt: UInt64, _ now: UInt64) -> Level {
     let missing = fullAt - now
-    let count = burst - (missing + interval - 1) / interval
-    guard missing > 0 else { return Level(count: Int64(count), secondsToNext: 0) }
-    let toNext = (missing - 1) % interval + 1
-    return Level(count: Int64(count), secondsToNext: Int64((toNext + 999_999_999) / 1_000_000_000))
+    guard missing > 0 else { return Level(count: Int64(burst), secondsToNext: 0) }
+    let taken = (missing - 1) / interval + 1
+    // A debt is paid before there is a token to take.
+    let toNext =
+      taken > burst ? missing - (burst - 1) * interval : missing - (taken - 1) * interval
+    return Level(
+      count: Int64(burst - min(taken, burst)),
+      secondsToNext: Int64((toNext + 999_999_999) / 1_000_000_000))
   }
 }

@@ -1,34 +1,44 @@
-/// A fixed number of threads that run submitted work in order of arrival, behind a bounded queue.
+/// A fixed number of threads that run submitted work, behind a bounded queue with a lane for each
+/// owner: lanes take turns, and within one the order is that of arrival.
 package final class WorkPool: Sendable {
   private let state: Locked<State>
   private let capacity: Int
+  private let laneCapacity: Int
   private let threads: [Thread]
 
   private struct State {
-    var waiting: [@Sendable () -> Void] = []
-    var head = 0
+    /// Only lanes with work, whose owners stand in `turns` once.
+    var lanes: [Identifier?: [@Sendable () -> Void]] = [:]
+    var turns: [Identifier?] = []
+    var count = 0
     var isStopped = false
 
-    var count: Int { waiting.count - head }
+    mutating func append(_ work: @escaping @Sendable () -> Void, _ owner: Identifier?) {
+      if lanes[owner] == nil { turns.append(owner) }
+      lanes[owner, default: []].append(work)
+      count += 1
+    }
 
     mutating func next() -> (@Sendable () -> Void)? {
-      guard count > 0 else { return nil }
-      let work = waiting[head]
-      waiting[head] = {}
-      head += 1
-      if head * 2 >= waiting.count {
-        waiting.removeFirst(head)
-        head = 0
+      guard !turns.isEmpty else { return nil }
+      let owner = turns.removeFirst()
+      guard var lane = lanes.removeValue(forKey: owner) else { return nil }
+      let work = lane.removeFirst()
+      if !lane.isEmpty {
+        lanes[owner] = lane
+        turns.append(owner)
       }
+      count -= 1
       return work
     }
   }
 
-  /// `capacity` bounds what waits, not what runs.
-  package init(threads threadCount: Int, capacity: Int) {
+  /// `capacity` bounds what waits, not what runs; `laneCapacity` what waits in one lane.
+  package init(threads threadCount: Int, capacity: Int, laneCapacity: Int? = nil) {
     let state = Locked(State())
     self.state = state
     self.capacity = capacity
+    self.laneCapacity = laneCapacity ?? capacity
     threads = (0..<threadCount).map { _ in
       Thread {
         while let work = Self.take(from: state) { work() }
@@ -36,11 +46,14 @@ package final class WorkPool: Sendable {
     }
   }
 
-  /// False when the queue is full or the pool is stopped; the work is then not run.
-  package func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
+  /// False when the queue or the owner's lane is full or the pool is stopped; the work is then not
+  /// run. What is nobody's has a lane of its own.
+  package func submit(for owner: Identifier? = nil, _ work: @escaping @Sendable () -> Void) -> Bool
+  {
     state.signal { state in
-      guard !state.isStopped, state.count < capacity else { return false }
-      state.waiting.append(work)
+      let laneCount = state.lanes[owner]?.count ?? 0
+      guard !state.isStopped, state.count < capacity, laneCount < laneCapacity else { return false }
+      state.append(work, owner)
       return true
     }
   }

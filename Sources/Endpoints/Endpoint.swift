@@ -5,17 +5,22 @@ package import Storage
 
 /// One method of one path, as plain synchronous functions that know no thread, callback or status.
 ///
-/// `admit` sees the headers only and must refuse whatever headers can refuse; `prepare` sees the
-/// body and must not write; `work` runs inside the storage transaction and may run more than once,
-/// so it must have no other effect; `respond` turns its output into the answer. Each refuses by
-/// throwing a `Problem`. The order in time is the order here; see `route(on:)` for who runs what.
+/// `admit` sees the headers only and must refuse whatever headers can refuse; `inquire` says what the
+/// database is asked before a byte of the body is read, e.g. whose key it is; `prepare` sees the body
+/// and must not write; `work` runs inside the storage transaction and may run more than once, so it
+/// must have no other effect; `respond` turns its output into the answer. Each refuses by throwing a
+/// `Problem`. The order in time is the order here; see `route(on:)` for who runs what.
 package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: Sendable {
   package typealias Admit = @Sendable (RequestHead, [Substring]) throws -> Admitted
+  package typealias Inquire = @Sendable (Admitted) -> Inquiry?
   package typealias Prepare = @Sendable (Admitted, [UInt8]) throws -> Input
 
   package enum Work: Sendable {
-    /// Reads one consistent snapshot.
-    case read(@Sendable (Reader, Input) throws -> Output)
+    /// Reads one consistent snapshot. What `isLong` never runs on the HTTP worker; `share` names whose
+    /// turn it is under load.
+    case read(
+      share: @Sendable (Input) -> Identifier?, isLong: Bool,
+      @Sendable (Reader, Input) throws -> Output)
     /// Joins the writer's next batch; `share` names whose turn it is under load.
     case write(
       share: @Sendable (Input) -> Identifier?, @Sendable (Transaction, Input) throws -> Output)
@@ -26,18 +31,21 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
   /// The longest body taken; 0 where the endpoint has none.
   private let bodyByteCountMax: Int
   private let admit: Admit
+  private let inquire: Inquire
   private let prepare: Prepare
   private let work: Work
   private let respond: @Sendable (Output) throws -> Response
 
   package init(
     _ method: String, _ pattern: String, bodyByteCountMax: Int, admit: @escaping Admit,
-    prepare: @escaping Prepare, work: Work, respond: @escaping @Sendable (Output) throws -> Response
+    inquire: @escaping Inquire = { _ in nil }, prepare: @escaping Prepare, work: Work,
+    respond: @escaping @Sendable (Output) throws -> Response
   ) {
     self.method = method
     self.pattern = pattern
     self.bodyByteCountMax = bodyByteCountMax
     self.admit = admit
+    self.inquire = inquire
     self.prepare = prepare
     self.work = work
     self.respond = respond
@@ -49,28 +57,30 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
     }
   }
 
-  /// The stages as the server runs them: `admit` and `prepare` on the HTTP worker, reads there too
-  /// where they cannot block (SQLite), everything else with the connection suspended.
+  /// The stages as the server runs them: `admit` and `prepare` on the HTTP worker, inquiries and short
+  /// reads there too where they cannot block (SQLite), everything else with the connection suspended.
   package func admission(
     _ head: RequestHead, _ captures: [Substring], on database: Database
   ) throws -> Step<Admission> {
     let admitted = try admit(head, captures)
-    let body: Admission.Body =
-      bodyByteCountMax == 0 ? .none : .memory(byteCountMax: bodyByteCountMax)
-    return .ready(
-      Admission(
-        body: body,
-        finish: { bytes in try perform(prepare(admitted, bytes), on: database) }, abandon: nil))
+    return try database.step(after: inquire(admitted)) {
+      let body: Admission.Body =
+        bodyByteCountMax == 0 ? .none : .memory(byteCountMax: bodyByteCountMax)
+      return .ready(
+        Admission(
+          body: body,
+          finish: { bytes in try perform(prepare(admitted, bytes), on: database) }, abandon: nil))
+    }
   }
 
   private func perform(_ input: Input, on database: Database) throws -> Step<Response> {
     let respond = self.respond
     switch work {
-    case .read(let read) where database.readsInline:
+    case .read(_, let isLong, let read) where database.readsInline && !isLong:
       return .ready(try respond(database.read { reader in try read(reader, input) }))
-    case .read(let read):
+    case .read(let share, _, let read):
       return .pending { done in
-        database.submitRead({ reader in try read(reader, input) }) { result in
+        database.submitRead(for: share(input), { reader in try read(reader, input) }) { result in
           done(result.flatMap { output in Result { try respond(output) } })
         }
       }

@@ -1,4 +1,4 @@
-package import Base
+internal import Base
 internal import HTTPMessages
 internal import JSON
 package import HTTPServer
@@ -12,19 +12,15 @@ package enum Health {
   }
 
   /// `GET /readyz`: the database takes writes; 503 where it does not.
-  package static func ready(_ database: Database, pool: WorkPool) -> Route {
-    Route("GET", "/readyz") { _, _ in
+  package static func ready(_ database: Database) -> Route {
+    let readiness = Readiness(database)
+    return Route("GET", "/readyz") { _, _ in
       .ready(
         answer { _ in
           .pending { done in
-            let accepted = pool.submit {
-              done(
-                Result {
-                  try database.checkWritable()
-                  return .json(200, ["status": "ready"])
-                })
+            readiness.ask { result in
+              done(result.map { .json(200, ["status": "ready"]) })
             }
-            if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
           }
         })
     }

@@ -5,6 +5,7 @@ package import Storage
 
 /// An endpoint whose body is too large for memory: it is reserved, streamed to an object, committed.
 ///
+/// `inquire` asks the database before anything is written, as an endpoint's does.
 /// `reserve` runs in a transaction of its own before the first body byte, so that a client that may
 /// not or cannot store the body hears so without sending it. It answers nil while the request has to
 /// wait for another one, and is then asked again by and by; at last it is told that it must decide.
@@ -20,6 +21,7 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
 
   private let byteCountMax: Int64
   private let admit: @Sendable (RequestHead, [Substring]) throws -> Admitted
+  private let inquire: @Sendable (Admitted) -> Inquiry?
   private let share: @Sendable (Admitted) -> Identifier?
   private let reserve: @Sendable (Transaction, Admitted, _ isLast: Bool) throws -> Reserved?
   private let receive: @Sendable (Reserved) throws -> Sink
@@ -31,6 +33,7 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
   package init(
     byteCountMax: Int64,
     admit: @escaping @Sendable (RequestHead, [Substring]) throws -> Admitted,
+    inquire: @escaping @Sendable (Admitted) -> Inquiry?,
     share: @escaping @Sendable (Admitted) -> Identifier?,
     reserve: @escaping @Sendable (Transaction, Admitted, _ isLast: Bool) throws -> Reserved?,
     receive: @escaping @Sendable (Reserved) throws -> Sink,
@@ -41,6 +44,7 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
   ) {
     self.byteCountMax = byteCountMax
     self.admit = admit
+    self.inquire = inquire
     self.share = share
     self.reserve = reserve
     self.receive = receive
@@ -56,15 +60,17 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
     later: Later
   ) throws -> Step<Admission> {
     let admitted = try admit(head, captures)
-    return .pending { done in
-      ask(
-        admitted, until: .now() + Self.patience, on: database, later: later,
-        done: { result in
-          done(
-            result.flatMap { reserved in
-              Result { try reception(admitted, reserved, on: database, pool: pool) }
-            })
-        })
+    return try database.step(after: inquire(admitted)) {
+      .pending { done in
+        ask(
+          admitted, until: .now() + Self.patience, on: database, later: later,
+          done: { result in
+            done(
+              result.flatMap { reserved in
+                Result { try reception(admitted, reserved, on: database, pool: pool) }
+              })
+          })
+      }
     }
   }
 

@@ -10,8 +10,10 @@ internal import Storage
 extension SyncAPI {
   /// `POST /v1/files`: changes of files and shares, all of them or none.
   var changeFiles: Route {
-    write("POST", "/v1/files", bodyByteCountMax: Batch.bodyByteCountMax) { _, body in
-      try Batch(body, counting: signatures)
+    write("POST", "/v1/files", bodyByteCountMax: Batch.bodyByteCountMax) { request, body in
+      // Before the signatures are checked, as they are also of a batch that is refused for one.
+      request.credentials.meter.charge(Price.json(body.count), for: .json)
+      return try Batch(body, counting: signatures)
     } transact: { transaction, request, batch, now in
       try Upsert.perform(
         transaction, request.credentials, batch, catalogue: catalogue, limits: limits, now: now)
@@ -32,7 +34,7 @@ extension SyncAPI {
 
   /// `GET /v1/updates?since=<cursor>&limit=<n>`: what changed since the cursor.
   var readUpdates: Route {
-    read("/v1/updates") { reader, request, now in
+    read("/v1/updates", isLong: true) { reader, request, now in
       let question = try Updates.Question(request.credentials, query: request.head.query)
       return try Updates.page(reader, question, limits: limits, now: now)
     } respond: { page, _ in
@@ -81,6 +83,7 @@ extension SyncAPI {
           write: try Self.contentWrite(request), byteCount: head.contentLength ?? 0,
           attempt: ContentUpload.Attempt(digest: request.digest, uploads))
       },
+      inquire: { inquiry($0.write.credentials) },
       share: { $0.write.credentials.share },
       reserve: { transaction, asked, isLast in
         try Reservations.reserve(
@@ -97,7 +100,12 @@ extension SyncAPI {
         }
         return attempt
       },
-      settle: { _, attempt in try attempt.settle() },
+      settle: { decision, attempt in
+        if case .receive(let asked, _) = decision {
+          asked.write.credentials.meter.charge(Price.content(asked.byteCount), for: .content)
+        }
+        try attempt.settle()
+      },
       transact: { transaction, decision in
         switch decision {
         case .receive(let asked, _):
@@ -137,11 +145,14 @@ extension SyncAPI {
 
   /// `GET /v1/files/{id}/content`: the content, whole or a range, under its version as entity tag.
   var readContent: Route {
-    read("/v1/files/{id}/content") { reader, request, now in
+    read("/v1/files/{id}/content", isLong: true) { reader, request, now in
       try Contents.find(reader, request.credentials, request.identifier(0), now: now)
-    } respond: { found, head in
-      let response = try Download(found, objects).response(to: head)
-      if head.method != "HEAD" { transfers.sent(response.body.byteCount, of: found.owner) }
+    } respond: { found, request in
+      let response = try Download(found, objects).response(to: request.head)
+      if request.head.method != "HEAD" {
+        request.credentials.meter.charge(Price.content(response.body.byteCount), for: .content)
+        transfers.sent(response.body.byteCount, of: found.owner)
+      }
       return response
     }
   }

@@ -27,6 +27,12 @@ extension Refusal {
         "The account has used up its requests for now. Nothing was done; RateLimit-Policy says "
           + "how many there are.",
         retryAfterSeconds: seconds)
+    case .addressRefused(let seconds):
+      return Problem(
+        429, "too_many_refusals", "Too many refused requests",
+        "So many requests of this address were by nobody known that the next must wait. Those of keys "
+          + "and sessions that have been used here lately are served.",
+        retryAfterSeconds: seconds)
     case .replayed:
       return unauthorized(
         "replayed", "Nonce already used",

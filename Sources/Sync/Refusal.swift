@@ -13,6 +13,7 @@ package enum Refusal: Error, Equatable {
   case unknownSession
   case sessionNotFound
   case rateLimited(retryAfterSeconds: Int)
+  case addressRefused(retryAfterSeconds: Int)
   case replayed
   case signatureRequired
   case digestMismatch
@@ -51,6 +52,14 @@ package enum Refusal: Error, Equatable {
 }
 
 extension Refusal {
+  /// Whether nobody is known to have asked for what is refused.
+  var isOfStranger: Bool {
+    switch self {
+    case .notAuthenticated, .signature, .unknownKey, .revokedKey, .unknownSession: true
+    default: false
+    }
+  }
+
   static func bodyInvalid(path: String, rule: String) -> Refusal {
     .bodyInvalid([BodyError(path: path, rule: rule)])
   }

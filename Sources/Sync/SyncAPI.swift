@@ -19,6 +19,7 @@ package struct SyncAPI: Sendable {
   let catalogue: Catalogue
   let limits: SyncLimits
   let limiter: RequestLimiter
+  private let refusals: AddressBudget
   /// Counts from the first request on; its owner starts and stops the flushes.
   package let transfers: TransferCounter
   let clock: Clock
@@ -44,6 +45,7 @@ package struct SyncAPI: Sendable {
     self.catalogue = catalogue
     self.limits = limits
     limiter = RequestLimiter(limits, now: uptime)
+    refusals = AddressBudget(now: uptime)
     transfers = TransferCounter(database, clock: clock)
     self.clock = clock
   }
@@ -57,13 +59,26 @@ package struct SyncAPI: Sendable {
       createAccount, readAccount, readDirectory, createSession, readSessions, endSession,
       addDevice, revokeDevice, changeFiles, readFile, writeContent, readContent, readUpdates,
       Self.readDescription,
-      Health.alive, Health.ready(database, pool: pool),
+      Health.alive, Health.ready(database),
     ]
   }
 
-  /// Where refusals become answers; storage trouble and bugs are the same for every program.
+  /// Where refusals become answers; storage trouble and bugs are the same for every program. Called
+  /// once for each, so this is where an address pays for those that nobody known has caused.
   package func problem(for error: any Error, _ head: RequestHead) -> Problem {
-    (error as? Refusal)?.problem(catalogue: catalogue) ?? Endpoints.problem(for: error, head)
+    guard let refusal = error as? Refusal else { return Endpoints.problem(for: error, head) }
+    if refusal.isOfStranger { refusals.spend(head.remoteAddress) }
+    return refusal.problem(catalogue: catalogue)
+  }
+
+  /// Refuses, before anything is computed for it, a request of an address that has had too many
+  /// refused; but not one in the name of a key or session that was confirmed not long ago, since many
+  /// share an address.
+  private func refuseSpent(_ head: RequestHead) throws(Refusal) {
+    guard let seconds = refusals.secondsToWait(head.remoteAddress) else { return }
+    guard let key = authenticator.claimedKey(head), limiter.knows(key) else {
+      throw .addressRefused(retryAfterSeconds: seconds)
+    }
   }
 
   /// A request whose headers were accepted.
@@ -78,6 +93,10 @@ package struct SyncAPI: Sendable {
     init(_ head: RequestHead, _ captures: [Substring], _ api: SyncAPI) throws {
       self.head = head
       self.captures = captures.map(String.init)
+      // Without an Authorization field caches that are shared could keep the answer (RFC 9111,
+      // section 3.5).
+      head.answerFields.set("Cache-Control", "private, no-store")
+      try api.refuseSpent(head)
       let proof = try api.authenticator.proof(head)
       credentials = Credentials(
         proof: proof, meter: RequestMeter(api.limiter, key: proof.key, head.answerFields))
@@ -107,20 +126,30 @@ package struct SyncAPI: Sendable {
     }
   }
 
-  /// An endpoint that changes something, at most once per signed request.
+  /// Whose the key or session of a request is, unless that is remembered: asked before the body is
+  /// read, since strangers send bodies, too. The transaction asks again.
+  func inquiry(_ credentials: Credentials) -> Inquiry? {
+    guard !credentials.meter.isCounted else { return nil }
+    return { reader in _ = try Caller(reader, credentials, now: clock.now()) }
+  }
+
+  /// An endpoint that changes something, at most once per signed request. Where it `registers` its
+  /// caller, the key need not be known.
   func write<Input: Sendable>(
     _ method: String, _ pattern: String, bodyByteCountMax: Int = Self.bodyByteCountMax,
+    registers: Bool = false,
     parse: @escaping @Sendable (Request, [UInt8]) throws -> Input,
     transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Outcome
   ) -> Endpoint<Request, (Request, Input), (Outcome, Request)> {
     write(
-      method, pattern, bodyByteCountMax: bodyByteCountMax, parse: parse, transact: transact,
-      finish: { outcome, _ in outcome })
+      method, pattern, bodyByteCountMax: bodyByteCountMax, registers: registers, parse: parse,
+      transact: transact, finish: { outcome, _ in outcome })
   }
 
   /// One whose answer is made of what the transaction gave, once that is durable.
   func write<Input: Sendable, Output: Sendable>(
     _ method: String, _ pattern: String, bodyByteCountMax: Int = Self.bodyByteCountMax,
+    registers: Bool = false,
     parse: @escaping @Sendable (Request, [UInt8]) throws -> Input,
     transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Output,
     finish: @escaping @Sendable (Output, Request) throws -> Outcome
@@ -128,27 +157,37 @@ package struct SyncAPI: Sendable {
     Endpoint(
       method, pattern, bodyByteCountMax: bodyByteCountMax,
       admit: { head, captures in try Request(head, captures, self) },
+      inquire: { (request: Request) -> Inquiry? in
+        registers ? nil : inquiry(request.credentials)
+      },
       prepare: { request, body in (request, try parse(request, request.checked(body))) },
-      work: .write(share: { $0.0.credentials.share }) { transaction, input in
-        (try transact(transaction, input.0, input.1, clock.now()), input.0)
+      work: .write(share: { $0.0.credentials.share }) {
+        (transaction: Transaction, input: (Request, Input)) throws -> (Output, Request) in
+        let (request, parsed) = input
+        defer {
+          request.credentials.meter.charge(Price.rows(transaction.work.rowCount), for: .writing)
+        }
+        return (try transact(transaction, request, parsed, clock.now()), request)
       },
       respond: { output, request in try finish(output, request).response })
   }
 
-  /// An endpoint that only reads.
+  /// An endpoint that only reads. What `isLong` looks at many rows or opens files.
   func read<Output: Sendable>(
-    _ pattern: String,
+    _ pattern: String, isLong: Bool = false,
     work: @escaping @Sendable (Reader, Request, Instant) throws -> Output,
-    respond: @escaping @Sendable (Output, RequestHead) throws -> Response
+    respond: @escaping @Sendable (Output, Request) throws -> Response
   ) -> Route {
-    Endpoint<Request, Request, (Output, RequestHead)>(
+    Endpoint<Request, Request, (Output, Request)>(
       "GET", pattern, bodyByteCountMax: 0,
       admit: { head, captures in try Request(head, captures, self) },
       prepare: { request, _ in request },
-      work: .read { reader, request in
-        (try work(reader, request, clock.now()), request.head)
+      work: .read(share: { $0.credentials.share }, isLong: isLong) {
+        (reader: Reader, request: Request) throws -> (Output, Request) in
+        defer { request.credentials.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
+        return (try work(reader, request, clock.now()), request)
       },
-      respond: { output, head in try respond(output, head) }
+      respond: { output, request in try respond(output, request) }
     ).route(on: database)
   }
 }

@@ -38,7 +38,10 @@ package enum SyncProgram {
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }
     let server = HTTPServer(
-      listen: configuration.listen, routes: api.routes, limits: ServerLimits(),
+      listen: configuration.listen, routes: api.routes,
+      limits: ServerLimits(
+        connectionsPerAddressMax: configuration.connectionsPerAddressMax,
+        descriptorCount: Descriptors.raiseLimit()),
       trustedProxies: configuration.trustedProxies, name: "sync", problem: api.problem)
     try Daemon("coffer-sync", [server, Health.monitor(configuration.metricsListen)]).run()
   }

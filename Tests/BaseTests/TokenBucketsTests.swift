@@ -67,6 +67,31 @@ import Testing
     }
   }
 
+  @Test func `what is charged beyond what is there is paid before the next token`() {
+    let buckets = buckets(burst: 10, perSecond: 2)
+    #expect(buckets.take(1)?.count == 9)
+    let level = buckets.charge(1, 13)
+    #expect(level.count == 0)
+    #expect(level.secondsToNext == 3)
+    #expect(buckets.take(1) == nil)
+    time.advance(.milliseconds(2499))
+    #expect(buckets.take(1) == nil)
+    time.advance(.milliseconds(1))
+    #expect(buckets.take(1)?.count == 0)
+  }
+
+  @Test func `nobody owes more than one burst, nor is forgotten before it is paid`() {
+    let buckets = buckets(burst: 10, perSecond: 1)
+    #expect(buckets.charge(-1, 1_000_000).secondsToNext == 11)
+    for key in 0..<10 {
+      time.advance(.seconds(1))
+      _ = buckets.take(key)
+    }
+    #expect(buckets.take(-1) == nil)
+    time.advance(.seconds(1))
+    #expect(buckets.take(-1)?.count == 0)
+  }
+
   @Test func `many threads together get the burst and no more`() {
     let buckets = buckets(burst: 1000, perSecond: 1)
     let taken = Locked(0)

@@ -39,6 +39,28 @@ import Testing
     #expect(ran.withLock { $0 } == 2)
   }
 
+  @Test func `owners take turns, and one's flood fills only its own lane`() {
+    let pool = WorkPool(threads: 1, capacity: 100, laneCapacity: 3)
+    let flooder = Identifier(high: 1, low: 1)
+    let other = Identifier(high: 2, low: 2)
+    let state = Locked((hasBegun: false, mayEnd: false))
+    let order = Locked<[Identifier?]>([])
+    #expect(
+      pool.submit {
+        state.signal { $0.hasBegun = true }
+        _ = state.wait(until: .now() + .seconds(30)) { $0.mayEnd ? true : nil }
+      })
+    _ = state.wait(until: .now() + .seconds(30)) { $0.hasBegun ? true : nil }
+    func submit(_ owner: Identifier?) -> Bool {
+      pool.submit(for: owner) { order.withLock { $0.append(owner) } }
+    }
+    #expect((0..<5).map { _ in submit(flooder) } == [true, true, true, false, false])
+    #expect([submit(other), submit(nil), submit(other)] == [true, true, true])
+    state.signal { $0.mayEnd = true }
+    pool.stop()
+    #expect(order.withLock { $0 } == [flooder, other, nil, flooder, other, flooder])
+  }
+
   @Test func `a stopped pool refuses work`() {
     let pool = WorkPool(threads: 1, capacity: 2)
     pool.stop()

@@ -119,6 +119,17 @@ import Testing
     #expect(response?.problem == "expectation_failed")
   }
 
+  @Test(arguments: ["200-ok", "100-continue, x"])
+  func `any other expectation is 417 at once, while its body is still withheld`(
+    _ expectation: String
+  ) throws {
+    let server = try startServer([.echo])
+    let response = RawClient(server).exchange(
+      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: \(expectation)\r\n\r\n")
+    #expect(response?.problem == "expectation_failed")
+    #expect(response?.header("connection") == "close")
+  }
+
   @Test func `a refusal without a body keeps the connection`() throws {
     let server = try startServer([
       Route("GET", "/secret") { _, _ in throw Problem(401, "unsigned", "Unsigned", "Sign it.") },
@@ -151,7 +162,7 @@ import Testing
   ) throws {
     let server = try startServer([
       Route("PUT", "/x") { head, _ in
-        head.answerFields.add("RateLimit", "on all")
+        head.answerFields.set("RateLimit", "on all")
         return .ready(
           Admission(body: .memory(byteCountMax: 2)) { bytes in
             guard bytes.isEmpty else { throw Problem(409, "taken", "Taken", "It is taken.") }

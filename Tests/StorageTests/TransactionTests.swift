@@ -141,7 +141,7 @@ import Testing
     defer { database.close() }
     try database.insertItem(7)
     let found = Collector<[Int64]>()
-    database.submitRead { reader in
+    database.submitRead(for: nil) { reader in
       try reader.rows("SELECT id FROM sync.items") { try $0.integer(0) }
     } completion: { result in
       found.add((try? result.get()) ?? [])

@@ -164,10 +164,20 @@ import Testing
     #expect(replica.records[device.root]?.isSignatureValid == nil)
   }
 
-  @Test(arguments: ["0", "1001", "-1", "x", ""])
-  func `a page size outside its range is refused`(limit: String) throws {
+  @Test(arguments: ["0", "1001", "-1", "x", "", "+5", "05", "5.0", "1&limit=2", "1&limit=1"])
+  func `a page size outside its range, spelled otherwise or twice is refused`(limit: String) throws
+  {
     let server = try TestServer()
     let device = try server.register()
     #expect(try device.get("/v1/updates?limit=\(limit)").problem == "limit_invalid")
+  }
+
+  @Test func `two cursors are none`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let cursor = try #require(try device.get("/v1/updates").json["cursor"].string)
+    #expect(try device.get("/v1/updates?since=\(cursor)").status == 200)
+    #expect(
+      try device.get("/v1/updates?since=\(cursor)&since=\(cursor)").problem == "cursor_invalid")
   }
 }

@@ -18,8 +18,6 @@ package enum BillingProgram {
     }
     let database = try Database.open(configuration.database, owning: .billing)
     defer { database.close() }
-    let pool = WorkPool(threads: 1, capacity: 16)
-    defer { pool.stop() }
     let service = BillingService(
       database: database, rules: LedgerRules(configuration), sealing: configuration.sealingKeys,
       clock: clock, stores: stores,
@@ -27,8 +25,11 @@ package enum BillingProgram {
     try service.applyRules()
     let server = HTTPServer(
       listen: configuration.listen,
-      routes: service.routes() + [Health.alive, Health.ready(database, pool: pool)],
-      limits: ServerLimits(), trustedProxies: configuration.trustedProxies, name: "billing",
+      routes: service.routes() + [Health.alive, Health.ready(database)],
+      limits: ServerLimits(
+        connectionsPerAddressMax: configuration.connectionsPerAddressMax,
+        descriptorCount: Descriptors.raiseLimit()), trustedProxies: configuration.trustedProxies,
+      name: "billing",
       problem: problem)
     let jobs = service.jobs()
     jobs.start()

@@ -31,6 +31,9 @@ final class Exchange {
   private var bodyByteCount: Int64 = 0
   /// Whether the answer leaves bytes of the request unread.
   private var lingers = false
+  /// What is counted as held for the client: the body, then the answer too, until the end.
+  private var heldByteCount = 0
+  private var bodyStart = MonotonicTime.now()
 
   init(intake: Intake, peer: Peer, target: RawTarget) {
     self.intake = intake
@@ -87,6 +90,7 @@ final class Exchange {
     }
     phase = .answered
     core.metrics.inFlight.add(-1)
+    release()
     if lingers { core.peers.linger(after: peer, until: .now() + core.limits.discardSpan) }
     peer.rest(until: .now() + core.limits.idleSpan)
   }
@@ -152,8 +156,10 @@ final class Exchange {
         return refuse(connection, refusal)
       }
       if let length, length > 0 {
-        if case .memory = admission.body { body.reserveCapacity(min(Int(length), 64 * 1024)) }
-        peer.receive(until: .now() + core.limits.bodySpan + core.limits.pace(length))
+        // Memory that nothing is written to is not the machine's yet.
+        if case .memory = admission.body { body.reserveCapacity(Int(length)) }
+        bodyStart = .now()
+        peer.receive(until: bodyStart + core.limits.bodySpan)
       }
       phase = .receiving(admission)
       return true
@@ -165,7 +171,9 @@ final class Exchange {
     guard let section else { return false }
     let length = section.contentLength ?? 0
     let hasBody = length > 0 || section.isChunked
-    if !hasBody || (isDiscardable && !section.waitsForContinue) {
+    // Who expects something may be waiting for it before a byte of the body is sent.
+    let isWaiting = section.waitsForContinue || section.hasUnknownExpectation
+    if !hasBody || (isDiscardable && !isWaiting) {
       phase = .discarding(problem)
       if hasBody { peer.receive(until: .now() + core.limits.discardSpan) }
       return true
@@ -183,14 +191,20 @@ final class Exchange {
 
   private func receive(_ part: RawSpan, _ admission: Admission) -> Bool {
     bodyByteCount += Int64(part.byteCount)
-    guard case .stream(_, let sink) = admission.body else {
-      unsafe part.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
-      return true
-    }
+    // A body that stands still is given up long before its whole length would be due.
+    peer.receive(until: bodyStart + core.limits.bodySpan + core.limits.pace(bodyByteCount))
     do {
+      guard case .stream(_, let sink) = admission.body else {
+        guard hold(part.byteCount) else { throw Self.tooMuchHeld }
+        unsafe part.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
+        return true
+      }
       try sink.write(part)
       return true
     } catch {
+      body = []
+      release()
+
       admission.abandon?()
       guard let head else { return false }
       let problem = core.problem(for: error, head)
@@ -207,13 +221,28 @@ final class Exchange {
     }
   }
 
+  /// Who the bytes that are held are counted for.
+  private var client: String { ClientNetwork.of(head?.remoteAddress ?? peer.address) }
+
+  private func release() {
+    core.held.giveBack(heldByteCount, of: client)
+    heldByteCount = 0
+  }
+
+  /// Counts bytes as held until the end of the exchange; false where they are too many.
+  private func hold(_ count: Int) -> Bool {
+    guard core.held.take(count, for: client) else { return false }
+    heldByteCount += count
+    return true
+  }
+
   private func finish(_ connection: Connection, _ admission: Admission) -> Bool {
     let bytes = body
     body = []
     do {
       phase = .answered
       switch try admission.finish(bytes) {
-      case .ready(let response): return answer(connection, response)
+      case .ready(let response): return answer(connection, .success(response))
       case .pending(let start):
         let waiting = Waiting<Response> { _ in }
         phase = .finishing(waiting)
@@ -244,7 +273,14 @@ final class Exchange {
     _ connection: Connection, _ outcome: Result<Response, any Error>
   ) -> Bool {
     switch outcome {
-    case .success(let response): return answer(connection, response)
+    case .success(let response):
+      // What is short is told however much is held: the request may have had its effect.
+      if case .bytes(let bytes) = response.body, bytes.count > Self.shortByteCountMax,
+        !hold(bytes.count)
+      {
+        return answer(connection, Self.tooMuchHeld.response(requestID: requestID))
+      }
+      return answer(connection, response)
     case .failure(let error):
       guard let head else { return false }
       let problem = core.problem(for: error, head)
@@ -297,6 +333,13 @@ final class Exchange {
   }
 
   // MARK: Refusals
+
+  private static let shortByteCountMax = 64 * 1024
+
+  private static let tooMuchHeld = Problem(
+    503, "too_much_held", "Too much at once",
+    "So much is being received from and sent to this client, or all of them, that no more fits into "
+      + "the server's memory. Have fewer requests under way.", retryAfterSeconds: 1)
 
   private static let expectationFailed = Problem(
     417, "expectation_failed", "Expectation failed",

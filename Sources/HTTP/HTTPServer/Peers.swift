@@ -18,8 +18,9 @@ final class Peers: Sendable {
 
     mutating func release(_ address: String) {
       count -= 1
-      let rest = (addresses[address] ?? 1) - 1
-      addresses[address] = rest == 0 ? nil : rest
+      let network = ClientNetwork.of(address)
+      let rest = (addresses[network] ?? 1) - 1
+      addresses[network] = rest == 0 ? nil : rest
     }
   }
 
@@ -32,12 +33,13 @@ final class Peers: Sendable {
   /// Counts a new connection; false where there are too many, in all or from its address.
   func reserve(_ address: String, _ limits: ServerLimits, isProxy: Bool) -> Bool {
     state.withLock { state in
-      let count = state.addresses[address] ?? 0
+      let network = ClientNetwork.of(address)
+      let count = state.addresses[network] ?? 0
       guard state.count < limits.connectionCountMax,
         isProxy || count < limits.connectionsPerAddressMax ?? .max
       else { return false }
       state.count += 1
-      state.addresses[address] = count + 1
+      state.addresses[network] = count + 1
       return true
     }
   }

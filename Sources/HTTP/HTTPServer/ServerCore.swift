@@ -9,6 +9,7 @@ final class ServerCore: Sendable {
   let peers: Peers
   let requestIDs = RequestIDs()
   let proxies: TrustedProxies
+  let held: HeldBytes
   private let problem: @Sendable (any Error, RequestHead) -> Problem?
 
   init(
@@ -19,6 +20,7 @@ final class ServerCore: Sendable {
     self.limits = limits
     self.proxies = proxies
     metrics = .named(name)
+    held = HeldBytes(limits, gauge: metrics.heldBytes)
     let shortest = [
       limits.headSpan, limits.bodySpan, limits.answerSpan, limits.sendSpan, limits.idleSpan,
       limits.discardSpan,

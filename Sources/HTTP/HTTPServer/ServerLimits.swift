@@ -4,15 +4,20 @@ package import Base
 package struct ServerLimits: Sendable {
   /// Connections beyond it get a 503 at once.
   package var connectionCountMax = 10_000
-  /// Connections of one address; nil where a proxy stands in front. Trusted proxies are exempt.
+  /// Connections of one address, or one IPv6 network of 64 bits; nil for no such limit. Trusted
+  /// proxies are exempt.
   package var connectionsPerAddressMax: Int?
+  /// Bytes of bodies and answers held in memory: in all, and for one client, by the address that
+  /// trusted proxies tell. Files that are sent or stored are not held.
+  package var heldByteCountMax = 256 << 20
+  package var heldByteCountPerClientMax = 16 << 20
   /// Request line and header section together.
   package var headerByteCountMax = 24 * 1024
   package var headerCountMax = 100
   /// From the connection's start, or from a later request's first line, to the end of its header.
   package var headSpan = Instant.Span.seconds(10)
-  /// What a body may take beyond `byteRateMin`.
-  package var bodySpan = Instant.Span.seconds(30)
+  /// What a body may take beyond `byteRateMin`, at any moment for what has come until then.
+  package var bodySpan = Instant.Span.seconds(20)
   /// The slowest pace, in bytes a second, that bodies and answers may have on average.
   package var byteRateMin: Int64 = 100_000
   /// How long the steps of an endpoint may stay pending before the client gets a 503.
@@ -32,7 +37,9 @@ package struct ServerLimits: Sendable {
   package init() {}
 
   /// The time that many bytes may take at the slowest pace.
-  func pace(_ byteCount: Int64) -> Instant.Span { .seconds(byteCount / max(1, byteRateMin)) }
+  func pace(_ byteCount: Int64) -> Instant.Span {
+    .milliseconds(byteCount * 1000 / max(1, byteRateMin))
+  }
 
   /// A connection's memory in libmicrohttpd: the request's head, its index, and the answer's head.
   var poolByteCount: Int { headerByteCountMax + 8 * 1024 }

@@ -6,6 +6,7 @@ final class ServerMetrics: Sendable {
   let inFlight: Metrics.Gauge
   let connections: Metrics.Gauge
   let connectionsRefused: Metrics.Counter
+  let heldBytes: Metrics.Gauge
   private let requests: [Metrics.Counter]
   private let aborted: Metrics.Counter
   private let duration: Metrics.Histogram
@@ -36,6 +37,8 @@ final class ServerMetrics: Sendable {
       prefix + "requests_aborted_total", "Requests whose connection ended before the answer.")
     inFlight = shared.gauge(prefix + "requests_in_flight", "Requests begun and not yet over.")
     connections = shared.gauge(prefix + "connections", "Open connections.")
+    heldBytes = shared.gauge(
+      prefix + "held_bytes", "Bytes of bodies and answers held in memory for clients.")
     connectionsRefused = shared.counter(
       prefix + "connections_refused_total", "Connections refused because of a limit.")
     bytesIn = shared.counter(prefix + "received_bytes_total", "Bytes of request heads and bodies.")

@@ -1,4 +1,5 @@
 package import Base
+internal import Glibc
 
 /// Both schemas of the database, open for writing one and reading both.
 ///
@@ -43,10 +44,16 @@ package final class Database: Sendable {
     self.engine = engine
     self.options = options
     owned = schema
-    reads = WorkPool(threads: options.readThreadCount, capacity: options.queuedReadCountMax)
+    // A thread waits for PostgreSQL, but computes what SQLite answers.
+    let coreCount = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    let threadCount = options.readThreadCount
+    reads = WorkPool(
+      threads: engine.readsInline ? min(coreCount, threadCount) : threadCount,
+      capacity: options.queuedReadCountMax,
+      laneCapacity: max(1, options.queuedReadCountMax / 4))
   }
 
-  /// True when an HTTP worker may call `read` itself; otherwise it uses `submitRead`.
+  /// True when an HTTP worker may call `read` itself for what is short; else it uses `submitRead`.
   package var readsInline: Bool { engine.readsInline }
 
   /// What write transactions did since the database was opened, in vain too: under the writer's lock
@@ -62,12 +69,13 @@ package final class Database: Sendable {
     return try engine.read { try body(Reader($0)) }
   }
 
-  /// Runs `body` on a bounded pool; `.busy` when too many reads wait already.
+  /// Runs `body` on a bounded pool; `.busy` when too many reads wait already. `account` is whose turn
+  /// the read takes.
   package func submitRead<Value: Sendable>(
-    _ body: @escaping @Sendable (Reader) throws -> Value,
+    for account: Identifier?, _ body: @escaping @Sendable (Reader) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    let isAccepted = reads.submit { [engine] in
+    let isAccepted = reads.submit(for: account) { [engine] in
       completion(Result { try engine.read { try body(Reader($0)) } })
     }
     if !isAccepted { completion(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
@@ -106,12 +114,24 @@ package final class Database: Sendable {
 
   /// Throws unless a durable write succeeds now: the lock, the disk and the server are all there.
   package func checkWritable() throws {
-    let sql =
-      switch owned {
-      case .sync: "UPDATE sync.migrations SET applied_at = applied_at WHERE number = 1"
-      case .billing: "UPDATE billing.migrations SET applied_at = applied_at WHERE number = 1"
-      }
+    let sql = writableCheck
     try write(for: nil) { try $0.execute(sql) }
+  }
+
+  /// The form that does not block; fails where `checkWritable` would throw.
+  package func checkWritable(
+    completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    let sql = writableCheck
+    submitWrite(
+      for: nil, { transaction in _ = try transaction.execute(sql) }, completion: completion)
+  }
+
+  private var writableCheck: String {
+    switch owned {
+    case .sync: "UPDATE sync.migrations SET applied_at = applied_at WHERE number = 1"
+    case .billing: "UPDATE billing.migrations SET applied_at = applied_at WHERE number = 1"
+    }
   }
 
   /// Finishes queued work, then closes. Later calls find the database unavailable.

@@ -12,6 +12,8 @@ package struct DatabaseWork: Equatable, Sendable {
 
   package init() {}
 
+  package var rowCount: Int64 { returnedRowCount + changedRowCount }
+
   package static func += (sum: inout DatabaseWork, work: DatabaseWork) {
     sum.statementCount += work.statementCount
     sum.returnedRowCount += work.returnedRowCount

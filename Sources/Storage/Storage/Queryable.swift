@@ -47,6 +47,9 @@ package struct Reader: Queryable {
 
   package init(_ session: Session) { self.session = session }
 
+  /// What it did so far.
+  package var work: DatabaseWork { session.work }
+
   package func query(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
   ) throws {
@@ -62,6 +65,9 @@ package struct Transaction: Queryable {
   private let session: Session
 
   package init(_ session: Session) { self.session = session }
+
+  /// What it did so far.
+  package var work: DatabaseWork { session.work }
 
   package func query(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool

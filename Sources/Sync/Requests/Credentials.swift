@@ -50,6 +50,12 @@ package struct Authenticator: Sendable {
     self.clock = clock
   }
 
+  /// What would stand for the caller if its proof held; nothing is checked but the shape.
+  func claimedKey(_ head: RequestHead) -> [UInt8]? {
+    if let token = bearerToken(head) { return Sessions.hash(token: token) }
+    return HTTPSignatures.claimedKey(of: head)?.bytes
+  }
+
   func proof(_ head: RequestHead) throws(Refusal) -> Credentials.Proof {
     if let token = bearerToken(head) {
       return .session(tokenHash: Sessions.hash(token: token))

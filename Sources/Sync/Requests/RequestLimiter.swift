@@ -1,7 +1,10 @@
 internal import Base
 internal import HTTPMessages
 
-/// How many requests an account may make of this instance: so many at once, then so many a second.
+/// How much an account may ask of this instance: so many units at once, then so many a second.
+///
+/// A request costs one unit, and more by what it had the server do (`Price`): the rest is charged when
+/// it is known, there or not, and what was not there the account's next requests wait for.
 ///
 /// Which account a key or session is of, only the database can say, and to ask it first would cost
 /// what the limit is there to save. So what its answers said is remembered here: a request by a key
@@ -26,6 +29,9 @@ final class RequestLimiter: Sendable {
       burst: burst, perSecond: limits.requestsPerSecond, keyCountMax: Self.countMax, now: now)
   }
 
+  /// Whether the database has confirmed the key, not long ago, to be somebody's.
+  func knows(_ key: [UInt8]) -> Bool { account(of: key) != nil }
+
   fileprivate func account(of key: [UInt8]) -> Identifier? {
     accounts.withLock { $0.value(key) }
   }
@@ -43,27 +49,58 @@ final class RequestLimiter: Sendable {
   fileprivate func count(_ account: Identifier, _ fields: AnswerFields) throws(Refusal) {
     let left = buckets.take(account)
     let level = left ?? buckets.level(account)
-    fields.add("RateLimit-Policy", policy)
-    fields.add(
-      "RateLimit", "\"requests\";r=\(left?.count ?? 0);t=\(max(1, level.secondsToNext))")
+    tell(level, fields)
     guard left != nil else {
       throw .rateLimited(retryAfterSeconds: Int(max(1, level.secondsToNext)))
     }
   }
+
+  fileprivate func charge(_ account: Identifier, _ units: Int64, _ fields: AnswerFields) {
+    tell(buckets.charge(account, units), fields)
+  }
+
+  private func tell(_ level: TokenBuckets<Identifier>.Level, _ fields: AnswerFields) {
+    fields.set("RateLimit-Policy", policy)
+    fields.set("RateLimit", "\"requests\";r=\(level.count);t=\(max(1, level.secondsToNext))")
+  }
+}
+
+/// What a request costs beside its one unit, in units of its account's limit: about three
+/// milliseconds of a processor each. The README has the list.
+enum Price {
+  /// Rows that its transaction read or changed.
+  static func rows(_ count: Int64) -> Int64 { count / 100 }
+
+  /// Bytes of JSON that it has parsed, and of the signatures among them checked.
+  static func json(_ byteCount: Int) -> Int64 { Int64(byteCount) / (32 << 10) }
+
+  /// Bytes of content, to be hashed and stored, or to be sent.
+  static func content(_ byteCount: Int64) -> Int64 { byteCount >> 20 }
 }
 
 /// One request's part in its account's limit: counted once, however often its transaction runs.
 final class RequestMeter: Sendable {
+  private struct State {
+    var account: Identifier?
+    /// By what it was charged for.
+    var charged: [Item: Int64] = [:]
+  }
+
+  enum Item { case reading, writing, json, content }
+
   private let limiter: RequestLimiter
   private let key: [UInt8]
   private let fields: AnswerFields
-  private let counted = Locked<Identifier?>(nil)
+  private let state = Locked(State())
 
   init(_ limiter: RequestLimiter, key: [UInt8], _ fields: AnswerFields) {
     self.limiter = limiter
     self.key = key
     self.fields = fields
   }
+
+  /// Whether it is known whose the request is.
+  var isCounted: Bool { state.withLock { $0.account != nil } }
 
   /// Counts the request where its account is known already. The key must be proven the sender's.
   func begin() throws(Refusal) {
@@ -73,7 +110,7 @@ final class RequestMeter: Sendable {
 
   /// Takes from the database whose the key is; counts the request unless it was counted before.
   func confirm(_ account: Identifier) throws(Refusal) {
-    let before = counted.withLock { $0 }
+    let before = state.withLock { $0.account }
     guard before != account else { return }
     limiter.remember(key, of: account)
     if before == nil { try count(account) }
@@ -82,8 +119,20 @@ final class RequestMeter: Sendable {
   /// Takes from the database that the key is nobody's, so that no account is charged for it again.
   func reject() { limiter.forget(key) }
 
+  /// Charges the request's account for an item, which costs so many units in all: what was charged
+  /// for it before is not charged again, so a transaction that runs twice costs what its dearer run
+  /// does. Never refuses: what is not there is a debt.
+  func charge(_ units: Int64, for item: Item) {
+    let (account, rest) = state.withLock { state in
+      let before = state.charged[item] ?? 0
+      state.charged[item] = max(before, units)
+      return (state.account, units - before)
+    }
+    if let account, rest > 0 { limiter.charge(account, rest, fields) }
+  }
+
   private func count(_ account: Identifier) throws(Refusal) {
-    counted.withLock { $0 = account }
+    state.withLock { $0.account = account }
     try limiter.count(account, fields)
   }
 }

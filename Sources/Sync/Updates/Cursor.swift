@@ -1,4 +1,5 @@
 internal import Base
+internal import Crypto
 
 /// How far a client has read its own sequence and those of the trees it sees, as an opaque text.
 ///
@@ -6,6 +7,9 @@ internal import Base
 /// named by its number, which changes whenever the view has to be read from its beginning. The
 /// history is that of the database: after a restore from backup, whose sequences run again over the
 /// same numbers, a client starts over instead of skipping what it never saw.
+///
+/// A code under the database's key ends the text: a cursor wound back by hand would have rows read for
+/// an answer that says nothing.
 struct Cursor: Sendable, Equatable {
   let history: Identifier
   let account: Identifier
@@ -16,7 +20,9 @@ struct Cursor: Sendable, Equatable {
   /// By number of the view, what of its owner's sequence has been read.
   var views: [Int64: Int64]
 
-  private static let format: UInt8 = 2
+  private static let format: UInt8 = 3
+  /// HMAC-SHA-256 cut to 128 bits (RFC 2104, section 5).
+  private static let codeByteCount = 16
 
   init(history: Identifier, account: Identifier, caughtUp: Instant) {
     self.history = history
@@ -26,24 +32,37 @@ struct Cursor: Sendable, Equatable {
     views = [:]
   }
 
-  init?(_ text: String) {
-    guard let bytes = Base64.url.decode(text) else { return nil }
-    var rest = bytes[...]
-    guard rest.popFirst() == Self.format, let history = Self.identifier(&rest),
+  /// Throws for what no program of this database has given out; what one of an earlier version gave out
+  /// has its client start over.
+  init(_ text: String, key: Secret) throws(Refusal) {
+    guard let bytes = Base64.url.decode(text), let format = bytes.first else {
+      throw .cursorInvalid
+    }
+    guard format == Self.format else {
+      throw 1..<Self.format ~= format ? .cursorExpired : .cursorInvalid
+    }
+    let code = Array(bytes.suffix(Self.codeByteCount))
+    var rest = bytes.dropLast(Self.codeByteCount)
+    guard constantTimeEqual(code, Self.code(Array(rest), key)) else { throw .cursorInvalid }
+    guard rest.popFirst() != nil, let history = Self.identifier(&rest),
       let account = Self.identifier(&rest), let caughtUp = Self.number(&rest),
       let sequence = Self.sequence(&rest)
-    else { return nil }
+    else { throw .cursorInvalid }
     self.init(history: history, account: account, caughtUp: Instant(milliseconds: caughtUp))
     self.sequence = sequence
     while !rest.isEmpty {
       guard let number = Self.number(&rest), let sequence = Self.sequence(&rest),
         views.count < Judge.viewCountMax
-      else { return nil }
+      else { throw .cursorInvalid }
       views[number] = sequence
     }
   }
 
-  var text: String {
+  private static func code(_ bytes: [UInt8], _ key: Secret) -> [UInt8] {
+    Array(HMACSHA256.code(key: key, bytes).prefix(codeByteCount))
+  }
+
+  func text(key: Secret) -> String {
     var bytes = [Self.format] + history.bytes + account.bytes
     Self.append(caughtUp.milliseconds, &bytes)
     Self.appendSequence(sequence, &bytes)
@@ -51,7 +70,7 @@ struct Cursor: Sendable, Equatable {
       Self.append(number, &bytes)
       Self.appendSequence(sequence, &bytes)
     }
-    return Base64.url.encode(bytes)
+    return Base64.url.encode(bytes + Self.code(bytes, key))
   }
 
   // MARK: Bytes

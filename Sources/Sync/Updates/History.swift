@@ -2,24 +2,32 @@ internal import Base
 internal import Crypto
 package import Storage
 
-/// Which history this database's sequence numbers belong to.
-package enum History {
-  /// Writes the first history where there is none; safe to call from several programs at once.
+/// Which history this database's sequence numbers belong to, and the key that proves its cursors.
+package struct History: Sendable {
+  let id: Identifier
+  let cursorKey: Secret
+
+  /// Writes what is missing of it; safe to call from several programs at once.
   package static func establish(_ database: Database) throws {
     try database.write(for: nil) { transaction in
-      _ = try transaction.execute(
-        "INSERT INTO sync.history (id, history_id) VALUES (1, $1) ON CONFLICT (id) DO NOTHING",
-        .id(Random.identifier()))
+      let key = Random.bytes(32)
+      try transaction.execute(
+        """
+        INSERT INTO sync.history (id, history_id, cursor_key) VALUES (1, $1, $2)
+        ON CONFLICT (id) DO NOTHING
+        """, .id(Random.identifier()), .blob(key))
+      try transaction.execute(
+        "UPDATE sync.history SET cursor_key = $1 WHERE id = 1 AND cursor_key IS NULL", .blob(key))
     }
   }
 
-  static func current(_ queryable: some Queryable) throws -> Identifier {
-    let found = try queryable.first("SELECT history_id FROM sync.history WHERE id = 1") { row in
-      try row.id(0)
-    }
-    guard let found else {
+  static func current(_ queryable: some Queryable) throws -> History {
+    let found = try queryable.first(
+      "SELECT history_id, cursor_key FROM sync.history WHERE id = 1"
+    ) { row in (try row.id(0), try row.optionalBlob(1)) }
+    guard let (id, key) = found, let key else {
       throw DatabaseError.unavailable(reason: "the history was never established")
     }
-    return found
+    return History(id: id, cursorKey: Secret(key))
   }
 }

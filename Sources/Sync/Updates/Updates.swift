@@ -11,27 +11,30 @@ enum Updates {
 
   struct Question: Sendable {
     let credentials: Credentials
-    let since: Cursor?
+    /// The text of a cursor, not yet read.
+    let since: String?
     let limit: Int
 
-    /// `since` and `limit` from the query; anything else in it is ignored.
+    /// `since` and `limit` from the query, each at most once; anything else in it is ignored.
     init(_ credentials: Credentials, query: Substring?) throws(Refusal) {
       self.credentials = credentials
-      var since: Cursor?
-      var limit = limitDefault
+      var since: String?
+      var limit: Int?
       for (name, value) in queryFields(query) {
         switch name {
         case "since":
-          guard let cursor = Cursor(value) else { throw .cursorInvalid }
-          since = cursor
+          guard since == nil else { throw .cursorInvalid }
+          since = value
         case "limit":
-          guard let number = Int(value), 1...limitMax ~= number else { throw .limitInvalid }
+          guard limit == nil, let number = Int(value), 1...limitMax ~= number,
+            String(number) == value
+          else { throw .limitInvalid }
           limit = number
         default: break
         }
       }
       self.since = since
-      self.limit = limit
+      self.limit = limit ?? limitDefault
     }
   }
 
@@ -39,7 +42,7 @@ enum Updates {
     let changes: [Change]
     /// Owners whose trees are sent again from their beginning.
     let restart: [Identifier]
-    let cursor: Cursor
+    let cursor: String
     let hasMore: Bool
 
     /// The JSON text, written a change at a time: as one value, a long page would take several
@@ -47,7 +50,7 @@ enum Updates {
     func encoded() -> [UInt8] {
       let rest: JSONValue = [
         "restart": .array(restart.map { .string($0.description) }),
-        "cursor": .string(cursor.text), "more": .bool(hasMore),
+        "cursor": .string(cursor), "more": .bool(hasMore),
       ]
       var text = Array("{\"changes\":[".utf8)
       text.reserveCapacity(changes.count * Self.byteCountUsual)
@@ -70,12 +73,15 @@ enum Updates {
   ) throws -> Page {
     let account = try Caller(reader, question.credentials, now: now).account
     let history = try History.current(reader)
-    if let since = question.since {
+    let since = try question.since.map { text throws(Refusal) in
+      try Cursor(text, key: history.cursorKey)
+    }
+    if let since {
       guard since.account == account else { throw Refusal.cursorInvalid }
-      guard since.history == history else { throw Refusal.historyChanged }
+      guard since.history == history.id else { throw Refusal.historyChanged }
       guard now - since.caughtUp <= limits.deletionHorizon else { throw Refusal.cursorExpired }
     }
-    var cursor = question.since ?? Cursor(history: history, account: account, caughtUp: now)
+    var cursor = since ?? Cursor(history: history.id, account: account, caughtUp: now)
     let views = try View.all(of: account, reader)
     let restart = views.filter { cursor.views[$0.number] == nil }.map(\.owner)
     cursor.views = Dictionary(
@@ -95,7 +101,9 @@ enum Updates {
       hasMore = hasMore || read < view.last
     }
     if !hasMore { cursor.caughtUp = now }
-    return Page(changes: changes, restart: restart, cursor: cursor, hasMore: hasMore)
+    return Page(
+      changes: changes, restart: restart, cursor: cursor.text(key: history.cursorKey),
+      hasMore: hasMore)
   }
 
   private static func lastSequence(of account: Identifier, _ reader: Reader) throws -> Int64 {

@@ -1,0 +1,53 @@
+package import Base
+package import Storage
+
+/// Whether the database takes writes, asked of it once a second at most, however many want to know.
+package final class Readiness: Sendable {
+  package typealias Answer = @Sendable (Result<Void, any Error>) -> Void
+
+  private struct State {
+    var last: (result: Result<Void, any Error>, until: MonotonicTime)?
+    var waiting: [Answer] = []
+  }
+
+  private static let life = Instant.Span.seconds(1)
+
+  private let database: Database
+  private let now: @Sendable () -> MonotonicTime
+  private let state = Locked(State())
+
+  package init(
+    _ database: Database, now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
+  ) {
+    self.database = database
+    self.now = now
+  }
+
+  /// Answers at once while the last answer holds, else with the others that wait for the next one.
+  package func ask(_ answer: @escaping Answer) {
+    enum Turn {
+      case known(Result<Void, any Error>)
+      case wait
+      case check
+    }
+    let turn = state.withLock { state -> Turn in
+      if let last = state.last, now() < last.until { return .known(last.result) }
+      state.waiting.append(answer)
+      return state.waiting.count == 1 ? .check : .wait
+    }
+    switch turn {
+    case .known(let result): answer(result)
+    case .wait: break
+    case .check: database.checkWritable { [self] result in tell(result) }
+    }
+  }
+
+  private func tell(_ result: Result<Void, any Error>) {
+    let waiting = state.withLock { state in
+      state.last = (result, now() + Self.life)
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for answer in waiting { answer(result) }
+  }
+}

@@ -1,0 +1,47 @@
+internal import Base
+
+/// How many bytes of bodies and answers are held in memory, in all and for each client, so that
+/// clients that are slow, or stand still, cannot have the server hold more than it has.
+final class HeldBytes: Sendable {
+  private struct State {
+    var total = 0
+    var clients: [String: Int] = [:]
+  }
+
+  private let state = Locked(State())
+  private let totalMax: Int
+  private let perClientMax: Int
+  private let gauge: Metrics.Gauge
+
+  init(_ limits: ServerLimits, gauge: Metrics.Gauge) {
+    totalMax = limits.heldByteCountMax
+    perClientMax = limits.heldByteCountPerClientMax
+    self.gauge = gauge
+  }
+
+  /// False, and nothing counted, where that would be too much. This machine itself has no share of its
+  /// own: behind a proxy that is not configured it is all clients.
+  func take(_ count: Int, for client: String) -> Bool {
+    state.withLock { state in
+      let before = state.clients[client] ?? 0
+      let fits = before + count <= perClientMax || ClientNetwork.isLocal(client)
+      guard fits, state.total + count <= totalMax else { return false }
+      state.total += count
+      state.clients[client] = before + count
+      gauge.add(Int64(count))
+      return true
+    }
+  }
+
+  func giveBack(_ count: Int, of client: String) {
+    guard count > 0 else { return }
+    state.withLock { state in
+      state.total -= count
+      let rest = (state.clients[client] ?? count) - count
+      state.clients[client] = rest == 0 ? nil : rest
+      gauge.add(-Int64(count))
+    }
+  }
+
+  var total: Int { state.withLock { $0.total } }
+}
