@@ -14,6 +14,7 @@ extension AppStoreWorld {
       } else {
         fail(id)
       }
+    case .grace where subscription.last.revocation != nil: self[id].phase = .revoked
     case .grace:
       if let ending = subscription.ending(terms) { expire(id, ending) } else { endGrace(id) }
     case .retry: expire(id, .billing)

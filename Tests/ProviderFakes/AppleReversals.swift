@@ -65,7 +65,8 @@ extension AppStoreWorld {
     self[id].sales[index].modified = now
     till.takeBack(self[id].sales[index].id, at: now)
     guard index == self[id].sales.count - 1, !self[id].isOver else { return }
-    self[id].phase = .revoked
     till.endGrace(of: id, at: now)
+    if case .grace = self[id].phase, settings.tellsGraceAfterRefund { return }
+    self[id].phase = .revoked
   }
 }

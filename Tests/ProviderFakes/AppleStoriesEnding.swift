@@ -10,6 +10,20 @@ extension AppleStory {
       story.deliver(.premium(), refunded)
       story.time(story.store.expiry(of: id) + .days(1), refunded)
     },
+    AppleStory(
+      "refund-in-grace",
+      "A refund of the period before it ends grace, though the store goes on telling of grace",
+      settings: { $0.tellsGraceAfterRefund = true }
+    ) { story in
+      let id = story.buy()
+      story.store.breakCard(id)
+      story.go(to: story.store.expiry(of: id))
+      story.deliver(.premium("grace", "grace"))
+      story.go(.days(3))
+      story.store.refund(id)
+      story.deliver(.premium("grace", "grace"), refunded)
+      story.time(story.store.expiry(of: id) + .days(9), refunded)
+    },
     AppleStory("refund-prorated", "A refund of what is left of the period ends access that day") {
       story in
       let id = story.buy()

@@ -27,6 +27,8 @@ package final class FakeAppStore: Sendable {
     package var graceDays: Int64 = 16
     /// Whether grace follows a trial, too.
     package var graceAfterTrial = true
+    /// Whether the store goes on telling of grace though the period before it was refunded.
+    package var tellsGraceAfterRefund = false
     /// How long before the old period's end a renewal is charged and told; a day at most.
     package var renewalLead = Instant.Span.hours(6)
     /// Whether a repeated notification has a `signedDate` of its attempt. What is inside stays.

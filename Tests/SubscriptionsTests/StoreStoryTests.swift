@@ -99,6 +99,60 @@ struct StoreStoryTests {
     }
   }
 
+  @Test func `a refund of the last period ends the grace that the store still tells of`() {
+    let failing = [F.renewal(30, retry: true, grace: 46), F.status(30, 4)]
+    let told = [F.renewal(33, retry: true, grace: 46), F.status(33, 4)]
+    for kind in [AppleTransaction.Revocation.Kind.full, .prorated, .family] {
+      let facts =
+        failing + told + [F.transaction("t0", 0, 30, revoked: 33, kind, signed: 33)]
+      #expect(
+        F.schedule(F.appleKey, facts) == [
+          "day 0 premium subscribed", "day 30 premium grace", "day 33 free refunded",
+        ])
+      #expect(F.label(F.appleKey, facts, day: 34) == .revoked)
+    }
+  }
+
+  @Test func `a refund of the last period ends its leeway, too`() {
+    let facts = [F.transaction("t0", 0, 30, revoked: 30.5, signed: 30.5), F.renewal(1)]
+    #expect(
+      F.schedule(F.appleKey, facts) == [
+        "day 0 premium subscribed", "day 30 premium leeway", "day 30 12 h free refunded",
+      ])
+  }
+
+  @Test func `a refund at the moment of expiry leaves neither grace nor leeway`() {
+    for after in [F.renewal(30, retry: true, grace: 46), F.renewal(1)] {
+      let facts = [F.transaction("t0", 0, 30, revoked: 30, signed: 31), after]
+      #expect(
+        F.schedule(F.appleKey, facts) == ["day 0 premium subscribed", "day 30 free refunded"])
+    }
+  }
+
+  @Test func `a refund after grace is over changes nothing that was`() {
+    let facts = [
+      F.transaction("t0", 0, 30, revoked: 50, signed: 50), F.renewal(30, retry: true, grace: 46),
+    ]
+    #expect(
+      F.schedule(F.appleKey, facts) == [
+        "day 0 premium subscribed", "day 30 premium grace", "day 46 free payment_failed",
+      ])
+  }
+
+  @Test func `once the store says revoked, the last end is a refund's, with or without grace`() {
+    let facts = [F.transaction("t0", 0, 30, revoked: 33, signed: 33), F.status(50, 5)]
+    #expect(F.schedule(F.appleKey, facts) == ["day 0 premium subscribed", "day 30 free refunded"])
+    #expect(F.label(F.appleKey, facts, day: 51) == .revoked)
+  }
+
+  @Test func `a refund that is reversed gives its grace back`() {
+    let facts = [
+      F.transaction("t0", 0, 30, revoked: 33, signed: 33), F.transaction("t0", 0, 30, signed: 34),
+      F.renewal(34, retry: true, grace: 46), F.status(34, 4),
+    ]
+    #expect(F.label(F.appleKey, facts, day: 35) == .grace)
+  }
+
   // MARK: Google Play
 
   @Test func `an upgrade paid by pending cash leaves the old plan until the new is granted`() {

@@ -22,8 +22,11 @@ struct AppleFold {
     let plan: Plan?
     let from: Instant
     var to: Instant
-    /// Why it ends early, if it does.
-    var cut: CapReason?
+    /// When the store took it back, before or after its end.
+    var takenBackAt: Instant?
+
+    /// Whether nothing follows it: what was taken back while it lasted has neither grace nor leeway.
+    var isCut: Bool { takenBackAt.map { $0 <= to } ?? false }
   }
 
   /// Renewals are charged up to a day before the period they pay for.
@@ -41,10 +44,12 @@ struct AppleFold {
       }
     }
     let last = periods.last
-    if let last, let plan = last.plan, last.cut == nil, let more = extensionReason(last) {
+    if let last, let plan = last.plan, !last.isCut, let more = extensionReason(last) {
+      // Grace follows a period that stands: a refund after the expiry ends it.
       intervals.append(
         Coverage.Interval(
-          planID: plan.id, from: last.to, to: more.until, why: more.why,
+          planID: plan.id, from: last.to,
+          to: min(more.until, last.takenBackAt ?? .distantFuture), why: more.why,
           evidence: .init(more.why == .grace ? .renewal : .transaction, more.evidence)))
     }
     return Coverage(
@@ -65,7 +70,7 @@ struct AppleFold {
       let content = transaction.content
       var period = Period(
         transaction: transaction, plan: catalogue.applePlan(content.productID),
-        from: content.purchaseDate, to: content.expiresDate, cut: nil)
+        from: content.purchaseDate, to: content.expiresDate)
       if let next = sorted[(index + 1)...].first {
         period.to = min(period.to, next.content.purchaseDate)
       }
@@ -81,9 +86,8 @@ struct AppleFold {
     case .none: break
     case .flag: alarms.insert(.reversal(kind, object: period.transaction.id))
     case .suspend, .cut:
-      guard revocation.date < period.to else { break }
-      period.to = max(period.from, revocation.date)
-      period.cut = .refunded
+      period.takenBackAt = revocation.date
+      period.to = max(period.from, min(period.to, revocation.date))
     }
   }
 
@@ -126,16 +130,20 @@ struct AppleFold {
     where !intervals.contains(where: { $0.contains(moment) }) {
       endings.append(Schedule.Ending(at: moment, reason: reason(at: moment, periods)))
     }
-    for period in periods where period.cut != nil && period.plan != nil && period.from == period.to
-    {
+    for period in periods where period.isCut && period.plan != nil && period.from == period.to {
       endings.append(Schedule.Ending(at: period.to, reason: .refunded))
     }
     return endings
   }
 
   private func reason(at moment: Instant, _ periods: [Period]) -> CapReason {
-    if periods.contains(where: { $0.to == moment && $0.cut != nil }) { return .refunded }
+    if periods.contains(where: { $0.to == moment && $0.isCut }) { return .refunded }
     guard let last = periods.last, moment >= last.to else { return .lapsed }
+    if let takenBack = last.takenBackAt,
+      takenBack == moment || status?.content.state == .revoked
+    {
+      return .refunded
+    }
     let byFailure =
       renewal.map { isAbout(last, $0.asOf) && $0.content.isFailedPayment } ?? false
       || status?.content.state == .billingRetry
