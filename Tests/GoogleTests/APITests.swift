@@ -192,6 +192,45 @@ struct APITests {
     #expect(answer.notes == [.malformedAccount])
   }
 
+  /// As `now` is 2026-05-28.
+  private func ended(_ state: String, _ items: (end: String, renews: Bool)...) throws -> String? {
+    let lines = items.map { end, renews in
+      #"{"productId":"p","expiryTime":"\#(end)","autoRenewingPlan":{"autoRenewEnabled":\#(renews)}}"#
+    }
+    let read = try purchase(
+      #"{"subscriptionState":"SUBSCRIPTION_STATE_\#(state)","startTime":"2026-03-01T10:00:00Z","#
+        + #""lineItems":[\#(lines.joined(separator: ","))]}"#)
+    return read.ended?.description
+  }
+
+  @Test func `a purchase without access tells when it ended, one with access does not`() throws {
+    let end = "2026-05-01T10:00:00Z"
+    for state in ["EXPIRED", "ON_HOLD", "PAUSED"] {
+      #expect(try ended(state, (end, true)) == end)
+    }
+    for state in ["ACTIVE", "IN_GRACE_PERIOD", "CANCELED", "PENDING", "NEW"] {
+      #expect(try ended(state, (end, true)) == nil)
+    }
+  }
+
+  @Test func `a hold began with the first item that was not paid for`() throws {
+    let (may, june) = ("2026-05-01T10:00:00Z", "2026-06-20T10:00:00Z")
+    #expect(try ended("ON_HOLD", (june, true), (may, true)) == may)
+    #expect(try ended("ON_HOLD", (may, true), ("2026-03-01T10:00:00Z", false)) == may)
+  }
+
+  @Test(arguments: ["EXPIRED", "ON_HOLD", "PAUSED"])
+  func `an end that has not come tells nothing of the past`(state: String) throws {
+    #expect(try ended(state, ("2026-06-20T10:00:00Z", true)) == nil)
+  }
+
+  @Test func `an ended purchase round-trips through its stored form`() throws {
+    let object = GoogleObject.purchase(
+      GooglePurchase(state: .expired, startTime: Sample.now, items: [], ended: Sample.now))
+    let json = try JSON.parse(object.stored().encoded())
+    #expect(try GoogleObject(stored: json, kind: .purchase) == object)
+  }
+
   @Test func `a purchase round-trips through its stored form`() throws {
     let read = try purchase(
       #"{"subscriptionState":"SUBSCRIPTION_STATE_IN_GRACE_PERIOD","startTime":"2026-03-01T10:00:00Z","#

@@ -39,7 +39,7 @@ package struct GoogleAPI: Sendable {
     token: PurchaseToken, generation: Int64, orders: [String] = []
   ) throws(APIFailure) -> GoogleAnswer {
     var answer = GoogleAnswer()
-    var decoder = PurchaseDecoder(generation: generation)
+    var decoder = PurchaseDecoder(generation: generation, now: clock.now())
     let path = "/purchases/subscriptionsv2/tokens/"
     let purchase = try get(path + encoded(token.text), told: path + "<token>", &answer)
     do { try decoder.readPurchase(purchase, of: token) } catch {

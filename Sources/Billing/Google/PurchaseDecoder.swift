@@ -8,11 +8,16 @@ struct PurchaseDecoder {
   private(set) var linked: [PurchaseToken] = []
   private(set) var notes: Set<GoogleNote> = []
   private let asOf: AsOf
+  private let now: Instant
 
   /// A subscription has a handful of items.
   private static let itemCountMax = 50
 
-  init(generation: Int64) { asOf = .generation(generation) }
+  /// `now` is when the answer was read.
+  init(generation: Int64, now: Instant) {
+    asOf = .generation(generation)
+    self.now = now
+  }
 
   /// The orders that pay for the purchase's items now.
   var orders: [String] {
@@ -31,20 +36,39 @@ struct PurchaseDecoder {
     let expired = try older(context["expiredPurchaseToken"], than: token)
     linked = [replaced, expired].compactMap { $0 }
     let prefix = "SUBSCRIPTION_STATE_"
-    let state = json["subscriptionState"].string ?? ""
+    let text = json["subscriptionState"].string ?? ""
+    let state = GooglePurchase.State(
+      text.hasPrefix(prefix) ? String(text.dropFirst(prefix.utf8.count)) : "UNSPECIFIED")
+    let items = try items(json["lineItems"])
     let canceled = json["canceledStateContext"]
     let content = GooglePurchase(
-      state: GooglePurchase.State(
-        state.hasPrefix(prefix) ? String(state.dropFirst(prefix.utf8.count)) : "UNSPECIFIED"),
-      startTime: try json["startTime"].optionalTimestamp(),
-      items: try items(json["lineItems"]),
+      state: state, startTime: try json["startTime"].optionalTimestamp(), items: items,
       replaces: replaced?.objectKey.id, continues: expired?.objectKey.id,
       account: account(json["externalAccountIdentifiers"])
         ?? account(context["expiredExternalAccountIdentifiers"]),
       isAcknowledged: json["acknowledgementState"].string == "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
       isTest: json["testPurchase"].isObject,
-      isCanceledByReplacement: canceled["replacementCancellation"].isObject)
+      isCanceledByReplacement: canceled["replacementCancellation"].isObject,
+      ended: ended(state, items))
     facts.append(Fact(key: token.objectKey, object: .google(.purchase(content)), asOf: asOf))
+  }
+
+  /// When a purchase without access had ended, by the times of its items.
+  ///
+  /// A hold begins with the first of them that was not paid for, and takes the others along. An end
+  /// that has not come yet is none.
+  private func ended(
+    _ state: GooglePurchase.State, _ items: [GooglePurchase.Item]
+  ) -> Instant? {
+    let renewing = items.filter { $0.autoRenews }.compactMap { $0.expiryTime }
+    let all = items.compactMap { $0.expiryTime }
+    let end: Instant? =
+      switch state {
+      case .expired: all.max()
+      case .onHold, .paused: renewing.min() ?? all.min()
+      case .pending, .active, .inGracePeriod, .canceled, .pendingPurchaseCanceled, .other: nil
+      }
+    return end.flatMap { $0 <= now ? $0 : nil }
   }
 
   /// A purchase that named itself would end itself.

@@ -36,7 +36,7 @@ extension GooglePurchase {
       ("replaces", replaces.map { .string($0) }), ("continues", continues.map { .string($0) }),
       ("account", account.map { .string($0.description) }),
       ("isAcknowledged", isAcknowledged ? true : nil), ("isTest", isTest ? true : nil),
-      ("isReplaced", isCanceledByReplacement ? true : nil),
+      ("isReplaced", isCanceledByReplacement ? true : nil), ("ended", .optional(ended)),
     ])
   }
 
@@ -49,7 +49,8 @@ extension GooglePurchase {
       replaces: json["replaces"].string, continues: json["continues"].string,
       account: json["account"].string.flatMap { Identifier($0) },
       isAcknowledged: json["isAcknowledged"].bool ?? false, isTest: json["isTest"].bool ?? false,
-      isCanceledByReplacement: json["isReplaced"].bool ?? false)
+      isCanceledByReplacement: json["isReplaced"].bool ?? false,
+      ended: json["ended"].storedInstant)
   }
 }
 

@@ -4,6 +4,8 @@ internal import Tiers
 /// Coverage of one Google Play purchase from the newest read of it.
 ///
 /// It holds no clock. Google's grace lies inside the expiry already; our own days are never added.
+/// What a purchase granted before it ended is part of it: the past is the same whether the last read
+/// came before its end, after it, or was answered 410.
 struct GoogleFold {
   let id: String
   let purchase: GooglePurchase
@@ -15,10 +17,10 @@ struct GoogleFold {
 
   func coverage() -> Coverage {
     var intervals: [Coverage.Interval] = []
-    if let start = purchase.startTime, givesAccess {
+    if let start = purchase.startTime, let until = grantedUntil {
       for item in purchase.items where !isTakenBack(item) {
         guard let plan = catalogue.googlePlan(item), let expiry = item.expiryTime else { continue }
-        intervals.append(interval(plan, start, end(expiry), why(item)))
+        intervals.append(interval(plan, start, min(end(expiry), until), why(item)))
         if mayStillRenew(item) {
           intervals.append(interval(plan, expiry, expiry + policy.leeway, .leeway))
         }
@@ -27,10 +29,12 @@ struct GoogleFold {
     return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
   }
 
-  private var givesAccess: Bool {
+  /// The state comes before the items' times; nil: nothing is owed, or was.
+  private var grantedUntil: Instant? {
     switch purchase.state {
-    case .active, .inGracePeriod, .canceled: true
-    case .pending, .paused, .onHold, .expired, .pendingPurchaseCanceled, .other: false
+    case .active, .inGracePeriod, .canceled: .distantFuture
+    case .paused, .onHold, .expired: purchase.ended
+    case .pending, .pendingPurchaseCanceled, .other: nil
     }
   }
 

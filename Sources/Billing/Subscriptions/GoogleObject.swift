@@ -34,11 +34,14 @@ package struct GooglePurchase: Mirrored {
   package let isTest: Bool
   /// Cancelled because another purchase replaced it.
   package let isCanceledByReplacement: Bool
+  /// When access had ended, of a purchase that the read shows without it; nil where it has access
+  /// or does not tell.
+  package let ended: Instant?
 
   package init(
     state: State, startTime: Instant?, items: [Item], replaces: String? = nil,
     continues: String? = nil, account: Identifier? = nil, isAcknowledged: Bool = true,
-    isTest: Bool = false, isCanceledByReplacement: Bool = false
+    isTest: Bool = false, isCanceledByReplacement: Bool = false, ended: Instant? = nil
   ) {
     self.state = state
     self.startTime = startTime
@@ -49,6 +52,7 @@ package struct GooglePurchase: Mirrored {
     self.isAcknowledged = isAcknowledged
     self.isTest = isTest
     self.isCanceledByReplacement = isCanceledByReplacement
+    self.ended = ended
   }
 
   /// `subscriptionState`, without its prefix `SUBSCRIPTION_STATE_`.
@@ -110,6 +114,15 @@ package struct GooglePurchase: Mirrored {
     switch state {
     case .pending, .pendingPurchaseCanceled, .other: false
     case .active, .paused, .inGracePeriod, .onHold, .canceled, .expired: startTime != nil
+    }
+  }
+
+  /// Paid for and not yet acknowledged; a pending one must not be.
+  package var needsAcknowledgement: Bool {
+    guard !isAcknowledged else { return false }
+    switch state {
+    case .active, .inGracePeriod, .canceled: return true
+    case .pending, .paused, .onHold, .expired, .pendingPurchaseCanceled, .other: return false
     }
   }
 }

@@ -1,0 +1,84 @@
+import Base
+import ProviderFakes
+import Subscriptions
+import Testing
+
+/// What a purchase granted is a fact of the purchase, whichever read of it came last.
+struct GooglePastTests {
+  /// Google answers 410 sixty days after a purchase's end, and a notification may be lost: then the
+  /// last read showed it alive. What had an end to show already, or was replaced, tells the same.
+  @Test(arguments: Stories.google)
+  func `a purchase tells one past, read after its end or not any more`(
+    story: Stories.Named
+  ) throws {
+    let told = try story.told()
+    let all = Array(told.parts.indices)
+    let expected = told.digest(all)
+    for key in told.ledger(all).keys {
+      guard let dropped = told.readsAfterTheEnd(of: key) else { continue }
+      let rest = all.filter { !dropped.contains($0) }
+      let digest = told.digest(rest)
+      #expect(digest == expected, "\(key): \(digest.difference(from: expected))")
+    }
+  }
+
+  @Test(arguments: Stories.google)
+  func `nothing is left of reads before the last one`(story: Stories.Named) throws {
+    let told = try story.told()
+    let all = Array(told.parts.indices)
+    let expected = told.digest(all)
+    let keys = told.ledger(all).keys
+    let rest = all.filter { index in
+      keys.allSatisfy { key in
+        told.reads(of: key).last.map { !told.reads(of: key).contains(index) || $0 == index } ?? true
+      }
+    }
+    let digest = told.digest(rest)
+    #expect(digest == expected, "\(digest.difference(from: expected))")
+  }
+}
+
+extension Told {
+  /// The parts that read a purchase, in their order.
+  fileprivate func reads(of key: ObjectKey) -> [Int] {
+    parts.indices.filter { purchase(key, at: $0) != nil }
+  }
+
+  private func purchase(_ key: ObjectKey, at index: Int) -> GooglePurchase? {
+    guard case .facts(let facts) = parts[index].what else { return nil }
+    return facts.lazy.compactMap { fact in
+      if fact.key == key, case .google(.purchase(let purchase)) = fact.object {
+        purchase
+      } else {
+        nil
+      }
+    }.first
+  }
+
+  /// The last reads of a purchase, without access, where the one before them showed its end or
+  /// another one took its place.
+  fileprivate func readsAfterTheEnd(of key: ObjectKey) -> [Int]? {
+    let reads = reads(of: key)
+    guard
+      let alive = reads.last(where: {
+        switch purchase(key, at: $0)?.state {
+        case .active, .canceled: true
+        default: false
+        }
+      }), alive != reads.last, let last = purchase(key, at: alive)
+    else { return nil }
+    let isReplaced = parts.indices.contains { index in
+      guard case .facts(let facts) = parts[index].what else { return false }
+      return facts.contains { fact in
+        if case .google(.purchase(let other)) = fact.object {
+          other.replaces == key.id && other.wasGranted
+        } else {
+          false
+        }
+      }
+    }
+    let endIsShown = !last.items.contains { $0.autoRenews }
+    guard isReplaced || endIsShown else { return nil }
+    return reads.filter { $0 > alive }
+  }
+}
