@@ -8,6 +8,8 @@ struct Derivation {
   let ownership: Ownership
   let isDirty: Bool
   let coverage: Coverage
+  /// Whether it has an owner for whom its store must be told that it was delivered.
+  let awaitsAcknowledgement: Bool
   /// The accounts whose schedules must follow.
   private(set) var accounts: Set<Identifier> = []
   /// Alarms that the stored coverage did not have yet.
@@ -41,6 +43,8 @@ struct Derivation {
     self.now = now
     ownership = subscription.ownership
     isDirty = subscription.isDirty
+    awaitsAcknowledgement =
+      ownership.account != nil && subscription.needsAcknowledgement
     stored = try SubscriptionRow(key, reading: transaction)
     let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
     coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)

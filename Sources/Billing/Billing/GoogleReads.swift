@@ -19,7 +19,6 @@ struct GoogleReads: Sendable {
   let database: Database
   let api: GoogleAPI
 
-  static let acknowledgeJob = "acknowledge"
   static let deadlineJob = "acknowledgement_deadline"
   /// Hours after the purchase at which somebody is told.
   private static let alarmHours: [Int64] = [24, 48, 60]
@@ -28,7 +27,7 @@ struct GoogleReads: Sendable {
 
   var handlers: [JobHandler] {
     [
-      JobHandler(Self.acknowledgeJob) { lease throws(JobFailure) in try acknowledge(lease) },
+      JobHandler(Ledger.acknowledgeJob) { lease throws(JobFailure) in try acknowledge(lease) },
       JobHandler(Self.deadlineJob) { lease throws(JobFailure) in try checkDeadline(lease) },
     ]
   }
@@ -61,7 +60,7 @@ struct GoogleReads: Sendable {
       readBegan: nil,
       writes: { transaction in
         let recorded = try ledger.record(source, in: transaction)
-        try requireAcknowledgement(of: key, lease, at: now, in: transaction)
+        try watchAcknowledgement(of: key, at: now, in: transaction)
         return recorded
       }, committed: { recorded in BillingMetrics.shared.count(recorded) })
   }
@@ -102,18 +101,15 @@ struct GoogleReads: Sendable {
 
   // MARK: acknowledge
 
-  private func requireAcknowledgement(
-    of key: ObjectKey, _ lease: Lease, at now: Instant, in transaction: Transaction
+  /// After a read: also for a store that forgot, of which nothing is derived anew.
+  private func watchAcknowledgement(
+    of key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws {
     guard let purchase = try purchase(key, reading: transaction), let start = purchase.startTime,
       purchase.needsAcknowledgement
     else { return }
     if try SubscriptionRow(key, reading: transaction)?.owner != nil {
-      // Once done, it is done again only for a store that forgets, and not in a loop.
-      let before = try Jobs.find(Self.acknowledgeJob, key.description, reading: transaction)
-      let due = (before?.committed ?? 0) > 0 ? now + .hours(1) : now
-      try Jobs.need(
-        Self.acknowledgeJob, key.description, payload: lease.payload, due: due, in: transaction)
+      try ledger.requireAcknowledgement(of: key, at: now, in: transaction)
     }
     guard try Jobs.find(Self.deadlineJob, key.description, reading: transaction) == nil else {
       return
@@ -152,7 +148,7 @@ struct GoogleReads: Sendable {
     guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
     let (purchase, isDone): (GooglePurchase?, Bool) = try Self.stored {
       try database.read { reader in
-        let job = try Jobs.find(Self.acknowledgeJob, lease.object, reading: reader)
+        let job = try Jobs.find(Ledger.acknowledgeJob, lease.object, reading: reader)
         return (try self.purchase(key, reading: reader), (job?.committed ?? 0) > 0)
       }
     }
@@ -185,16 +181,5 @@ struct GoogleReads: Sendable {
 
   private static func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
     do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
-  }
-}
-
-extension GooglePurchase {
-  /// Paid for and not yet acknowledged; a pending one must not be.
-  fileprivate var needsAcknowledgement: Bool {
-    guard !isAcknowledged else { return false }
-    switch state {
-    case .active, .inGracePeriod, .canceled: return true
-    case .pending, .paused, .onHold, .expired, .pendingPurchaseCanceled, .other: return false
-    }
   }
 }

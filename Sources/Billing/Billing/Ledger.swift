@@ -107,6 +107,9 @@ package struct Ledger: Sendable {
         key, cause: cause, source: source, rules: rules, at: now, in: transaction)
       accounts.formUnion(derivation.accounts)
       try expectRenewal(of: key, derivation.coverage, at: now, in: transaction)
+      if derivation.awaitsAcknowledgement {
+        try requireAcknowledgement(of: key, at: now, in: transaction)
+      }
       each(derivation)
     }
     return try accounts.sorted().filter { account in

@@ -101,6 +101,15 @@ extension Jobs {
     ) { try $0.text(0) } != nil
   }
 
+  /// What the reader of one job is given; nil where there is none.
+  package static func payload(
+    _ kind: String, _ object: String, reading reader: some Queryable
+  ) throws -> [UInt8]? {
+    try reader.first(
+      "SELECT payload FROM billing.jobs WHERE kind = $1 AND object = $2", .text(kind), .text(object)
+    ) { try $0.optionalBlob(0) } ?? nil
+  }
+
   /// Counts by kind, of kinds that have an open or a dead job.
   package static func counts(_ reader: some Queryable) throws -> [JobCounts] {
     let open = try reader.rows(

@@ -81,6 +81,9 @@ package struct GoogleClosure: Hashable, Sendable {
     return accounts.count == 1 ? .account(account, by: "purchase") : .contested
   }
 
+  /// Whether the store takes it back unless somebody acknowledges it.
+  var needsAcknowledgement: Bool { purchase.contents.contains { $0.needsAcknowledgement } }
+
   /// Whether a licence tester made it, so that it belongs to the sandbox.
   var isTest: Bool { purchase.contents.contains { $0.isTest } }
 }

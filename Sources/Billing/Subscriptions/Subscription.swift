@@ -148,6 +148,12 @@ package struct Subscription: Hashable, Sendable {
       .map { key.sibling(.customer, $0) }
   }
 
+  /// Whether its store takes it back unless somebody acknowledges it (Google Play).
+  package var needsAcknowledgement: Bool {
+    guard case .google(let closure) = store else { return false }
+    return closure.needsAcknowledgement
+  }
+
   /// Where it counts: a licence tester's purchase is of the sandbox, whatever its notifications say.
   package var partition: ObjectKey.Partition {
     if case .google(let closure) = store, closure.isTest { return .sandbox }

@@ -1,0 +1,115 @@
+import Base
+import Billing
+import Crypto
+import Google
+import HTTPMessages
+import JSON
+import Jobs
+import ProviderAPI
+import ProviderFakes
+import RecordedStories
+import Storage
+import Stripe
+import Subscriptions
+import TestEngines
+import Testing
+
+/// A Google Play that goes on living while our installation pushes, reads and acknowledges.
+final class PlayShop {
+  static let account = Identifier(high: 0x1111_2222_3333_4444, low: 0x8555_6666_7777_8888)
+
+  let store: FakePlayStore
+  let installation: Installation
+  private let clock: FakeClock
+
+  init(_ engine: TestEngine = .sqlite) throws {
+    let clock = FakeClock(Instant(milliseconds: 1_772_532_120_512))
+    var settings = FakePlayStore.Settings()
+    let service = try #require(RSAPrivateKey(pem: RecordedGoogleStory.serviceKey))
+    let issuer = try #require(RSAPrivateKey(pem: RecordedGoogleStory.issuerKey))
+    settings.serviceKey = service.publicKey
+    let store = FakePlayStore(
+      clock: clock, issuer: GoogleIssuer(keys: [issuer]), settings: settings)
+    let account = try #require(ServiceAccount(keyFile: Secret(RecordedGoogleStory.serviceAccount)))
+    self.store = store
+    self.clock = clock
+    installation = try Installation(engine) { clock in
+      let play = LivePlay(store: store)
+      return Stores(
+        google: GoogleVerifier(
+          GoogleTrust(
+            package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
+          keys: PushKeys(
+            url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
+        googleAPI: GoogleAPI(
+          package: settings.packageName, account: account, transport: play, clock: clock))
+    }
+    installation.now = clock.now
+  }
+
+  static func key(_ token: String) throws -> ObjectKey {
+    try #require(PurchaseToken(token)).objectKey
+  }
+
+  /// Lets time pass at the store and here: every ten minutes what is due by then is pushed and done.
+  func pass(_ span: Instant.Span) throws {
+    let end = clock.now + span
+    while clock.now < end { try go(to: min(clock.now + .minutes(10), end)) }
+  }
+
+  private func go(to moment: Instant) throws {
+    clock.set(moment)
+    installation.now = moment
+    for delivery in store.dueDeliveries {
+      let status = try installation.deliver(store.request(for: delivery, at: moment))
+      store.answered(delivery, status: status)
+    }
+    try installation.runDue()
+  }
+
+  func claim(_ token: String) throws {
+    let status = try installation.post(
+      ["provider": "google", "token": .string(token)], by: Self.account)
+    #expect(status == 200 || status == 202)
+  }
+
+  func decide(_ decision: Decision) throws {
+    try installation.decide { ledger, transaction, now in
+      try ledger.decide(decision, at: now, in: transaction)
+    }
+  }
+
+  func transfer(_ token: String) throws {
+    try decide(.transfer(Self.account, Self.key(token), note: "support"))
+  }
+
+  /// The job that tells Google of the delivery; nil where it was never asked for.
+  func acknowledgement(of token: String) throws -> JobSummary? {
+    let object = try Self.key(token).description
+    return try installation.database.read { reader in
+      try Jobs.find("acknowledge", object, reading: reader)
+    }
+  }
+
+  func isAcknowledgedInTime(_ token: String) -> Bool? {
+    store.truth(of: token).wasAcknowledgedInTime(at: clock.now)
+  }
+}
+
+/// The store's own answers at its own time.
+private struct LivePlay: ProviderTransport {
+  let store: FakePlayStore
+
+  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    let parts = request.url.split(separator: "/", maxSplits: 2)
+    let fake = FakeRequest(
+      method: request.method, path: "/" + (parts.last ?? ""),
+      headers: request.headers.map { ($0.0, $0.1) }, body: request.body ?? [])
+    guard let answer = store.answer(fake) else { throw .transient("timeout", retryAfter: nil) }
+    let reply = APIReply(
+      status: answer.status, headers: Headers(answer.headers.map { ($0.name, $0.value) }),
+      body: answer.body, elapsed: .milliseconds(20))
+    if let failure = reply.transientFailure { throw failure }
+    return reply
+  }
+}
