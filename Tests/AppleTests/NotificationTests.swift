@@ -177,7 +177,7 @@ struct NotificationTests {
   @Test(
     arguments: [
       (nil, .full), ("REFUND_FULL", .full), ("REFUND_PRORATED", .prorated),
-      ("FAMILY_REVOKE", .family), ("NEW_KIND", .full),
+      ("FAMILY_REVOKE", .family), ("ASSIGNMENT_REVOKE", .assignment), ("NEW_KIND", .unknown),
     ] as [(String?, AppleTransaction.Revocation.Kind)])
   func `a revocation has a kind`(type: String?, kind: AppleTransaction.Revocation.Kind) throws {
     let transaction = try transaction([
@@ -206,9 +206,46 @@ struct NotificationTests {
     let transaction = try transaction([
       "inAppOwnershipType": "FAMILY_SHARED", "isUpgraded": true, "appAccountToken": nil,
     ])
-    #expect(transaction?.isFamilyShared == true)
+    #expect(transaction?.ownership == .familyShared)
     #expect(transaction?.isUpgraded == true)
     #expect(transaction?.account == nil)
+  }
+
+  @Test(
+    arguments: [(nil, .purchased), ("PURCHASED", .purchased), ("ASSIGNED", .assigned)]
+      as [(String?, AppleTransaction.Ownership)])
+  func `a transaction says how it is held`(
+    text: String?, ownership: AppleTransaction.Ownership
+  ) throws {
+    let changes: Sample.Changes = ["inAppOwnershipType": text.map { .string($0) }]
+    #expect(try transaction(changes)?.ownership == ownership)
+  }
+
+  @Test func `an unknown way to hold it is noted`() throws {
+    let notification = try read(
+      data: ["signedTransactionInfo": Sample.transaction(["inAppOwnershipType": "LENT"])])
+    #expect(notification.notes == [.unknownValue])
+    #expect(notification.facts.count == 3)
+  }
+
+  @Test func `a month of a commitment tells its end, and its renewal whether another follows`()
+    throws
+  {
+    let end = Sample.date(.days(300))
+    let month = try transaction([
+      "billingPlanType": "MONTHLY",
+      "commitmentInfo": [
+        "billingPeriodNumber": 2, "totalBillingPeriods": 12, "commitmentExpiresDate": end,
+      ],
+    ])
+    #expect(month?.commitment == .init(end: Sample.now + .days(300)))
+    #expect(try transaction(["billingPlanType": "BILLED_UPFRONT"])?.commitment == nil)
+    for (status, renews) in [(0, false), (1, true)] as [(JSONValue, Bool)] {
+      let renewal = try renewal(["commitmentInfo": ["commitmentAutoRenewStatus": status]])
+      #expect(renewal?.commitmentWillRenew == renews)
+      #expect(renewal?.willRenew == true)
+    }
+    #expect(try renewal([:])?.commitmentWillRenew == nil)
   }
 
   @Test func `an account token that is no UUID is noted and ignored`() throws {

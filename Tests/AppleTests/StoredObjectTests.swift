@@ -32,9 +32,12 @@ struct StoredObjectTests {
                 ?? .full,
               percentageMilliunits: any(&random) { Int64($0.next() % 100_001) })
           },
-          isUpgraded: .random(using: &random), isFamilyShared: .random(using: &random),
+          isUpgraded: .random(using: &random),
+          ownership: [.purchased, .familyShared, .assigned, .other("NEW")]
+            .randomElement(using: &random) ?? .purchased,
           isFreeTrial: .random(using: &random), account: any(&random, identifier),
-          previousOriginalTransactionID: any(&random) { "2\($0.next())" }))
+          previousOriginalTransactionID: any(&random) { "2\($0.next())" },
+          commitment: any(&random) { .init(end: any(&$0, instant)) }))
     case 1:
       .renewal(
         AppleRenewal(
@@ -42,7 +45,8 @@ struct StoredObjectTests {
           willRenew: .random(using: &random),
           expirationIntent: any(&random) { Int64($0.next() % 9) },
           isInBillingRetry: .random(using: &random),
-          gracePeriodExpiresDate: any(&random, instant), account: any(&random, identifier)))
+          gracePeriodExpiresDate: any(&random, instant), account: any(&random, identifier),
+          commitmentWillRenew: any(&random) { .random(using: &$0) }))
     default: .status(AppleStatus(.init(Int64(random.next() % 8))))
     }
   }
@@ -54,6 +58,13 @@ struct StoredObjectTests {
       let bytes = object.stored().encoded()
       #expect(try AppleObject(stored: JSON.parse(bytes), kind: object.kind) == object)
     }
+  }
+
+  @Test func `a family's transaction of before seats comes back`() throws {
+    let row = #"{"original":"1","product":"p","from":0,"to":1,"isFamilyShared":true}"#
+    let object = try AppleObject(stored: JSON.parse(Array(row.utf8)), kind: .transaction)
+    guard case .transaction(let transaction) = object else { return }
+    #expect(transaction.ownership == .familyShared)
   }
 
   @Test func `another provider's kind is refused`() throws {

@@ -39,7 +39,8 @@ extension AppStoreWorld {
   /// The bank declined: grace where the app has it, and retries for 60 days in any case.
   private mutating func fail(_ id: String) {
     let last = self[id].last
-    let days = last.isTrial && !settings.graceAfterTrial ? 0 : settings.graceDays
+    let hasGrace = last.month == nil && (!last.isTrial || settings.graceAfterTrial)
+    let days = hasGrace ? settings.graceDays : 0
     for member in family(of: id) {
       guard days > 0 else {
         self[member].phase = .retry
@@ -95,12 +96,17 @@ extension AppStoreWorld {
     _ reason: AppleSale.Reason, isTrial: Bool = false
   ) {
     let subscription = self[id]
+    let before = subscription.sales.last.flatMap { $0.product == product ? $0.month : nil }
+    let month = product.commitment.map { count in (before ?? 0) % count + 1 }
     // The first transaction gives the subscription its id.
     let transaction = subscription.sales.isEmpty ? id : newTransactionID()
     self[id].sales.append(
       AppleSale(
         id: transaction, lineID: newLineID(), product: product, purchased: start, expires: end,
-        reason: reason, token: subscription.token, isTrial: isTrial, modified: now))
+        reason: reason, token: subscription.token, isTrial: isTrial, month: month,
+        commitmentEnd: month.map {
+          start.adding(months: product.months * ((product.commitment ?? 0) - $0 + 1))
+        }, modified: now))
     till.sell(
       AppleTill.Entry(
         original: id, account: subscription.owner, productID: product.id, transaction: transaction,

@@ -39,6 +39,13 @@ extension FakeAppStore {
     act { $0.share(id, with: account) }
   }
 
+  /// Another customer gets a seat that this subscription pays for; returns the id of theirs.
+  package func assign(_ id: String, to account: Identifier?, namesAccount: Bool = true) -> String {
+    act { $0.assign(id, to: account, token: namesAccount ? account : nil) }
+  }
+
+  package func takeBack(seat: String) { act { $0.stopSharing(seat) } }
+
   package func stopSharing(_ member: String) { act { $0.stopSharing(member) } }
 
   // MARK: banks

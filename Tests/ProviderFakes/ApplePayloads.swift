@@ -7,7 +7,6 @@ extension AppStoreWorld {
   func transactionPayload(
     of subscription: AppleSubscription, _ sale: AppleSale, signed: Instant
   ) -> JSONValue {
-    let isShared = subscription.sharedFrom != nil
     return .apple([
       ("transactionId", .string(sale.id)),
       ("originalTransactionId", .string(subscription.id)),
@@ -19,7 +18,7 @@ extension AppStoreWorld {
       ("expiresDate", .apple(sale.expires)), ("quantity", 1),
       ("type", "Auto-Renewable Subscription"),
       ("appAccountToken", sale.token.map { .string($0.description) }),
-      ("inAppOwnershipType", isShared ? "FAMILY_SHARED" : "PURCHASED"),
+      ("inAppOwnershipType", .string(subscription.ownership)),
       ("signedDate", .apple(signed)), ("revocationReason", sale.revocation?.reasonValue),
       ("revocationDate", sale.revocation.map { .apple($0.date) }),
       ("revocationType", sale.revocation.map { .string($0.kind.rawValue) }),
@@ -31,6 +30,19 @@ extension AppStoreWorld {
       ("currency", "USD"), ("offerDiscountType", sale.isTrial ? "FREE_TRIAL" : nil),
       ("offerPeriod", sale.isTrial ? .string(Self.days(sale)) : nil),
       ("appTransactionId", .string(subscription.customer)),
+      ("billingPlanType", sale.month == nil ? nil : "MONTHLY"),
+      ("commitmentInfo", Self.commitment(sale)),
+    ])
+  }
+
+  private static func commitment(_ sale: AppleSale) -> JSONValue? {
+    guard let month = sale.month, let end = sale.commitmentEnd,
+      let count = sale.product.commitment
+    else { return nil }
+    return .apple([
+      ("billingPeriodNumber", .integer(month)), ("totalBillingPeriods", .integer(count)),
+      ("commitmentPrice", .integer(sale.product.price * count)),
+      ("commitmentExpiresDate", .apple(end)),
     ])
   }
 
@@ -60,11 +72,28 @@ extension AppStoreWorld {
       ("renewalDate", .apple(subscription.last.expires)),
       ("appTransactionId", .string(subscription.customer)),
       ("appAccountToken", subscription.last.token.map { .string($0.description) }),
+      ("renewalBillingPlanType", next.commitment == nil ? nil : "MONTHLY"),
+      ("commitmentInfo", subscription.commitmentRenewal),
     ])
   }
 }
 
 extension AppleSubscription {
+  /// `inAppOwnershipType`.
+  var ownership: String {
+    sharedFrom == nil ? "PURCHASED" : isSeat ? "ASSIGNED" : "FAMILY_SHARED"
+  }
+
+  fileprivate var commitmentRenewal: JSONValue? {
+    guard let end = last.commitmentEnd, let count = product.commitment else { return nil }
+    return .apple([
+      ("commitmentAutoRenewProductId", .string(renewing.id)),
+      ("commitmentAutoRenewStatus", commitmentRenews ? 1 : 0),
+      ("commitmentRenewalBillingPlanType", "MONTHLY"), ("commitmentRenewalDate", .apple(end)),
+      ("commitmentRenewalPrice", .integer(product.price * count)),
+    ])
+  }
+
   /// What billing says: why it ended or will, whether it is being tried, and grace.
   fileprivate var trouble: (intent: Int64?, isRetrying: Bool?, grace: Instant?) {
     switch phase {
@@ -78,5 +107,7 @@ extension AppleSubscription {
 
 extension AppleSale.Revocation {
   /// A family's member has no reason of their own.
-  fileprivate var reasonValue: JSONValue? { kind == .family ? nil : .integer(reason) }
+  fileprivate var reasonValue: JSONValue? {
+    kind == .family || kind == .assignment ? nil : .integer(reason)
+  }
 }

@@ -10,13 +10,18 @@ package struct AppleProduct: Hashable, Sendable {
   /// In thousandths of a dollar.
   package let price: Int64
   package let months: Int64
+  /// How many periods a customer binds themselves for; nil where each can be the last.
+  package let commitment: Int64?
 
-  package init(id: String, groupID: String, level: Int, price: Int64, months: Int64) {
+  package init(
+    id: String, groupID: String, level: Int, price: Int64, months: Int64, commitment: Int64? = nil
+  ) {
     self.id = id
     self.groupID = groupID
     self.level = level
     self.price = price
     self.months = months
+    self.commitment = commitment
   }
 
   package static let storageGroup = "21482917"
@@ -27,6 +32,10 @@ package struct AppleProduct: Hashable, Sendable {
   package static let premiumYearly = AppleProduct(
     id: "com.example.coffer.premium.yearly", groupID: storageGroup, level: 2, price: 30_000,
     months: 12)
+  /// The yearly product, paid by the month.
+  package static let premiumCommitment = AppleProduct(
+    id: "com.example.coffer.premium.yearly", groupID: storageGroup, level: 2, price: 2750,
+    months: 1, commitment: 12)
   /// The larger plan.
   package static let plusMonthly = AppleProduct(
     id: "com.example.coffer.plus.monthly", groupID: storageGroup, level: 1, price: 9990, months: 1)
@@ -65,7 +74,7 @@ struct AppleTerms {
   }
 
   /// How long the store tries to collect for a renewal that failed.
-  var retry: Instant.Span { days(60) }
+  func retry(_ product: AppleProduct) -> Instant.Span { days(product.commitment == nil ? 60 : 90) }
 
   /// How long before its period a renewal is charged: at most a day, and not in the sandbox.
   func lead(_ span: Instant.Span) -> Instant.Span {

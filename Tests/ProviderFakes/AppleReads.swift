@@ -104,8 +104,7 @@ struct AppleReads {
     let to = target.values("endDate").first.flatMap { Int64($0) } ?? .max
     return allows("productType", "AUTO_RENEWABLE") && allows("productId", sale.product.id)
       && allows("subscriptionGroupIdentifier", sale.product.groupID)
-      && allows(
-        "inAppOwnershipType", subscription.sharedFrom == nil ? "PURCHASED" : "FAMILY_SHARED")
+      && allows("inAppOwnershipType", subscription.ownership)
       && allows("revoked", sale.revocation == nil ? "false" : "true")
       && from <= sale.purchased.milliseconds && sale.purchased.milliseconds < to
   }

@@ -11,7 +11,9 @@ extension AppStoreWorld {
     precondition(
       sale.revocation == nil && self[id].sharedFrom == nil, "there is no money to give back")
     let isLast = index == self[id].sales.count - 1
-    if isLast, !self[id].isOver, self[id].willRenew { setRenewal(id, false) }
+    if isLast, !self[id].isOver, self[id].willRenew, self[id].commitmentRenews {
+      setRenewal(id, false)
+    }
     revoke(
       id, index,
       AppleSale.Revocation(
@@ -50,13 +52,31 @@ extension AppStoreWorld {
     return member
   }
 
-  /// The buyer stopped sharing, the member left, or the money went back.
+  /// A seat that the buyer pays for beside their own: its holder's app names the holder's account.
+  mutating func assign(_ id: String, to account: Identifier?, token: Identifier?) -> String {
+    let bought = self[id]
+    precondition(
+      bought.phase == .running && bought.sharedFrom == nil && bought.last.purchased <= now,
+      "only what runs has seats")
+    let seat = newTransactionID()
+    add(
+      AppleSubscription(
+        id: seat, customer: newCustomer(), sharedFrom: id, isSeat: true, owner: account,
+        token: token, sales: [], willRenew: bought.willRenew, nextProduct: bought.nextProduct,
+        runStart: now))
+    sell(bought.product, to: seat, from: now, to: bought.last.expires, .purchase)
+    tell("SUBSCRIBED", "INITIAL_BUY", of: seat)
+    return seat
+  }
+
+  /// The buyer stopped sharing, the member left, the seat or the money went back.
   mutating func stopSharing(_ member: String) {
     precondition(self[member].sharedFrom != nil && !self[member].isOver, "nothing is shared")
     self[member].willRenew = false
     revoke(
       member, self[member].sales.count - 1,
-      AppleSale.Revocation(date: now, kind: .family, percentage: nil))
+      AppleSale.Revocation(
+        date: now, kind: self[member].isSeat ? .assignment : .family, percentage: nil))
     tell("REVOKE", of: member)
   }
 

@@ -36,7 +36,7 @@ extension AppStoreWorld {
     self[id].priceIncrease = nil
     self[id].renewalCount = 0
     self[id].token = token
-    if lapsed + terms.retry <= now { self[id].runStart = now }
+    if lapsed + terms.retry(before.product) <= now { self[id].runStart = now }
     let product = product ?? before.product
     sell(product, to: id, from: now, to: terms.end(product, from: now), .purchase)
     tell("SUBSCRIBED", "RESUBSCRIBE", of: id)
@@ -76,9 +76,15 @@ extension AppStoreWorld {
 
   mutating func setRenewal(_ id: String, _ isOn: Bool) {
     let before = self[id]
-    precondition(!before.isOver && before.willRenew != isOn, "nothing would change")
+    let isCommitted = before.product.commitment != nil
+    let renews = isCommitted ? before.commitmentRenews : before.willRenew
+    precondition(!before.isOver && renews != isOn, "nothing would change")
     for member in family(of: id) {
-      self[member].willRenew = isOn
+      if isCommitted {
+        self[member].commitmentRenews = isOn
+      } else {
+        self[member].willRenew = isOn
+      }
       tell(
         "DID_CHANGE_RENEWAL_STATUS", isOn ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED",
         of: member)

@@ -39,7 +39,7 @@ package struct AppleStory: Sendable, CustomStringConvertible {
     return telling
   }
 
-  package static let all = paying + changing + ending
+  package static let all = paying + changing + ending + committing
 }
 
 extension AppleTelling {

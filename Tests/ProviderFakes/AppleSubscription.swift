@@ -8,6 +8,8 @@ struct AppleSubscription: Sendable {
   let customer: String
   /// Whose subscription a family member shares.
   let sharedFrom: String?
+  /// Whether it is a seat that the other one pays for, not a family's share.
+  var isSeat = false
   /// Whose money, or whose family, it is; the store knows only the token.
   let owner: Identifier?
   /// `appAccountToken` of the purchase under way.
@@ -15,6 +17,8 @@ struct AppleSubscription: Sendable {
   var sales: [AppleSale]
   var phase = Phase.running
   var willRenew = true
+  /// Whether another commitment follows the one under way.
+  var commitmentRenews = true
   /// What the next period will be of, if of another product.
   var nextProduct: AppleProduct?
   var hasWorkingCard = true
@@ -81,6 +85,7 @@ struct AppleSubscription: Sendable {
   /// Why the subscription would end with its period, as things stand.
   func ending(_ terms: AppleTerms) -> ExpirationIntent? {
     if !willRenew { return .customer }
+    if !commitmentRenews, last.month.map({ $0 == product.commitment }) ?? false { return .customer }
     if priceIncrease == .pending { return .priceIncrease }
     if !isForSale { return .notForSale }
     let isWornOut =
@@ -96,7 +101,7 @@ struct AppleSubscription: Sendable {
       let renews = hasWorkingCard && ending(terms) == nil
       return renews ? last.expires - terms.lead(lead) : last.expires
     case .grace(let until): return until
-    case .retry: return last.expires + terms.retry
+    case .retry: return last.expires + terms.retry(product)
     case .ended, .revoked: return nil
     }
   }
@@ -114,6 +119,9 @@ struct AppleSale: Sendable {
   /// `appAccountToken`, as the app set it at this purchase.
   let token: Identifier?
   var isTrial = false
+  /// Which period of its commitment it is, from 1 on, and when the last one ends.
+  var month: Int64?
+  var commitmentEnd: Instant?
   var isUpgraded = false
   var revocation: Revocation?
   /// When anything of it last changed: the order of the transaction history.
@@ -136,6 +144,7 @@ struct AppleSale: Sendable {
       case full = "REFUND_FULL"
       case prorated = "REFUND_PRORATED"
       case family = "FAMILY_REVOKE"
+      case assignment = "ASSIGNMENT_REVOKE"
     }
   }
 }

@@ -27,6 +27,12 @@ enum StoreFacts {
               Plan.Product(provider: "apple", id: "plus"),
               Plan.Product(provider: "google", id: "plus"),
             ]),
+          Plan(
+            id: "extra", title: "Extra", byteCount: 100, isAddition: true,
+            products: [Plan.Product(provider: "google", id: "extra")]),
+          Plan(
+            id: "more", title: "More", byteCount: 10, isAddition: true,
+            products: [Plan.Product(provider: "google", id: "more")]),
         ])
     } catch {
       preconditionFailure("\(error)")
@@ -36,7 +42,8 @@ enum StoreFacts {
   static func transaction(
     _ id: String, _ from: Double, _ to: Double, product: String = "premium",
     revoked: Double? = nil, _ kind: AppleTransaction.Revocation.Kind = .full,
-    percentage: Int64? = nil, signed: Double? = nil, account: Identifier? = accountA
+    percentage: Int64? = nil, signed: Double? = nil, account: Identifier? = accountA,
+    ownership: AppleTransaction.Ownership = .purchased, committedTo: Double? = nil
   ) -> Fact {
     fact(
       .transaction, id,
@@ -47,19 +54,21 @@ enum StoreFacts {
           revocation: revoked.map {
             AppleTransaction.Revocation(
               date: at($0), kind: kind, percentageMilliunits: percentage)
-          }, account: account)), signed ?? from)
+          }, ownership: ownership, account: account,
+          commitment: committedTo.map { .init(end: at($0)) })), signed ?? from)
   }
 
   static func renewal(
     _ signed: Double, renews: Bool = true, intent: Int64? = nil, retry: Bool = false,
-    grace: Double? = nil
+    grace: Double? = nil, commitmentRenews: Bool? = nil
   ) -> Fact {
     fact(
       .renewal, "1000",
       .renewal(
         AppleRenewal(
           productID: "premium", willRenew: renews, expirationIntent: intent,
-          isInBillingRetry: retry, gracePeriodExpiresDate: grace.map { at($0) })), signed)
+          isInBillingRetry: retry, gracePeriodExpiresDate: grace.map { at($0) },
+          commitmentWillRenew: commitmentRenews)), signed)
   }
 
   static func status(_ signed: Double, _ number: Int64) -> Fact {
@@ -77,7 +86,7 @@ enum StoreFacts {
   static func purchase(
     _ state: GooglePurchase.State, _ from: Double?, _ to: Double?, id: String = "a1",
     generation: Int64 = 1, product: String = "premium", renews: Bool = true,
-    replaces: String? = nil, order: String? = nil, account: Identifier? = accountA
+    replaces: String? = nil, order: String? = "o0", account: Identifier? = accountA
   ) -> Fact {
     Fact(
       key: ObjectKey(provider: .google, partition: .live, kind: .purchase, id: id),
@@ -130,7 +139,8 @@ enum StoreFacts {
       return renewal(
         day, renews: Bool.random(using: &random),
         intent: [nil, 1, 2].randomElement(using: &random)!, retry: Bool.random(using: &random),
-        grace: [nil, day + 6].randomElement(using: &random)!)
+        grace: [nil, day + 6].randomElement(using: &random)!,
+        commitmentRenews: [nil, true, false].randomElement(using: &random)!)
     case 1: return status(day, Int64.random(in: 1...6, using: &random))
     default:
       let number = Int.random(in: 0...3, using: &random)
@@ -140,7 +150,9 @@ enum StoreFacts {
         product: ["premium", "plus", "other"].randomElement(using: &random)!,
         revoked: [nil, nil, from + 9].randomElement(using: &random)!,
         AppleTransaction.Revocation.Kind.allCases.randomElement(using: &random)!, signed: day,
-        account: [accountA, accountB, nil].randomElement(using: &random)!)
+        account: [accountA, accountB, nil].randomElement(using: &random)!,
+        ownership: [.purchased, .assigned, .other("NEW")].randomElement(using: &random)!,
+        committedTo: [nil, from + 360].randomElement(using: &random)!)
     }
   }
 

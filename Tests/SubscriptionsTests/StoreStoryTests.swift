@@ -216,7 +216,8 @@ struct StoreStoryTests {
     for (revocation, kind, percentage) in [
       (AppleTransaction.Revocation.Kind.full, ReversalTable.Kind.fullRefund, Int64?.none),
       (.prorated, .proratedRefund, 40_000), (.prorated, .fullRefund, 100_000),
-      (.family, .familyRevoke, nil),
+      (.family, .familyRevoke, nil), (.assignment, .assignmentRevoke, nil),
+      (.unknown, .unknownRevocation, nil),
     ] {
       let facts =
         [F.transaction("t0", 0, 30, revoked: 5, revocation, percentage: percentage, signed: 9)]
@@ -245,7 +246,8 @@ struct StoreStoryTests {
         "prorated_refund: cut cut flag", "refund_reversed: none none none",
         "refund_failed: none none flag", "dispute_opened: flag flag flag",
         "dispute_won: none none none", "dispute_lost: cut cut flag",
-        "family_revoke: cut cut flag", "voided_order: flag flag flag",
+        "family_revoke: cut cut flag", "assignment_revoke: cut cut flag",
+        "unknown_revocation: flag flag flag", "voided_order: flag flag flag",
       ])
   }
 

@@ -28,11 +28,12 @@ struct AppleDecoder {
       expiresDate: try expiry(json),
       revocation: try revocation(json),
       isUpgraded: try json["isUpgraded"].optionalBool(),
-      isFamilyShared: json["inAppOwnershipType"].string == "FAMILY_SHARED",
+      ownership: try ownership(json["inAppOwnershipType"]),
       isFreeTrial: json["offerType"].integer == 1
         && json["offerDiscountType"].string == "FREE_TRIAL",
       account: account(json),
-      previousOriginalTransactionID: try json["previousOriginalTransactionId"].optionalID())
+      previousOriginalTransactionID: try json["previousOriginalTransactionId"].optionalID(),
+      commitment: try commitment(json))
     add(key(.transaction, id), .transaction(content), signed.signedDate)
     return key(.subscription, original)
   }
@@ -51,7 +52,7 @@ struct AppleDecoder {
       expirationIntent: try json["expirationIntent"].optionalInteger(),
       isInBillingRetry: try json["isInBillingRetryPeriod"].optionalBool(),
       gracePeriodExpiresDate: try json["gracePeriodExpiresDate"].optionalInstant(),
-      account: account(json))
+      account: account(json), commitmentWillRenew: try commitmentRenewal(json))
     add(key(.renewal, original), .renewal(content), signed.signedDate)
     return key(.subscription, original)
   }
@@ -114,13 +115,45 @@ struct AppleDecoder {
     case "REFUND_FULL", nil: kind = .full
     case "REFUND_PRORATED": kind = .prorated
     case "FAMILY_REVOKE": kind = .family
+    case "ASSIGNMENT_REVOKE": kind = .assignment
     default:
-      kind = .full
+      kind = .unknown
       notes.insert(.unknownValue)
     }
     return AppleTransaction.Revocation(
       date: date, kind: kind,
       percentageMilliunits: try json["revocationPercentage"].optionalInteger())
+  }
+
+  /// Payloads of before family sharing hold none.
+  private mutating func ownership(
+    _ json: JSON
+  ) throws(JSONError) -> AppleTransaction.Ownership {
+    guard let text = try json.optionalID() else { return .purchased }
+    let ownership = AppleTransaction.Ownership(text)
+    if !ownership.isKnown { notes.insert(.unknownValue) }
+    return ownership
+  }
+
+  private mutating func commitment(
+    _ json: JSON
+  ) throws(JSONError) -> AppleTransaction.Commitment? {
+    switch json["billingPlanType"].string {
+    case "MONTHLY":
+      return AppleTransaction.Commitment(
+        end: try json["commitmentInfo"]["commitmentExpiresDate"].optionalInstant())
+    case "BILLED_UPFRONT", nil: return nil
+    default:
+      notes.insert(.unknownValue)
+      return nil
+    }
+  }
+
+  private mutating func commitmentRenewal(_ json: JSON) throws(JSONError) -> Bool? {
+    let status = json["commitmentInfo"]["commitmentAutoRenewStatus"]
+    guard let renews = try status.optionalInteger() else { return nil }
+    if !(0...1).contains(renews) { notes.insert(.unknownValue) }
+    return renews == 1
   }
 
   private mutating func account(_ json: JSON) -> Identifier? {

@@ -33,10 +33,13 @@ extension AppleTransaction {
       ("revokedAt", .optional(revocation?.date)),
       ("revocation", revocation.map { .string($0.kind.rawValue) }),
       ("percentage", revocation?.percentageMilliunits.map { .integer($0) }),
-      ("isUpgraded", isUpgraded ? true : nil), ("isFamilyShared", isFamilyShared ? true : nil),
+      ("isUpgraded", isUpgraded ? true : nil),
+      ("ownership", ownership == .purchased ? nil : .string(ownership.text)),
       ("isFreeTrial", isFreeTrial ? true : nil),
       ("account", account.map { .string($0.description) }),
       ("previousOriginal", previousOriginalTransactionID.map { .string($0) }),
+      ("isCommitted", commitment == nil ? nil : true),
+      ("commitmentTo", .optional(commitment?.end)),
     ])
   }
 
@@ -48,10 +51,20 @@ extension AppleTransaction {
       expiresDate: try json["to"].requireStoredInstant(),
       revocation: try Revocation(stored: json),
       isUpgraded: json["isUpgraded"].bool ?? false,
-      isFamilyShared: json["isFamilyShared"].bool ?? false,
+      ownership: Ownership(stored: json),
       isFreeTrial: json["isFreeTrial"].bool ?? false,
       account: json["account"].string.flatMap { Identifier($0) },
-      previousOriginalTransactionID: json["previousOriginal"].string)
+      previousOriginalTransactionID: json["previousOriginal"].string,
+      commitment: json["isCommitted"].bool == true
+        ? Commitment(end: json["commitmentTo"].storedInstant) : nil)
+  }
+}
+
+extension AppleTransaction.Ownership {
+  /// Rows of before seats say only whether a family shares it.
+  fileprivate init(stored json: JSON) {
+    let isShared = json["isFamilyShared"].bool ?? false
+    self = isShared ? .familyShared : json["ownership"].string.map { Self($0) } ?? .purchased
   }
 }
 
@@ -74,6 +87,7 @@ extension AppleRenewal {
       ("isInBillingRetry", isInBillingRetry ? true : nil),
       ("graceTo", .optional(gracePeriodExpiresDate)),
       ("account", account.map { .string($0.description) }),
+      ("commitmentRenews", commitmentWillRenew.map { .bool($0) }),
     ])
   }
 
@@ -84,7 +98,8 @@ extension AppleRenewal {
       expirationIntent: json["expirationIntent"].integer,
       isInBillingRetry: json["isInBillingRetry"].bool ?? false,
       gracePeriodExpiresDate: json["graceTo"].storedInstant,
-      account: json["account"].string.flatMap { Identifier($0) })
+      account: json["account"].string.flatMap { Identifier($0) },
+      commitmentWillRenew: json["commitmentRenews"].bool)
   }
 }
 

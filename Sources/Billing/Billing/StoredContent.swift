@@ -8,7 +8,8 @@ extension ProviderObject: Mirrored {
   package var rank: Int {
     switch self {
     case .stripe(let object): object.rank
-    case .apple, .google: 0
+    case .apple(let object): object.rank
+    case .google: 0
     }
   }
 

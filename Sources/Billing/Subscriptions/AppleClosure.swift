@@ -51,18 +51,35 @@ package struct AppleClosure: Hashable, Sendable {
     {
       return .onHold
     }
-    return willRenew ? .renewalPending : .expired
+    return expectsPayment ? .renewalPending : .expired
   }
 
+  /// Within a commitment, whether another one follows: its months are billed in any case.
   package var willRenew: Bool {
-    renewal.contents.contains { $0.isExpectedToRenew }
-      && !status.contents.contains { $0.state == .expired || $0.state == .revoked }
+    expectsPayment && !renewal.contents.contains { $0.commitmentWillRenew == false }
+      && !newest.contains { $0.commitment != nil && $0.revocation != nil }
+  }
+
+  private var expectsPayment: Bool {
+    renewal.contents.contains { renewal in
+      renewal.isExpectedToRenew
+        && (newest.isEmpty || newest.contains { !renewal.isOver(with: $0) })
+    } && !status.contents.contains { $0.state == .expired || $0.state == .revoked }
+  }
+
+  /// What is known of the newest transaction.
+  private var newest: [AppleTransaction] {
+    let known = transactions.compactMap { id, mirror in
+      mirror.contents.first { $0.ownership.isKnown }.map { (date: $0.purchaseDate, id: id) }
+    }
+    guard let newest = known.max(by: { ($0.date, $0.id) < ($1.date, $1.id) }) else { return [] }
+    return transactions[newest.id]?.contents ?? []
   }
 
   /// The account that the newest transaction which names any was made for.
   var token: OwnerToken {
     let named = transactions.flatMap { id, mirror in
-      mirror.contents.compactMap { content in
+      mirror.contents.filter { $0.ownership.isKnown }.compactMap { content in
         content.account.map { (date: content.purchaseDate, id: id, account: $0) }
       }
     }

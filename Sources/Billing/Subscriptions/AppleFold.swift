@@ -62,7 +62,7 @@ struct AppleFold {
   ///
   /// The next purchase counts though it was refunded: that does not revive what it replaced.
   private func truncated(_ alarms: inout Set<Coverage.Alarm>) -> [Period] {
-    let sorted = transactions.sorted {
+    let sorted = transactions.filter { $0.content.ownership.isKnown }.sorted {
       ($0.content.purchaseDate, $0.id.utf8.count, $0.id)
         < ($1.content.purchaseDate, $1.id.utf8.count, $1.id)
     }
@@ -81,7 +81,9 @@ struct AppleFold {
 
   private func revoke(_ period: inout Period, isLast: Bool, _ alarms: inout Set<Coverage.Alarm>) {
     guard let revocation = period.transaction.content.revocation else { return }
-    let kind = revocation.reversal
+    // Taken back in a way that is not known: the status says whether access went with it.
+    let isConfirmed = isLast && status?.content.state == .revoked
+    let kind = revocation.reversal ?? (isConfirmed ? .fullRefund : .unknownRevocation)
     switch policy.reversals.effect(of: kind, on: isLast ? .current : .past) {
     case .none: break
     case .flag: alarms.insert(.reversal(kind, object: period.transaction.id))
@@ -98,9 +100,13 @@ struct AppleFold {
   ) -> (until: Instant, why: CapReason, evidence: String)? {
     guard let renewal, isAbout(last, renewal.asOf) else { return nil }
     if let until = renewal.content.gracePeriodExpiresDate {
+      // Plans with a commitment have none, whatever is told.
+      guard last.transaction.content.commitment == nil else { return nil }
       return until > last.to ? (until, .grace, last.transaction.content.originalTransactionID) : nil
     }
-    guard renewal.content.willRenew, !isFailing else { return nil }
+    guard renewal.content.willRenew, !renewal.content.isOver(with: last.transaction.content),
+      !isFailing
+    else { return nil }
     return (last.to + policy.leeway, .leeway, last.transaction.id)
   }
 
@@ -158,6 +164,9 @@ struct AppleFold {
       let product = transaction.content.productID
       let mapping = catalogue.mapping(provider: "apple", price: product, product: nil)
       if let alarm = mapping.alarm(price: product, product: nil) { alarms.insert(alarm) }
+      if case .other(let ownership) = transaction.content.ownership {
+        alarms.insert(.unknownStatus(ownership))
+      }
     }
     if case .other(let number)? = status?.content.state {
       alarms.insert(.unknownStatus(String(number)))
@@ -176,11 +185,14 @@ extension AppleRenewal {
 extension AppleTransaction.Revocation {
   private static let everything: Int64 = 100_000
 
-  var reversal: ReversalTable.Kind {
+  /// Nil for one that the decoder does not know.
+  var reversal: ReversalTable.Kind? {
     switch kind {
     case .full: .fullRefund
     case .prorated: percentageMilliunits == Self.everything ? .fullRefund : .proratedRefund
     case .family: .familyRevoke
+    case .assignment: .assignmentRevoke
+    case .unknown: nil
     }
   }
 }

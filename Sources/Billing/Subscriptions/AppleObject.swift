@@ -20,7 +20,8 @@ package enum AppleObject: Hashable, Sendable {
 
 /// One period of an auto-renewable subscription: `JWSTransactionDecodedPayload`.
 ///
-/// It has no rank: a refund of it can be reversed and made again, so only `signedDate` orders.
+/// Only `signedDate` orders: a refund of it can be reversed and made again. But what is held in a way
+/// that this decoder does not know never outdates what it does know.
 package struct AppleTransaction: Mirrored {
   /// The subscription it belongs to, through renewals, upgrades and resubscriptions.
   package let originalTransactionID: String
@@ -31,18 +32,20 @@ package struct AppleTransaction: Mirrored {
   package let revocation: Revocation?
   /// Another product of the group replaced it before its end.
   package let isUpgraded: Bool
-  package let isFamilyShared: Bool
+  package let ownership: Ownership
   package let isFreeTrial: Bool
   /// `appAccountToken`: the account that our client named at the purchase.
   package let account: Identifier?
   /// The subscription's id before the customer's account changed.
   package let previousOriginalTransactionID: String?
+  /// Of a plan that is billed by the month and bound for a year; nil for every other.
+  package let commitment: Commitment?
 
   package init(
     originalTransactionID: String, productID: String, purchaseDate: Instant, expiresDate: Instant,
-    revocation: Revocation? = nil, isUpgraded: Bool = false, isFamilyShared: Bool = false,
+    revocation: Revocation? = nil, isUpgraded: Bool = false, ownership: Ownership = .purchased,
     isFreeTrial: Bool = false, account: Identifier? = nil,
-    previousOriginalTransactionID: String? = nil
+    previousOriginalTransactionID: String? = nil, commitment: Commitment? = nil
   ) {
     self.originalTransactionID = originalTransactionID
     self.productID = productID
@@ -50,11 +53,52 @@ package struct AppleTransaction: Mirrored {
     self.expiresDate = expiresDate
     self.revocation = revocation
     self.isUpgraded = isUpgraded
-    self.isFamilyShared = isFamilyShared
+    self.ownership = ownership
     self.isFreeTrial = isFreeTrial
     self.account = account
     self.previousOriginalTransactionID = previousOriginalTransactionID
+    self.commitment = commitment
   }
+
+  /// How its holder came by it: `inAppOwnershipType`.
+  package enum Ownership: Hashable, Sendable {
+    case purchased, familyShared
+    /// A seat that an organisation or a group pays for. It counts like a purchase of its holder's.
+    case assigned
+    /// A value this decoder does not know: grants nothing, takes nothing, raises an alarm.
+    case other(String)
+
+    /// The store's word for it.
+    package var text: String {
+      switch self {
+      case .purchased: "PURCHASED"
+      case .familyShared: "FAMILY_SHARED"
+      case .assigned: "ASSIGNED"
+      case .other(let text): text
+      }
+    }
+
+    package init(_ text: String) {
+      let known: [Ownership] = [.purchased, .familyShared, .assigned]
+      self = known.first { $0.text == text } ?? .other(text)
+    }
+
+    package var isKnown: Bool {
+      if case .other = self { return false }
+      return true
+    }
+  }
+
+  /// Twelve months, each a transaction of its own (`billingPlanType` `MONTHLY`).
+  package struct Commitment: Hashable, Sendable {
+    /// When the last month of it ends; moves where one is paid late.
+    package let end: Instant?
+
+    package init(end: Instant?) { self.end = end }
+  }
+
+  /// Whether no further month of its commitment follows.
+  var endsCommitment: Bool { commitment?.end.map { $0 <= expiresDate } ?? false }
 
   /// That the store took it back.
   package struct Revocation: Hashable, Sendable {
@@ -76,10 +120,14 @@ package struct AppleTransaction: Mirrored {
       case prorated
       /// `FAMILY_REVOKE`.
       case family
+      /// `ASSIGNMENT_REVOKE`: who pays for the seat took it back.
+      case assignment
+      /// A value this decoder does not know.
+      case unknown
     }
   }
 
-  package var rank: Int { 0 }
+  package var rank: Int { ownership.isKnown ? 1 : 0 }
 }
 
 /// What the store will do at the end of the current period: `JWSRenewalInfoDecodedPayload`.
@@ -93,11 +141,15 @@ package struct AppleRenewal: Mirrored {
   package let isInBillingRetry: Bool
   package let gracePeriodExpiresDate: Instant?
   package let account: Identifier?
+  /// Whether a commitment follows the one under way, whose months are billed all the same; nil
+  /// where there is none.
+  package let commitmentWillRenew: Bool?
 
   package init(
     productID: String, nextProductID: String? = nil, willRenew: Bool,
     expirationIntent: Int64? = nil, isInBillingRetry: Bool = false,
-    gracePeriodExpiresDate: Instant? = nil, account: Identifier? = nil
+    gracePeriodExpiresDate: Instant? = nil, account: Identifier? = nil,
+    commitmentWillRenew: Bool? = nil
   ) {
     self.productID = productID
     self.nextProductID = nextProductID
@@ -106,6 +158,12 @@ package struct AppleRenewal: Mirrored {
     self.isInBillingRetry = isInBillingRetry
     self.gracePeriodExpiresDate = gracePeriodExpiresDate
     self.account = account
+    self.commitmentWillRenew = commitmentWillRenew
+  }
+
+  /// Whether the last month of a commitment is that one, and no other follows.
+  func isOver(with transaction: AppleTransaction) -> Bool {
+    commitmentWillRenew == false && transaction.endsCommitment
   }
 
   package var rank: Int { 0 }
@@ -157,6 +215,16 @@ extension AppleObject {
       return [Link(key, .part, of: subscription)]
         + (previous.map { Link.succession(of: $0, by: subscription) } ?? [])
     case .renewal, .status: return [Link(key, .part, of: key.sibling(.subscription, key.id))]
+    }
+  }
+}
+
+extension AppleObject {
+  package var rank: Int {
+    switch self {
+    case .transaction(let content): content.rank
+    case .renewal(let content): content.rank
+    case .status(let content): content.rank
     }
   }
 }

@@ -16,6 +16,10 @@ package struct ReversalTable: Hashable, Sendable {
     case disputeLost = "dispute_lost"
     /// The family member who bought stopped sharing.
     case familyRevoke = "family_revoke"
+    /// Who pays for a seat took it back from its holder.
+    case assignmentRevoke = "assignment_revoke"
+    /// The store says in a word that we do not know that it took a period back.
+    case unknownRevocation = "unknown_revocation"
     /// Google says an order is void; the purchase itself tells what that means for access.
     case voidedOrder = "voided_order"
   }
@@ -77,6 +81,8 @@ package struct ReversalTable: Hashable, Sendable {
     .disputeWon: Row(past: .none, current: .none, unbound: .none),
     .disputeLost: Row(past: .cut, current: .cut, unbound: .flag),
     .familyRevoke: Row(past: .cut, current: .cut, unbound: .flag),
+    .assignmentRevoke: Row(past: .cut, current: .cut, unbound: .flag),
+    .unknownRevocation: Row(past: .flag, current: .flag, unbound: .flag),
     .voidedOrder: Row(past: .flag, current: .flag, unbound: .flag),
   ])
 }
