@@ -148,10 +148,18 @@ package struct Schedule: Hashable, Sendable {
       reason: ending?.reason ?? .neverSubscribed)
   }
 
-  /// The best that each giver adds, in a fixed order.
+  /// Every plan that a giver adds, once however many of its periods overlap, in a fixed order.
   private static func additions(_ current: [Owed]) -> [Owed] {
-    Dictionary(grouping: current.filter { $0.plan.isAddition }, by: \.giver).values
+    Dictionary(grouping: current.filter { $0.plan.isAddition }) { Addition($0.giver, $0.plan.id) }
+      .values
       .compactMap { $0.min(by: isBetter) }.sorted(by: isBetter)
+  }
+
+  private struct Addition: Hashable {
+    let giver: Int
+    let planID: String
+
+    init(_ giver: Int, _ planID: String) { (self.giver, self.planID) = (giver, planID) }
   }
 
   private static func isBetter(_ a: Owed, than b: Owed) -> Bool {

@@ -63,6 +63,17 @@ extension FakePlayStore {
     act { $0.play.resubscribeOutsideApp(token) }
   }
 
+  /// A new token, linked to the old one, with one item more.
+  package func addToCart(_ plan: GooglePlan, _ token: String) -> String {
+    act { $0.play.addToCart(plan, token) }
+  }
+
+  /// The renewal of one item is declined while others have time left: the whole purchase is held,
+  /// for 30 days or until the card works.
+  package func hold(_ token: String, for item: GooglePlan, keepsOrders: Bool = true) {
+    act { $0.play.hold(token, for: item.productID, keepsOrders: keepsOrders) }
+  }
+
   package func addItem(_ plan: GooglePlan, to token: String) {
     act { $0.play.addItem(plan, to: token) }
   }

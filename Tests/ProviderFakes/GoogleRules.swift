@@ -45,8 +45,9 @@ extension GooglePlay {
 
   /// What was agreed for the renewal: another plan, an item less.
   private mutating func replaceItems(_ token: String) {
+    let now = now
     update(token) { sale in
-      sale.items.removeAll { $0.isLeaving || $0.next != nil }
+      sale.items.removeAll { $0.isLeaving || $0.next != nil || ($0.expiry ?? now) < now }
       for index in sale.items.indices { sale.items[index].isTrial = false }
     }
   }
@@ -138,6 +139,7 @@ extension GooglePlay {
 
   private mutating func giveUp(_ token: String) {
     if let order = self[token].pendingOrder { updateOrder(order, to: .canceled) }
+    if let item = self[token].trouble?.item { return goOnWithout(item, token) }
     cancel(token, .system)
   }
 
@@ -147,6 +149,7 @@ extension GooglePlay {
     let sale = self[token]
     update(token) { $0.hasWorkingCard = true }
     guard let trouble = sale.trouble, sale.state != .canceled else { return }
+    if let item = trouble.item { return payFor(item, token, trouble) }
     let order = sale.pendingOrder
     if sale.state == .onHold {
       charge(token, from: now, order: order)

@@ -71,6 +71,10 @@ struct GoogleSale: Sendable {
     let declined: Instant
     /// When the present stage (silence, grace or hold) ends unpaid.
     var until: Instant
+    /// The one item whose own date it was; the others had time left.
+    var item: String?
+    /// Whether those come back with the orders that paid for them.
+    var keepsOrders = true
   }
 
   var terms: GoogleTerms { GoogleTerms(isTest: isTest) }

@@ -31,7 +31,7 @@ package struct GoogleStory: Sendable, CustomStringConvertible {
     return telling
   }
 
-  package static let all = paying + changing + ending
+  package static let all = paying + changing + ending + adding
 }
 
 extension GooglePlan {
@@ -48,6 +48,11 @@ extension GooglePlan {
   package static let plusMonthly = GooglePlan(
     productID: "plus", basePlanID: "monthly", price: GoogleMoney(cents: 999), period: .months(1),
     graceDays: 0)
+  /// Two gigabytes on top of a plan.
+  package static let extraMonthly = GooglePlan(
+    productID: "extra", basePlanID: "monthly", price: GoogleMoney(cents: 49), period: .months(1))
+  package static let extraYearly = GooglePlan(
+    productID: "extra", basePlanID: "yearly", price: GoogleMoney(cents: 490), period: .months(12))
   /// A product of the same app that is no storage.
   package static let stickersMonthly = GooglePlan(
     productID: "stickers", basePlanID: "monthly", price: GoogleMoney(cents: 199),

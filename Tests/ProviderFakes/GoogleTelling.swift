@@ -34,6 +34,17 @@ package final class GoogleTelling {
     let labels: [String]
     /// Whether anything is said of labels at all.
     var tellsLabel = true
+    /// How many add-ons come on top.
+    var addOnCount: Int64 = 0
+
+    /// With an add-on of two gigabytes.
+    package var extra: Self {
+      var copy = self
+      copy.addOnCount += 1
+      return copy
+    }
+
+    var cap: Int64 { GoogleTelling.caps[plan]! + addOnCount * GoogleTelling.caps["extra"]! }
 
     package static func premium(_ reason: String = "subscribed", _ labels: String...) -> Self {
       Self(plan: "premium", reason: reason, labels: labels.isEmpty ? ["active"] : labels)
@@ -53,6 +64,7 @@ package final class GoogleTelling {
 
   package static let caps: [String: Int64] = [
     "free": 1_000_000, "premium": 30_000_000_000, "plus": 200_000_000_000,
+    "extra": 2_000_000_000,
   ]
 
   package init(name: String, start: Instant, key: RSAPrivateKey, serviceKey: RSAPublicKey) {
@@ -177,7 +189,7 @@ package final class GoogleTelling {
 
   private func json(_ expected: Expectation) -> JSONValue {
     var members: [JSONValue.Member] = [
-      .init("cap", .integer(Self.caps[expected.plan]!)), .init("plan", .string(expected.plan)),
+      .init("cap", .integer(expected.cap)), .init("plan", .string(expected.plan)),
       .init("reason", .string(expected.reason)),
     ]
     if expected.tellsLabel {

@@ -36,13 +36,16 @@ import Tiers
         expiryTime: instant(item["expiryTime"]),
         autoRenews: item["autoRenewingPlan"]["autoRenewEnabled"].bool ?? false,
         isFreeTrial: item["offerPhase"]["freeTrial"].exists,
-        latestOrderID: item["latestSuccessfulOrderId"].string)
+        latestOrderID: item["latestSuccessfulOrderId"].string,
+        isLeaving: item["deferredItemRemoval"].exists)
     }
+    let ends = items.compactMap { $0.expiryTime }
     let state = json["subscriptionState"].string?.dropFirst("SUBSCRIPTION_STATE_".count) ?? ""
     return GooglePurchase(
       state: .init(String(state)), startTime: instant(json["startTime"]), items: items,
       replaces: json["linkedPurchaseToken"].string.map(Self.digest),
-      isTest: json["testPurchase"].exists)
+      isTest: json["testPurchase"].exists,
+      ended: state == "ON_HOLD" ? ends.min() : nil)
   }
 
   @Test(arguments: RecordedGoogleStory.all.filter { $0.stripeSecret == nil })

@@ -86,6 +86,9 @@ let simulationCatalogue: Catalogue = {
             Plan.Product(provider: "apple", id: "com.example.coffer.plus.monthly"),
             Plan.Product(provider: "google", id: "plus"),
           ]),
+        Plan(
+          id: "extra", title: "Extra", byteCount: 2_000_000_000, isAddition: true,
+          products: [Plan.Product(provider: "google", id: "extra")]),
       ], ignored: [Plan.Product(provider: "stripe", id: StripePrice.stickersMonthly.product)])
   } catch {
     preconditionFailure("\(error)")

@@ -67,11 +67,14 @@ enum GoogleRecording {
         "interval": .string(price.interval == .year ? "year" : "month"),
       ]
     }
-    func plan(_ id: String, _ title: String, _ products: [JSONValue]) -> JSONValue {
-      [
-        "id": .string(id), "title": .string(title),
-        "bytes": .integer(GoogleTelling.caps[id] ?? 0), "products": .array(products),
-      ]
+    func plan(
+      _ id: String, _ title: String, _ products: [JSONValue], adds: Bool = false
+    ) -> JSONValue {
+      .object(
+        [
+          .init("id", .string(id)), .init("title", .string(title)),
+          .init("bytes", .integer(GoogleTelling.caps[id] ?? 0)),
+        ] + (adds ? [.init("adds", true)] : []) + [.init("products", .array(products))])
     }
     let value: JSONValue = [
       "version": "fixtures-google-1", "metadata_fee_bytes": 1000,
@@ -86,6 +89,9 @@ enum GoogleRecording {
             google(.premiumPrepaid, "month"), stripe(.premiumMonthly), stripe(.premiumYearly),
           ]),
         plan("plus", "Plus", [google(.plusMonthly, "month"), stripe(.plusMonthly)]),
+        plan(
+          "extra", "Extra", [google(.extraMonthly, "month"), google(.extraYearly, "year")],
+          adds: true),
       ],
       "ignored": [
         ["provider": "google", "product": .string(GooglePlan.stickersMonthly.productID)]

@@ -55,6 +55,7 @@ extension Coverage.Alarm {
     case .unmappedProduct(let id): [name.rawValue, id]
     case .unknownStatus(let status): [name.rawValue, status]
     case .paidAfterEnd(let invoice): [name.rawValue, invoice]
+    case .unpaidItem(let product): [name.rawValue, product]
     case .reversal(let kind, let object): [name.rawValue, kind.rawValue, object]
     }
   }
@@ -69,6 +70,7 @@ extension Coverage.Alarm {
     case .unmappedProduct: self = .unmappedProduct(value)
     case .unknownStatus: self = .unknownStatus(value)
     case .paidAfterEnd: self = .paidAfterEnd(invoice: value)
+    case .unpaidItem: self = .unpaidItem(product: value)
     case .reversal:
       guard let kind = ReversalTable.Kind(rawValue: value) else {
         throw JSONError(code: .wrongType, path: json[1].path, message: "must be a reversal")

@@ -28,6 +28,7 @@ package struct Recorded: Sendable {
       case unmappedProduct = "unmapped_product"
       case unknownStatus = "unknown_status"
       case paidAfterEnd = "paid_after_end"
+      case unpaidItem = "unpaid_item"
       case reversal
       case unplannedEdge = "unplanned_edge"
       case contestedOwner = "contested_owner"
@@ -81,6 +82,7 @@ extension Coverage.Alarm {
     switch self {
     case .unknownProduct(let price, let product): price ?? product
     case .unmappedProduct(let id): id
+    case .unpaidItem(let product): product
     case .unknownStatus, .paidAfterEnd, .reversal: nil
     }
   }
@@ -91,6 +93,7 @@ extension Coverage.Alarm {
     case .unmappedProduct: .unmappedProduct
     case .unknownStatus: .unknownStatus
     case .paidAfterEnd: .paidAfterEnd
+    case .unpaidItem: .unpaidItem
     case .reversal: .reversal
     }
   }

@@ -104,7 +104,8 @@ struct PurchaseDecoder {
         expiryTime: try item["expiryTime"].optionalTimestamp(),
         autoRenews: try item["autoRenewingPlan"]["autoRenewEnabled"].optionalBool(),
         isFreeTrial: item["offerPhase"]["freeTrial"].isObject,
-        latestOrderID: try item["latestSuccessfulOrderId"].optionalID())
+        latestOrderID: try item["latestSuccessfulOrderId"].optionalID(),
+        isLeaving: item["deferredItemRemoval"].isObject)
     }
   }
 

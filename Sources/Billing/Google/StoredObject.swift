@@ -60,6 +60,7 @@ extension GooglePurchase.Item {
       ("product", .string(productID)), ("basePlan", basePlanID.map { .string($0) }),
       ("to", .optional(expiryTime)), ("renews", autoRenews ? true : nil),
       ("isFreeTrial", isFreeTrial ? true : nil), ("order", latestOrderID.map { .string($0) }),
+      ("isLeaving", isLeaving ? true : nil),
     ])
   }
 
@@ -67,7 +68,8 @@ extension GooglePurchase.Item {
     self.init(
       productID: try json["product"].requireString(), basePlanID: json["basePlan"].string,
       expiryTime: json["to"].storedInstant, autoRenews: json["renews"].bool ?? false,
-      isFreeTrial: json["isFreeTrial"].bool ?? false, latestOrderID: json["order"].string)
+      isFreeTrial: json["isFreeTrial"].bool ?? false, latestOrderID: json["order"].string,
+      isLeaving: json["isLeaving"].bool ?? false)
   }
 }
 

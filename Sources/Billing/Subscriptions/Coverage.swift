@@ -70,6 +70,8 @@ package struct Coverage: Hashable, Sendable {
     case unknownStatus(String)
     /// Money for a period of a subscription that had already ended.
     case paidAfterEnd(invoice: String)
+    /// An item of a purchase has time that no order paid for (Google Play).
+    case unpaidItem(product: String)
     /// Money went or may go back, and the policy only takes note.
     case reversal(ReversalTable.Kind, object: String)
   }

@@ -42,12 +42,13 @@ struct GoogleFold {
 
   private func why(_ item: GooglePurchase.Item) -> CapReason {
     if purchase.state == .inGracePeriod { return .grace }
+    if item.isUnpaid { return .courtesy }
     return item.isFreeTrial ? .trial : .subscribed
   }
 
   /// Whether the renewal has merely not been seen: a renewal can take a day without a word.
   private func mayStillRenew(_ item: GooglePurchase.Item) -> Bool {
-    purchase.state == .active && item.autoRenews && supersededAt == nil
+    purchase.state == .active && item.autoRenews && !item.isLeaving && supersededAt == nil
   }
 
   // MARK: voided orders
@@ -102,6 +103,9 @@ struct GoogleFold {
         alarms.insert(alarm)
       }
     }
+    for item in purchase.items where item.isUnpaid && grantedUntil != nil {
+      alarms.insert(.unpaidItem(product: item.productID))
+    }
     if case .other(let state) = purchase.state { alarms.insert(.unknownStatus(state)) }
     let current = Set(purchase.items.compactMap { $0.latestOrderID })
     for order in orders.keys where isVoid(order) {
@@ -118,6 +122,12 @@ struct GoogleFold {
   ) -> Coverage.Interval {
     Coverage.Interval(planID: plan.id, from: from, to: to, why: why, evidence: .init(.purchase, id))
   }
+}
+
+extension GooglePurchase.Item {
+  /// It has time that no order paid for: after a hold that another item of the purchase caused, what
+  /// was not the cause comes back. Kept, as Google does, until a read shows something else.
+  fileprivate var isUnpaid: Bool { expiryTime != nil && latestOrderID == nil }
 }
 
 extension Catalogue {

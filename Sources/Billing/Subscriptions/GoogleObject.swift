@@ -92,11 +92,14 @@ package struct GooglePurchase: Mirrored {
     package let expiryTime: Instant?
     package let autoRenews: Bool
     package let isFreeTrial: Bool
+    /// What paid for it; nil where nothing did.
     package let latestOrderID: String?
+    /// It goes with the renewal, and is owned until then.
+    package let isLeaving: Bool
 
     package init(
       productID: String, basePlanID: String? = nil, expiryTime: Instant?, autoRenews: Bool = false,
-      isFreeTrial: Bool = false, latestOrderID: String? = nil
+      isFreeTrial: Bool = false, latestOrderID: String? = nil, isLeaving: Bool = false
     ) {
       self.productID = productID
       self.basePlanID = basePlanID
@@ -104,6 +107,7 @@ package struct GooglePurchase: Mirrored {
       self.autoRenews = autoRenews
       self.isFreeTrial = isFreeTrial
       self.latestOrderID = latestOrderID
+      self.isLeaving = isLeaving
     }
   }
 

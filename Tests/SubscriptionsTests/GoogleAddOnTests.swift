@@ -1,0 +1,66 @@
+import Base
+import Subscriptions
+import Testing
+import Tiers
+
+/// Several items of one purchase: a plan and what comes on top of it.
+struct GoogleAddOnTests {
+  private typealias F = StoreFacts
+
+  private func item(
+    _ product: String, to end: Double?, order: String? = "o1", isLeaving: Bool = false
+  ) -> GooglePurchase.Item {
+    GooglePurchase.Item(
+      productID: product, expiryTime: end.map { at($0) }, autoRenews: true, latestOrderID: order,
+      isLeaving: isLeaving)
+  }
+
+  private func coverage(
+    _ state: GooglePurchase.State, _ items: [GooglePurchase.Item], ended: Double? = nil
+  ) -> Coverage {
+    let purchase = GooglePurchase(
+      state: state, startTime: at(0), items: items, ended: ended.map { at($0) })
+    let fact = Fact(
+      key: F.googleKey, object: .google(.purchase(purchase)), asOf: .generation(1))
+    return F.subscription(F.googleKey, [fact]).coverage(policy: .standard, catalogue: F.catalogue)
+  }
+
+  private func cap(_ coverage: Coverage, day: Double) -> Int64 {
+    Schedule([coverage], catalogue: F.catalogue).entry(at: at(day)).capByteCount
+  }
+
+  @Test func `a plan and each of its add-ons are added up`() {
+    let coverage = coverage(
+      .active, [item("premium", to: 30), item("extra", to: 30), item("more", to: 30)])
+    #expect(cap(coverage, day: 9) == 1000 + 100 + 10)
+  }
+
+  @Test func `each item counts to its own end, and the plan's leeway carries no add-on that goes`()
+  {
+    let coverage = coverage(
+      .active, [item("premium", to: 30), item("extra", to: 30, isLeaving: true)])
+    #expect(cap(coverage, day: 29) == 1100)
+    #expect(cap(coverage, day: 30.5) == 1000)
+  }
+
+  @Test func `an add-on that is not owned yet adds nothing`() {
+    let coverage = coverage(.active, [item("premium", to: 30), item("extra", to: nil)])
+    #expect(cap(coverage, day: 9) == 1000)
+    #expect(coverage.alarms.isEmpty)
+  }
+
+  @Test func `a hold takes every item from its beginning on, whatever time an item has left`() {
+    let coverage = coverage(
+      .onHold, [item("premium", to: 300), item("extra", to: 30)], ended: 30)
+    #expect(cap(coverage, day: 29) == 1100)
+    #expect(cap(coverage, day: 31) == 10)
+    #expect(coverage.entry(at: at(31)) == nil)
+  }
+
+  @Test func `an item that comes back without an order is a courtesy and an alarm`() {
+    let coverage = coverage(
+      .active, [item("premium", to: 300, order: nil), item("extra", to: 30)])
+    #expect(coverage.entry(at: at(100))?.why == .courtesy)
+    #expect(coverage.alarms == [.unpaidItem(product: "premium")])
+  }
+}
