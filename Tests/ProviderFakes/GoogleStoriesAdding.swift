@@ -1,7 +1,8 @@
 internal import Base
 
 extension GoogleStory {
-  /// Plans with add-ons: several items of one purchase.
+  /// Plans with add-ons: several items of one purchase. None is longer than Google answers about the
+  /// purchase that the cart replaced.
   static let adding = [
     GoogleStory(
       "add-on", "An add-on bought in mid-period comes on top of the plan, and goes alone"
@@ -23,7 +24,7 @@ extension GoogleStory {
       "An add-on that cannot be paid takes the plan along; given up, the plan comes back"
     ) { story in
       let token = story.buyWithExtra(.premiumYearly, .extraYearly, after: .days(40))
-      story.go(.days(100))
+      story.go(.days(10))
       story.store.hold(token, for: .extraYearly)
       story.deliver(.free("payment_failed", "superseded", "on_hold"))
       story.time(story.clock.now + .days(9), .free("payment_failed", "superseded", "on_hold"))
@@ -33,7 +34,7 @@ extension GoogleStory {
     },
     GoogleStory("add-on-hold-paid", "An add-on that is paid late brings both back") { story in
       let token = story.buyWithExtra(.premiumYearly, .extraYearly, after: .days(40))
-      story.go(.days(100))
+      story.go(.days(10))
       story.store.hold(token, for: .extraYearly)
       story.deliver(.free("payment_failed", "superseded", "on_hold"))
       story.go(.days(5))
@@ -45,7 +46,7 @@ extension GoogleStory {
       "What comes back from a hold without an order is a courtesy until something else is read"
     ) { story in
       let token = story.buyWithExtra(.premiumYearly, .extraYearly, after: .days(40))
-      story.go(.days(100))
+      story.go(.days(10))
       story.store.hold(token, for: .extraYearly, keepsOrders: false)
       story.deliver(.free("payment_failed", "superseded", "on_hold"))
       story.go(.days(30))
