@@ -66,7 +66,9 @@ let package = Package(
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
 
     module("Tiers", ["Base"]),
-    module("Configuration", ["Base", "Crypto", "JSON", "HTTPServer", "Storage", "Tiers"]),
+    module(
+      "Configuration",
+      ["Base", "Crypto", "JSON", "HTTPServer", "HTTPClient", "Storage", "Tiers"]),
     module("Endpoints", ["Base", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
 
     module("Billing/Jobs", ["Base", "Storage"]),
@@ -80,7 +82,10 @@ let package = Package(
       ["Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "Subscriptions"]),
     module(
       "Billing/Google",
-      ["Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions"]),
+      [
+        "Base", "Crypto", "HTTPClient", "HTTPMessages", "JSON", "JWS", "ProviderAPI",
+        "Subscriptions",
+      ]),
     module(
       "Billing/Billing",
       [

@@ -34,5 +34,6 @@ package enum Migrations {
       number: 5, name: "catalogues", sql: PackageResources.billing_0005_catalogues_sql),
     Migration(number: 6, name: "held", sql: PackageResources.billing_0006_held_sql),
     Migration(number: 7, name: "outages", sql: PackageResources.billing_0007_outages_sql),
+    Migration(number: 8, name: "claims", sql: PackageResources.billing_0008_claims_sql),
   ]
 }

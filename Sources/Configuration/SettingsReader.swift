@@ -1,5 +1,6 @@
 internal import Base
 internal import Crypto
+internal import HTTPClient
 internal import HTTPServer
 internal import Storage
 internal import Tiers
@@ -198,15 +199,13 @@ extension SettingsReader {
   /// An https address; plain http only to this machine.
   mutating func url(_ key: Key) -> String? {
     guard let text = text(key) else { return nil }
-    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
-    let isLocal = local.contains {
-      text == $0 || text.hasPrefix($0 + ":") || text.hasPrefix($0 + "/")
-    }
-    guard isLocal || text.hasPrefix("https://"), !text.hasSuffix("/"), isPrintable(text) else {
+    guard let address = WebAddress(text), address.isPrivate, !text.hasSuffix("/") else {
+      // Quoted unless it may hold a password.
       refuse(
         key,
-        "\(quoted(text)) is not https://<host> without a slash at the end (http only to this "
-          + "machine)")
+        (text.contains("@") ? "the address" : quoted(text))
+          + " is not https://<host> without a user before it and a slash at the end (http only to "
+          + "this machine)")
       return nil
     }
     return text

@@ -116,7 +116,7 @@ struct LedgerTests {
     let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     let event = customer.invoice(1, "paid", 0)
-    #expect(try harness.post(event, at: day0 - .minutes(6)).status == 200)
+    #expect(try harness.post(event, at: day0 - .minutes(6)) == (200, "premature"))
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
     #expect(
       try harness.count("SELECT count(*) FROM billing.hints WHERE reason = 'premature'") == 1)

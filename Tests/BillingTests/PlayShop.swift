@@ -92,6 +92,15 @@ final class PlayShop {
     }
   }
 
+  /// A push whose head was sent and whose body is on its way.
+  func admitPush() throws -> PushUnderWay {
+    let head = RequestHead(
+      method: "POST", target: "/webhooks/google", headers: Headers([("Authorization", bearer())]),
+      authority: "billing")
+    let route = try #require(routes.first { $0.pattern == head.target })
+    return PushUnderWay(head: head, admission: try route.admit(head, []))
+  }
+
   func bearer() -> String {
     let claims: JSONValue = [
       "iss": "https://accounts.google.com", "aud": .string(Self.audience),
@@ -159,6 +168,28 @@ final class PlayShop {
     }
   }
 
+  /// How many purchases one thread after another, as many as the handlers allow, asks for before
+  /// this one.
+  func readsBefore(_ token: String) throws -> Int {
+    let before = play.reads.count
+    for _ in 0..<400 where !play.reads.contains(token) {
+      for handler in service.jobHandlers {
+        let now = now
+        let leases = try database.write(for: nil) { transaction in
+          try Jobs.lease(
+            handler.kind, turns: handler.turns, limit: 1, now: now, in: transaction)
+        }
+        for lease in leases {
+          do throws(JobFailure) { try commit(try handler.run(lease), lease) } catch {
+            _ = try database.write(for: nil) { try lease.retry(error, now: now, in: $0) }
+          }
+        }
+      }
+    }
+    let index = try #require(play.reads.firstIndex(of: token))
+    return index - before
+  }
+
   func job(_ kind: String, _ token: String) throws -> JobSummary? {
     let key = try #require(PurchaseToken(token)).objectKey.description
     return try database.read { try Jobs.find(kind, key, reading: $0) }
@@ -173,6 +204,38 @@ final class PlayShop {
 
   func count(_ sql: String) throws -> Int64 {
     try database.read { reader in try reader.first(sql) { row in try row.integer(0) } } ?? -1
+  }
+}
+
+/// A push between its head and its body.
+struct PushUnderWay {
+  let head: RequestHead
+  let admission: Step<Admission>
+
+  /// Goes on as a server does: whenever the head was judged, on whichever thread.
+  func then(_ body: [UInt8], _ done: @escaping @Sendable (Int) -> Void) {
+    let head = head
+    let fail = { @Sendable (error: any Error) in done(problem(for: error, head).status) }
+    let finish = { @Sendable (result: Result<Admission, any Error>) in
+      do {
+        switch try result.get().finish(body) {
+        case .ready(let response): done(response.status)
+        case .pending(let start):
+          start { result in
+            switch result {
+            case .success(let response): done(response.status)
+            case .failure(let error): fail(error)
+            }
+          }
+        }
+      } catch {
+        fail(error)
+      }
+    }
+    switch admission {
+    case .ready(let admission): finish(.success(admission))
+    case .pending(let start): start(finish)
+    }
   }
 }
 
@@ -193,6 +256,10 @@ final class ScriptedPlay: ProviderTransport {
     var token: Answer = (200, Array(#"{"access_token":"a","expires_in":3599}"#.utf8))
     /// The tokens of purchases that were read, in order.
     var reads: [String] = []
+    var keyReadCount = 0
+    var keyFailureCount = 0
+    var whileKeysAreRead: (@Sendable () -> Void)?
+    var duringNextRead: (() -> Void)?
   }
 
   private let state = Locked(State())
@@ -233,6 +300,19 @@ final class ScriptedPlay: ProviderTransport {
   }
 
   var reads: [String] { state.withLock { $0.reads } }
+  var keyReadCount: Int { state.withLock { $0.keyReadCount } }
+
+  /// Reads of the key set fail from now on, so many.
+  func failKeys(_ count: Int) { state.withLock { $0.keyFailureCount = count } }
+
+  func whileKeysAreRead(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.whileKeysAreRead = body }
+  }
+
+  /// What happens while the next purchase is read.
+  func duringNextRead(_ body: @escaping () -> Void) {
+    state.withLock { $0.duringNextRead = body }
+  }
 
   static func error(_ status: Int, _ reason: String) -> [UInt8] {
     let error: JSONValue = [
@@ -248,17 +328,36 @@ final class ScriptedPlay: ProviderTransport {
 
   func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
     let name = request.url.split(separator: "/").last.map(String.init) ?? ""
+    if name == "certs" {
+      let (meanwhile, fails) = state.withLock { state in
+        state.keyReadCount += 1
+        state.keyFailureCount -= 1
+        return (state.whileKeysAreRead, state.keyFailureCount >= 0)
+      }
+      meanwhile?()
+      if fails { throw .transient("down", retryAfter: nil) }
+      return reply((200, Self.keySet))
+    }
     let answer = state.withLock { state -> Answer in
-      if name == "certs" { return (200, Self.keySet) }
       if name == "token" { return state.token }
       if request.method == "POST" { return (200, Array("{}".utf8)) }
       state.reads.append(name)
       return state.purchases[name] ?? (404, Self.error(404, "purchaseTokenNotFound"))
     }
-    let reply = APIReply(
-      status: answer.status, headers: Headers([]), body: answer.body, elapsed: .milliseconds(1))
+    if name != "token", request.method == "GET" {
+      state.withLock { state in
+        defer { state.duringNextRead = nil }
+        return state.duringNextRead
+      }?()
+    }
+    let reply = reply(answer)
     if let failure = reply.transientFailure { throw failure }
     return reply
+  }
+
+  private func reply(_ answer: Answer) -> APIReply {
+    APIReply(
+      status: answer.status, headers: Headers([]), body: answer.body, elapsed: .milliseconds(1))
   }
 
   private static let keySet: [UInt8] = {

@@ -87,7 +87,7 @@ struct WebhookTests {
   ) throws {
     let harness = try Harness(engine)
     let body = Array(text.utf8)
-    #expect(try harness.post(body, signatures: [signed(body)]) == (200, "recorded"))
+    #expect(try harness.post(body, signatures: [signed(body)]) == (200, "undecodable"))
     harness.set(day0 + .minutes(1))
     let retry = signed(body, at: day0 + .minutes(1))
     #expect(try harness.post(body, signatures: [retry]) == (200, "duplicate"))

@@ -77,7 +77,13 @@ struct BillingConfigurationTests {
   @Test(arguments: [
     ("http://api.stripe.com", false), ("https://api.stripe.com/", false), ("stripe", false),
     ("http://127.0.0.1.example.com", false), ("http://127.0.0.1:12111", true),
-    ("http://localhost", true), ("https://api.stripe.com", true),
+    ("http://localhost", true), ("https://api.stripe.com", true), ("http://[::1]:1", true),
+    ("http://127.0.0.1:x@evil.example", false), ("http://127.0.0.1:80@evil.example", false),
+    ("http://localhost:@evil.example", false), ("http://localhost:80#@evil.example", false),
+    ("https://user:secret@api.stripe.com", false), ("http://127.0.0.1:99999", false),
+    ("http://127.0.0.1\\@evil.example", false), ("http://[::1]:80@evil.example", false),
+    ("https://api.stripe.com?x", false), ("https://", false), ("HTTP://LOCALHOST:1", true),
+    ("https://api.stripe.com/base", true), ("file://localhost", false),
   ])
   func `the API is asked over TLS unless it is on this machine`(url: String, accepted: Bool) {
     let lines = problems([

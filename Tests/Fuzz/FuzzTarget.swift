@@ -136,7 +136,9 @@ enum FuzzTarget {
   private static func gate(_ keySet: [UInt8]) -> GoogleVerifier {
     GoogleVerifier(
       GoogleTrust(package: "app.coffer", audience: "a", email: "e"),
-      keys: PushKeys(url: "https://keys", transport: Answer(body: keySet), clock: .fixed(now)))
+      keys: PushKeys(
+        url: "https://keys", transport: Answer(body: keySet), clock: .fixed(now),
+        patience: .seconds(0)))
   }
 
   private static let google = gate(keySet)
@@ -152,8 +154,17 @@ enum FuzzTarget {
   /// The token, and the input as a key set.
   private static func oidc(_ input: [UInt8]) {
     let text = String(decoding: input, as: UTF8.self)
-    _ = try? google.verify(authorization: "Bearer " + text, body: [], now: now)
-    _ = try? gate(input).verify(authorization: genuine, body: [], now: now)
+    prove("Bearer " + text, google)
+    prove(genuine, gate(input))
+  }
+
+  /// To its end, though the keys must be read first.
+  private static func prove(_ authorization: String, _ verifier: GoogleVerifier) {
+    guard case .waiting(let start)? = try? verifier.prove(authorization: authorization, now: now)
+    else { return }
+    let isDone = Locked(false)
+    start { _ in isDone.signal { $0 = true } }
+    _ = isDone.wait { $0 ? true : nil }
   }
 
   /// The envelope, and the input as the notification inside one.

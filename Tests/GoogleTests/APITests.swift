@@ -56,9 +56,19 @@ struct APITests {
       package: "app.coffer", account: account, transport: script, clock: .fixed(now))
   }
 
+  /// An answer with what every purchase has, and these members.
+  private static func answer(_ members: String = "") -> String {
+    var text = String(members.dropFirst().dropLast())
+    if !text.contains("subscriptionState") {
+      text = #""subscriptionState":"SUBSCRIPTION_STATE_PENDING""# + (text.isEmpty ? "" : ",") + text
+    }
+    if !text.contains("lineItems") { text += #","lineItems":[{"productId":"p"}]"# }
+    return "{\(text)}"
+  }
+
   private func purchase(_ json: String) throws -> GooglePurchase {
     let script = Script { request, _ throws(APIFailure) in
-      request.url.contains("/orders/") ? (404, "") : (200, json)
+      request.url.contains("/orders/") ? (404, "") : (200, Self.answer(json))
     }
     let answer = try api(script).read(token: Self.token, generation: 3)
     guard case .google(.purchase(let purchase))? = answer.facts.first?.object else {
@@ -68,10 +78,22 @@ struct APITests {
     return purchase
   }
 
-  @Test func `a purchase with nothing in it is none that gives anything`() throws {
-    let empty = try purchase("{}")
-    #expect(empty.state == .other("UNSPECIFIED"))
-    #expect(empty.items.isEmpty && empty.startTime == nil && !empty.isAcknowledged)
+  @Test(arguments: [
+    "{}", #"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE"}"#,
+    #"{"lineItems":[{"productId":"p"}]}"#,
+    #"{"subscriptionState":"","lineItems":[{"productId":"p"}]}"#,
+    #"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","lineItems":[]}"#,
+  ])
+  func `an answer without a state or items is no purchase`(text: String) throws {
+    let script = Script { _, _ throws(APIFailure) in (200, text) }
+    let api = try api(script)
+    #expect(throws: APIFailure.self) { try api.read(token: Self.token, generation: 1) }
+  }
+
+  @Test func `a purchase with next to nothing in it is none that gives anything`() throws {
+    let bare = try purchase(#"{"subscriptionState":"novel"}"#)
+    #expect(bare.state == .other("UNSPECIFIED"))
+    #expect(bare.startTime == nil && !bare.isAcknowledged)
   }
 
   @Test(arguments: [
@@ -105,13 +127,17 @@ struct APITests {
     let script = Script { request, _ throws(APIFailure) in
       request.url.contains("/orders/")
         ? (200, #"{"orderId":"GPA.1","buyerAddress":{"buyerPostcode":"N1"},"tax":{"nanos":5}}"#)
-        : (200, #"{ "a\u0062":1.50, "subscribeWith\u0047oogleInfo": \#(person) ,"kind":"x, y"}"#)
+        : (
+          200,
+          #"{ "a\u0062":1.50, "subscribeWith\u0047oogleInfo": \#(person) ,"kind":"x, y","#
+            + #""subscriptionState":"S","lineItems":[{"productId":"p"}]}"#
+        )
     }
     let answer = try api(script).read(token: Self.token, generation: 1, orders: ["GPA.1"])
     let text = String(decoding: answer.transcript, as: UTF8.self)
     for word in ["Ada", "ada@", "oogleInfo", "buyer", "N1"] { #expect(!text.contains(word)) }
     let json = try JSON.parse(answer.transcript)
-    #expect(text.contains(#""answer":{ "a\u0062":1.50,"kind":"x, y"}"#))
+    #expect(text.contains(#""answer":{ "a\u0062":1.50,"kind":"x, y","subscriptionState""#))
     #expect(json[1]["answer"]["tax"]["nanos"].integer == 5)
   }
 
@@ -130,9 +156,13 @@ struct APITests {
       }
     }
     for _ in 0..<300 {
-      let others = (0..<Int.random(in: 0...4, using: &random)).map { number in
-        JSONValue.Member("},\"\(number)", value(0))
-      }
+      let others =
+        (0..<Int.random(in: 0...4, using: &random)).map { number in
+          JSONValue.Member("},\"\(number)", value(0))
+        } + [
+          .init("subscriptionState", "SUBSCRIPTION_STATE_ACTIVE"),
+          .init("lineItems", [["productId": "p"]]),
+        ]
       var all = others
       for name in ["subscribeWithGoogleInfo", "buyerAddress"] {
         let place = Int.random(in: 0...all.count, using: &random)
@@ -173,7 +203,8 @@ struct APITests {
   @Test func `of too many orders the current one is read, and the rest noted`() throws {
     let script = Script { request, _ throws(APIFailure) in
       guard let order = request.url.split(separator: "/").last, order.hasPrefix("GPA") else {
-        return (200, #"{"lineItems":[{"productId":"p","latestSuccessfulOrderId":"GPA.Z"}]}"#)
+        let items = #"{"lineItems":[{"productId":"p","latestSuccessfulOrderId":"GPA.Z"}]}"#
+        return (200, Self.answer(items))
       }
       return (200, #"{"orderId":"\#(order)","state":"PROCESSED"}"#)
     }
@@ -186,7 +217,7 @@ struct APITests {
 
   @Test func `an obfuscated id that is no account of ours is noted and ignored`() throws {
     let script = Script { _, _ throws(APIFailure) in
-      (200, #"{"externalAccountIdentifiers":{"obfuscatedExternalAccountId":"alice"}}"#)
+      (200, Self.answer(#"{"externalAccountIdentifiers":{"obfuscatedExternalAccountId":"alice"}}"#))
     }
     let answer = try api(script).read(token: Self.token, generation: 1)
     #expect(answer.notes == [.malformedAccount])
@@ -246,7 +277,7 @@ struct APITests {
   }
 
   @Test func `one access token serves many reads, and is asked for again before its end`() throws {
-    let script = Script { _, _ throws(APIFailure) in (200, "{}") }
+    let script = Script { _, _ throws(APIFailure) in (200, Self.answer()) }
     let api = try api(script)
     for generation in 1...5 {
       _ = try api.read(token: Self.token, generation: Int64(generation))
@@ -257,7 +288,7 @@ struct APITests {
   @Test func `a token that Google does not take is replaced once`() throws {
     let script = Script { request, _ throws(APIFailure) in
       let isFirst = request.headers.contains { $0.1 == "Bearer secret-1" }
-      return isFirst ? (401, "") : (200, "{}")
+      return isFirst ? (401, "") : (200, Self.answer())
     }
     _ = try api(script).read(token: Self.token, generation: 1)
     #expect(script.requests.withLock { $0.count } == 4)
@@ -280,7 +311,7 @@ struct APITests {
   @Test(arguments: [403, 404, 410, 400])
   func `an order that cannot be read does not fail the read of its purchase`(status: Int) throws {
     let script = Script { request, _ throws(APIFailure) in
-      request.url.contains("/orders/") ? (status, "") : (200, "{}")
+      request.url.contains("/orders/") ? (status, "") : (200, Self.answer())
     }
     let answer = try api(script).read(token: Self.token, generation: 1, orders: ["GPA.7"])
     #expect(answer.notes == [.orderMissing])
@@ -288,7 +319,7 @@ struct APITests {
   }
 
   @Test func `tokens stand percent-encoded in addresses and in no transcript or error`() throws {
-    let script = Script { _, _ throws(APIFailure) in (200, "{}") }
+    let script = Script { _, _ throws(APIFailure) in (200, Self.answer()) }
     let answer = try api(script).read(token: Self.token, generation: 1)
     let urls = script.requests.withLock { $0.map { $0.url } }
     #expect(urls.contains { $0.hasSuffix("token.AO-J1Oz%2F0123%2B456") })
@@ -313,5 +344,19 @@ struct APITests {
   ])
   func `a file that is no service account's key is refused`(text: String) {
     #expect(ServiceAccount(keyFile: Secret(text)) == nil)
+  }
+
+  @Test(arguments: [
+    ("https://oauth2.example/token", true), ("http://127.0.0.1:9/token", true),
+    ("http://127.0.0.1:x@evil.example/token", false), ("http://oauth2.example/token", false),
+    ("http://localhost:1@evil.example/token", false), ("https://a:b@oauth2.example/token", false),
+  ])
+  func `a token is asked for over TLS unless it is on this machine`(url: String, taken: Bool) {
+    let file: JSONValue = [
+      "type": "service_account", "client_email": "a@b", "private_key_id": "1",
+      "private_key": .string(String(decoding: Sample.key.pem.exposed, as: UTF8.self)),
+      "token_uri": .string(url),
+    ]
+    #expect((ServiceAccount(keyFile: Secret(file.encoded())) != nil) == taken)
   }
 }

@@ -10,8 +10,7 @@ struct NotificationTests {
   private static let token = "token.AO-J1Oz0123456789"
 
   private func push(_ body: String) throws -> VerifiedPush {
-    try Gate().verifier.verify(
-      authorization: Sample.bearer(), body: Array(body.utf8), now: Sample.now)
+    try Gate().sender(Sample.bearer()).push(Array(body.utf8))
   }
 
   private func push(data: String, id: String = #""messageId":"17""#) throws -> VerifiedPush {

@@ -87,8 +87,13 @@ final class Endpoint: ProviderTransport {
 
   var requestCount: Int { state.withLock { $0.count } }
 
+  /// Whether that many requests come in time; they are made by another thread.
+  func isAsked(_ count: Int) -> Bool {
+    state.wait(until: .now() + .seconds(10)) { $0.count >= count ? true : nil } ?? false
+  }
+
   func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
-    let (answer, meanwhile) = state.withLock { state in
+    let (answer, meanwhile) = state.signal { state in
       state.count += 1
       return (state.answer, state.meanwhile)
     }
@@ -109,7 +114,8 @@ final class Gate: Sendable {
   init(
     _ endpoint: Endpoint = Endpoint(),
     trust: GoogleTrust = GoogleTrust(
-      package: Sample.package, audience: Sample.audience, email: Sample.email)
+      package: Sample.package, audience: Sample.audience, email: Sample.email),
+    patience: Instant.Span = .seconds(10)
   ) {
     let moment = Locked(Sample.now)
     self.moment = moment
@@ -118,7 +124,7 @@ final class Gate: Sendable {
       trust,
       keys: PushKeys(
         url: "https://keys.example/certs", transport: endpoint,
-        clock: Clock { moment.withLock { $0 } }))
+        clock: Clock { moment.withLock { $0 } }, patience: patience))
   }
 
   var now: Instant {
@@ -129,10 +135,24 @@ final class Gate: Sendable {
   /// Nil where the push is believed.
   func refusal(_ authorization: String?) -> GoogleRefusal? {
     do throws(GoogleRefusal) {
-      _ = try verifier.verify(authorization: authorization, body: Sample.body, now: now)
+      _ = try sender(authorization)
       return nil
     } catch {
       return error
+    }
+  }
+
+  /// Waits for the key where it must be read.
+  func sender(_ authorization: String?) throws(GoogleRefusal) -> PushSender {
+    switch try verifier.prove(authorization: authorization, now: now) {
+    case .proven(let sender): return sender
+    case .waiting(let start):
+      let answer = Locked<Result<PushSender, GoogleRefusal>?>(nil)
+      start { result in answer.signal { $0 = result } }
+      guard let result = answer.wait(until: .now() + .seconds(20), { $0 }) else {
+        preconditionFailure("a push was never answered")
+      }
+      return try result.get()
     }
   }
 }

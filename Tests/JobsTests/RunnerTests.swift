@@ -100,6 +100,55 @@ import Testing
     #expect(eventually { running.shows("coffer_job_deaths_total{kind=\"k\"} 1") })
   }
 
+  @Test func `the handler is told of a death, once`() throws {
+    let queue = try Queue(.sqlite)
+    let deaths = Locked<[String]>([])
+    let running = Running(
+      queue,
+      JobHandler("k") { _ throws(JobFailure) in
+        throw .refused("no")
+      } died: { lease in
+        deaths.withLock { $0.append(lease.object) }
+      })
+    try queue.need()
+    #expect(
+      try eventually(.seconds(20)) {
+        if try queue.job().state != .running { queue.pass(.minutes(15)) }
+        return deaths.withLock { !$0.isEmpty }
+      })
+    #expect(deaths.withLock { $0 } == ["a"])
+    withExtendedLifetime(running) {}
+  }
+
+  @Test func `what clients made up keeps to its own place`() throws {
+    let queue = try Queue(.sqlite)
+    let gate = Gate()
+    let made = Locked<[String]>([])
+    let running = Running(
+      queue, threads: 2,
+      JobHandler("k", turns: 0...0, concurrencyMax: 2) { _ in Self.nothing },
+      JobHandler("k", turns: 1...Int64.max, concurrencyMax: 1) { lease in
+        made.withLock { $0.append(lease.object) }
+        gate.pass()
+        return Self.nothing
+      })
+    let now = queue.now
+    try queue.database.write(for: nil) { transaction in
+      for number in 0..<20 {
+        try Jobs.need("k", "made\(number)", due: now, turn: 1 + number % 5, in: transaction)
+      }
+    }
+    #expect(eventually { gate.insideCount == 1 })
+    try queue.need("told")
+    #expect(try eventually { try queue.job("told").state == .settled })
+    #expect(gate.insideCount == 1)
+    gate.open()
+    #expect(eventually { made.withLock { $0.count } == 20 })
+    // The lower turns first.
+    #expect(Set(made.withLock { $0.prefix(4) }) == ["made0", "made5", "made10", "made15"])
+    withExtendedLifetime(running) {}
+  }
+
   @Test func `an error of the database's schema counts as a refusal`() throws {
     let queue = try Queue(.sqlite)
     let running = Running(

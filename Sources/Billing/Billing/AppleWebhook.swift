@@ -2,6 +2,7 @@ internal import Apple
 internal import Base
 internal import Crypto
 internal import HTTPMessages
+internal import HTTPServer
 internal import JSON
 internal import Subscriptions
 
@@ -9,26 +10,27 @@ extension Webhook {
   /// App Store Server Notifications, version 2.
   static func apple(_ verifier: AppleVerifier, sealing: SealingKeys) -> Webhook {
     Webhook(
-      provider: .apple, bodyByteCountMax: AppleVerifier.signedByteCountMax + 1024,
-      admit: { _ throws(WebhookRefusal) in },
-      prepare: { _, body, now throws(WebhookRefusal) in
-        let verified: VerifiedNotification
-        do throws(AppleRefusal) {
-          verified = try verifier.verify(body: body, now: now)
-          BillingMetrics.shared.appleChains.set(Int64(verifier.chainCount))
-        } catch {
-          throw WebhookRefusal(error)
-        }
-        do throws(AppleDecodingError) {
-          return PreparedSource(
-            DecodedSource(try AppleNotification(verified)), received: now, head: [], body: body,
-            sealing: sealing)
-        } catch {
-          switch error {
-          case .undecodable(let id, let error):
+      provider: .apple, bodyByteCountMax: AppleVerifier.signedByteCountMax + 1024, isDear: true,
+      admit: { _, _ in
+        .ready { body, now in
+          let verified: VerifiedNotification
+          do throws(AppleRefusal) {
+            verified = try verifier.verify(body: body, now: now)
+            BillingMetrics.shared.appleChains.set(Int64(verifier.chainCount))
+          } catch {
+            throw WebhookRefusal(error)
+          }
+          do throws(AppleDecodingError) {
             return PreparedSource(
-              undecodable: id, "\(error)", from: .apple, received: now, head: [], body: body,
+              DecodedSource(try AppleNotification(verified)), received: now, head: [], body: body,
               sealing: sealing)
+          } catch {
+            switch error {
+            case .undecodable(let id, let error):
+              return PreparedSource(
+                undecodable: id, "\(error)", from: .apple, received: now, head: [], body: body,
+                sealing: sealing)
+            }
           }
         }
       })

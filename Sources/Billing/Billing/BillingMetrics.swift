@@ -17,6 +17,7 @@ struct BillingMetrics: Sendable {
   private let rankFalls: Metrics.Counter
   /// Chains of certificates that were proven and are remembered.
   let appleChains: Metrics.Gauge
+  private let otherModes: Metrics.Counter
 
   init(_ metrics: Metrics) {
     dispositions = Self.counters(DecodedSource.Disposition.allCases) { disposition in
@@ -39,6 +40,9 @@ struct BillingMetrics: Sendable {
       "coffer_billing_redeliveries_total", "Deliveries that had been recorded before.")
     conflicts = metrics.counter(
       "coffer_billing_conflicts_total", "Delivery ids that came again with another meaning.")
+    otherModes = metrics.counter(
+      "coffer_billing_other_mode_total",
+      "Deliveries of test mode or a sandbox that grant nothing to anybody concerned.")
     rankFalls = metrics.counter(
       "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
     appleChains = metrics.gauge(
@@ -61,8 +65,30 @@ struct BillingMetrics: Sendable {
       "billing.unacknowledged_purchase", ["object": key.description, "hours": String(hours)])
   }
 
+  /// A store that answers as if our key, our app or its address were wrong.
+  func countMisconfigured(_ key: ObjectKey, _ reason: String) {
+    alarms[.misconfigured]?.add()
+    Log.error("billing.misconfigured", ["object": key.description, "reason": reason])
+  }
+
+  /// A subscription that would renew, of which nothing more will be known by itself.
+  func countUnreadRenewal(_ object: String) {
+    alarms[.renewalUnread]?.add()
+    Log.error("billing.renewal_unread", ["object": object])
+  }
+
   func count(_ recorded: Recorded) {
     dispositions[recorded.disposition]?.add()
+    if recorded.isOfOtherMode { otherModes.add() }
+    // Undecodable ones have a line of their own below.
+    if let why = recorded.withoutEffect, recorded.disposition != .undecodable {
+      Log.warning(
+        "billing.delivery_without_effect",
+        [
+          "why": why, "delivery": recorded.deliveryID, "type": recorded.type,
+          "source": String(recorded.sourceID),
+        ])
+    }
     if recorded.isRedelivery { redeliveries.add() }
     for note in recorded.notes { notes[note]?.add() }
     for alarm in recorded.alarms {

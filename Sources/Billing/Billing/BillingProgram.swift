@@ -21,7 +21,8 @@ package enum BillingProgram {
     let service = BillingService(
       database: database, rules: LedgerRules(configuration), sealing: configuration.sealingKeys,
       clock: clock, stores: stores,
-      claims: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) })
+      claims: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
+      trustsProxies: !configuration.trustedProxies.isEmpty)
     try service.applyRules()
     let server = HTTPServer(
       listen: configuration.listen,

@@ -15,10 +15,12 @@ package struct BillingService: Sendable {
   private let stores: Stores
   /// What a client's signature must satisfy to claim a purchase; nil where none can.
   private let claims: SignaturePolicy?
+  private let forgeries: ForgeryBudget
 
+  /// `trustsProxies` where clients' addresses are those that proxies tell.
   package init(
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock, stores: Stores,
-    claims: SignaturePolicy? = nil
+    claims: SignaturePolicy? = nil, trustsProxies: Bool = false
   ) {
     self.database = database
     ledger = Ledger(rules: rules, readable: stores.readable)
@@ -26,19 +28,21 @@ package struct BillingService: Sendable {
     self.clock = clock
     self.stores = stores
     self.claims = claims
+    forgeries = ForgeryBudget(trustsProxies: trustsProxies)
   }
 
   /// A provider that is off keeps its place, says so to whoever calls, and once in the log.
   package func routes() -> [Route] {
-    let forgeries = ForgeryBudget()
     let webhooks: [(ObjectKey.Provider, Webhook?)] = [
       (.stripe, stores.stripe.map { .stripe($0, sealing: sealing) }),
       (.apple, stores.apple.map { .apple($0, sealing: sealing) }),
       (.google, stores.google.map { .google($0, sealing: sealing) }),
     ]
     let claim = claims.map { policy in
-      ClaimRoute(ledger: ledger, stores: stores, policy: policy, sealing: sealing, clock: clock)
-        .route(on: database)
+      ClaimRoute(
+        ledger: ledger, stores: stores, policy: policy, sealing: sealing, clock: clock,
+        forgeries: forgeries
+      ).route(on: database)
     }
     return webhooks.map { provider, webhook in
       guard let webhook else {
@@ -60,9 +64,10 @@ package struct BillingService: Sendable {
       GoogleReads(ledger: ledger, sealing: sealing, clock: clock, database: database, api: api)
     }
     let reads = ProviderReads(
-      ledger: ledger, sealing: sealing, clock: clock, stores: stores, google: google)
+      ledger: ledger, sealing: sealing, clock: clock, stores: stores, database: database,
+      google: google)
     let renewals = RenewalChecks(ledger: ledger, clock: clock)
-    return [reads.handler, renewals.handler] + (google?.handlers ?? [])
+    return reads.handlers + [renewals.handler] + (google?.handlers ?? [])
   }
 
   /// Has a subscription or purchase read again, as if something had been told of it.

@@ -14,31 +14,43 @@ internal import Subscriptions
 ///
 /// The request is signed as those to the sync API are. What it carries is checked like a delivery
 /// and kept as one; the claim itself is the weakest evidence of ownership there is, and refused
-/// while another account owns the purchase.
+/// while another account owns the purchase. A token of Google's proves nothing before it was read:
+/// until then the claim is pending, and nothing but that is kept.
 struct ClaimRoute: Sendable {
   let ledger: Ledger
   let stores: Stores
   let policy: SignaturePolicy
   let sealing: SealingKeys
   let clock: Clock
+  let forgeries: ForgeryBudget
 
   /// A purchase in the form its store gives it to the app.
   private struct Purchase: Sendable {
     let key: ObjectKey
     let source: PreparedSource
+    /// Whether the store signed what came.
+    let isProven: Bool
+  }
+
+  /// Who asks: as signed, and from where.
+  private struct Caller: Sendable {
+    let signature: VerifiedSignature
+    let address: String
   }
 
   private struct Input: Sendable {
-    let signature: VerifiedSignature
+    let caller: Caller
     let purchase: Purchase
     let now: Instant
   }
 
-  private struct Claimed: Sendable {
-    let key: ObjectKey
-    /// Whether the store has told anything of it yet.
-    let isKnown: Bool
-    let recorded: Recorded
+  private enum Outcome: Sendable {
+    case owned(Recorded)
+    /// The store has told nothing of it yet.
+    case pending
+    /// The store was asked, and does not know it.
+    case unknown
+    case unknownKey
   }
 
   /// An App Store transaction has about four thousand bytes.
@@ -47,48 +59,67 @@ struct ClaimRoute: Sendable {
   private static let claimCountMax: Int64 = 100
 
   func route(on database: Database) -> Route {
-    Endpoint<VerifiedSignature, Input, Claimed>(
+    Endpoint<Caller, Input, (Input, Outcome)>(
       "POST", "/v1/claims", bodyByteCountMax: Self.bodyByteCountMax,
-      admit: { head, _ in try verified(head) },
-      prepare: { signature, body in
-        guard signature.contentDigest?.matches(body) == true else {
+      admit: { head, _ in
+        try forgeries.check(head.remoteAddress)
+        return Caller(signature: try verified(head), address: head.remoteAddress)
+      },
+      prepare: { caller, body in
+        guard caller.signature.contentDigest?.matches(body) == true else {
           throw Problem(
             400, "digest_mismatch", "Body differs from its digest",
             "The body received does not have the digest its headers promise.")
         }
         let now = clock.now()
-        return Input(signature: signature, purchase: try purchase(body, now: now), now: now)
+        return Input(
+          caller: caller, purchase: try purchase(body, of: caller, now: now), now: now)
       },
-      work: .write(share: { Identifier(bytes: $0.signature.keyID.bytes.prefix(16)) }) {
-        transaction, input in try claim(input, in: transaction)
+      work: .write(share: { Identifier(bytes: $0.caller.signature.keyID.bytes.prefix(16)) }) {
+        transaction, input in (input, try claim(input, in: transaction))
       },
-      respond: { claimed in
-        BillingMetrics.shared.count(claimed.recorded)
-        return Response.json(
-          claimed.isKnown ? 200 : 202,
-          [
-            "subscription": .string(claimed.key.description),
-            "status": claimed.isKnown ? "owned" : "pending",
-          ])
-      }
+      respond: { input, outcome in try answer(outcome, to: input) }
     ).route(on: database)
+  }
+
+  private func answer(_ outcome: Outcome, to input: Input) throws -> Response {
+    let subscription = JSONValue.string(input.purchase.key.description)
+    switch outcome {
+    case .owned(let recorded):
+      BillingMetrics.shared.count(recorded)
+      return .json(200, ["subscription": subscription, "status": "owned"])
+    case .pending: return .json(202, ["subscription": subscription, "status": "pending"])
+    case .unknown:
+      throw Problem(
+        404, "purchase_unknown", "Unknown purchase",
+        "The store was asked and does not know this purchase. It may be claimed anew.")
+    case .unknownKey:
+      forgeries.spend(input.caller.address)
+      throw Problem(
+        401, "unknown_key", "Unknown key", "No account has registered this key.",
+        headers: [.init("WWW-Authenticate", "Signature realm=\"coffer\"")])
+    }
   }
 
   private func verified(_ head: RequestHead) throws -> VerifiedSignature {
     do throws(SignatureRefusal) {
       return try verify(head, policy: policy, now: clock.now())
     } catch {
+      forgeries.spend(head.remoteAddress)
       throw error.problem
     }
   }
 
   // MARK: what is claimed
 
-  private func purchase(_ body: [UInt8], now: Instant) throws -> Purchase {
+  private func purchase(_ body: [UInt8], of caller: Caller, now: Instant) throws -> Purchase {
     let json: JSON
     do { json = try JSON.parse(body).requireObject() } catch { throw invalid(error) }
     switch json["provider"].string {
-    case "apple": return try applePurchase(json["transaction"], body: body, now: now)
+    case "apple":
+      // Again, as many heads may have come before the first of their bodies.
+      try forgeries.check(caller.address)
+      return try applePurchase(json["transaction"], body: body, of: caller, now: now)
     case "google": return try googlePurchase(json["token"], body: body, now: now)
     case let provider:
       throw Problem(
@@ -98,13 +129,17 @@ struct ClaimRoute: Sendable {
     }
   }
 
-  private func applePurchase(_ json: JSON, body: [UInt8], now: Instant) throws -> Purchase {
+  private func applePurchase(
+    _ json: JSON, body: [UInt8], of caller: Caller, now: Instant
+  ) throws -> Purchase {
     guard let verifier = stores.apple else { throw AbsentProvider.problem(.apple) }
     let text: String
     do { text = try json.requireString() } catch { throw invalid(error) }
     let verified: VerifiedTransaction
     do throws(AppleRefusal) { verified = try verifier.verify(transaction: text, now: now) } catch {
-      throw WebhookRefusal(error).problem
+      let refusal = WebhookRefusal(error)
+      if refusal.isForgery { forgeries.spend(caller.address) }
+      throw refusal.problem
     }
     let reading: AppleTransactionReading
     do throws(AppleDecodingError) { reading = try AppleTransactionReading(verified) } catch {
@@ -121,7 +156,7 @@ struct ClaimRoute: Sendable {
       key: reading.subscription,
       source: PreparedSource(
         DecodedSource(reading, partition: verified.partition, signed: verified.signedDate),
-        received: now, head: [], body: body, sealing: sealing))
+        received: now, head: [], body: body, sealing: sealing), isProven: true)
   }
 
   /// Nothing is believed of a token but that it is worth reading.
@@ -137,7 +172,7 @@ struct ClaimRoute: Sendable {
       key: token.objectKey,
       source: PreparedSource(
         DecodedSource(claimed: token, at: now), received: now, head: [], body: body,
-        sealing: sealing))
+        sealing: sealing), isProven: false)
   }
 
   private func invalid(_ error: JSONError) -> Problem {
@@ -148,42 +183,79 @@ struct ClaimRoute: Sendable {
 
   // MARK: whose it is
 
-  private func claim(_ input: Input, in transaction: Transaction) throws -> Claimed {
-    let account = try caller(input.signature, reading: transaction)
+  private func claim(_ input: Input, in transaction: Transaction) throws -> Outcome {
+    guard let account = try account(of: input.caller.signature, reading: transaction) else {
+      return .unknownKey
+    }
     let key = input.purchase.key
+    guard try input.purchase.isProven || ledger.knows(key, reading: transaction) else {
+      return try pend(input, for: account, in: transaction)
+    }
     let recorded = try ledger.record(input.purchase.source, in: transaction)
-    let ownership = try Subscription(key, reading: transaction).ownership
-    if ownership.account != account {
-      guard ownership.account == nil else {
-        throw Problem(
-          409, "purchase_owned", "Owned by another account",
-          "Another account owns this purchase. Its owner or the operator can transfer it.")
-      }
-      guard ownership.evidence != .contested else {
-        throw Problem(
-          409, "purchase_contested", "Ownership disputed",
-          "The store names two accounts as the purchaser; the operator must decide.")
-      }
+    if try !isOwner(account, of: key, reading: transaction) {
       try checkCount(of: account, reading: transaction)
       try ledger.decide(.claim(account, key), at: input.now, in: transaction)
     }
-    return Claimed(
-      key: key, isKnown: try ledger.knows(key, reading: transaction), recorded: recorded)
+    return .owned(recorded)
   }
 
-  /// The account of the key that signed. Keys and accounts are the sync program's rows.
-  private func caller(
-    _ signature: VerifiedSignature, reading transaction: Transaction
-  ) throws -> Identifier {
+  /// A purchase that no store has told anything of: noted, and read when its turn comes.
+  private func pend(
+    _ input: Input, for account: Identifier, in transaction: Transaction
+  ) throws -> Outcome {
+    let (key, now) = (input.purchase.key, input.now)
+    _ = try isOwner(account, of: key, reading: transaction)
+    switch try PendingClaims.state(of: key, for: account, at: now, reading: transaction) {
+    case .waiting: return .pending
+    case .unknown:
+      try PendingClaims.remove(key, of: account, in: transaction)
+      return .unknown
+    case .none: break
+    }
+    try checkCount(of: account, reading: transaction)
+    let count = try PendingClaims.count(of: account, at: now, reading: transaction)
+    guard count < PendingClaims.countMax else {
+      throw Problem(
+        429, "too_many_claims", "Too many claims",
+        "At most \(PendingClaims.countMax) claims of an account wait for their purchase to be read.",
+        retryAfterSeconds: 60)
+    }
+    try PendingClaims.add(key, for: account, at: now, in: transaction)
+    try ledger.needProof(
+      of: key, payload: input.purchase.source.hintPayloads.first ?? nil, turn: count + 1, at: now,
+      in: transaction)
+    return .pending
+  }
+
+  /// Whether it is the account's already; throws where it is, or may be, somebody else's.
+  private func isOwner(
+    _ account: Identifier, of key: ObjectKey, reading transaction: Transaction
+  ) throws -> Bool {
+    let ownership = try Subscription(key, reading: transaction).ownership
+    if ownership.account == account { return true }
+    guard ownership.account == nil else {
+      throw Problem(
+        409, "purchase_owned", "Owned by another account",
+        "Another account owns this purchase. Its owner or the operator can transfer it.")
+    }
+    guard ownership.evidence != .contested else {
+      throw Problem(
+        409, "purchase_contested", "Ownership disputed",
+        "The store names two accounts as the purchaser; the operator must decide.")
+    }
+    return false
+  }
+
+  /// The account of the key that signed; nil where none has it. Keys and accounts are the sync
+  /// program's rows.
+  private func account(
+    of signature: VerifiedSignature, reading transaction: Transaction
+  ) throws -> Identifier? {
     let row = try transaction.first(
       "SELECT account_id, revoked_ms FROM sync.device_keys WHERE public_key = $1",
       .blob(signature.keyID.bytes)
     ) { row in (try row.id(0), try row.optionalInteger(1)) }
-    guard let (account, revoked) = row, revoked == nil else {
-      throw Problem(
-        401, "unknown_key", "Unknown key", "No account has registered this key.",
-        headers: [.init("WWW-Authenticate", "Signature realm=\"coffer\"")])
-    }
+    guard let (account, revoked) = row, revoked == nil else { return nil }
     return account
   }
 

@@ -76,7 +76,8 @@ extension Coverage.Alarm {
         throw JSONError(code: .wrongType, path: json[1].path, message: "must be a reversal")
       }
       self = .reversal(kind, object: try json[2].requireString())
-    case .unplannedEdge, .contestedOwner, .doublePayment, .unacknowledged, nil:
+    case .unplannedEdge, .contestedOwner, .doublePayment, .unacknowledged, .misconfigured,
+      .renewalUnread, nil:
       throw JSONError(code: .wrongType, path: json.path, message: "must be an alarm")
     }
   }

@@ -78,15 +78,20 @@ extension Ledger {
       in: transaction
     ) { _ in }
     switch decision {
-    case .grant, .ungrant, .accountDeleted: try schedule(decision.account, at: now, in: transaction)
+    case .accountDeleted:
+      try PendingClaims.removeAll(of: decision.account, in: transaction)
+      try schedule(decision.account, at: now, in: transaction)
+    case .grant, .ungrant: try schedule(decision.account, at: now, in: transaction)
     case .claim, .transfer: break
     }
     return (id, sequence)
   }
 
-  /// Whether anything was ever told of a subscription.
+  /// Whether its store ever told anything of a subscription.
   package func knows(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
-    try SubscriptionRow(key, reading: database) != nil
+    guard try SubscriptionRow(key, reading: database) != nil else { return false }
+    // A purchase's own mirror: decisions about it prove nothing.
+    return try key.kind != .purchase || !MirrorRow.all(of: key, reading: database).isEmpty
   }
 
   /// Whether an account ever had anything to do with a subscription or a grant.

@@ -33,14 +33,18 @@ package struct DecodedSource: Sendable {
     package let secret: Secret?
     /// Whether an object that was ever read needs no other read because of it.
     package let isFirstOnly: Bool
+    /// Whether a client alone says that there is something to read.
+    package let isClaim: Bool
 
     package init(
-      _ object: ObjectKey, reason: String, secret: Secret? = nil, isFirstOnly: Bool = false
+      _ object: ObjectKey, reason: String, secret: Secret? = nil, isFirstOnly: Bool = false,
+      isClaim: Bool = false
     ) {
       self.object = object
       self.reason = reason
       self.secret = secret
       self.isFirstOnly = isFirstOnly
+      self.isClaim = isClaim
     }
   }
 

@@ -1,14 +1,18 @@
 internal import Base
 internal import HTTPMessages
 
-/// How many forged deliveries one address may send before it has to wait.
+/// How many forged deliveries and claims one address may send before it has to wait.
 ///
 /// A forged signature costs public-key arithmetic, and the certificates that make it plausible are
-/// public. Addresses are those that trusted proxies tell; this machine's own are never made to
-/// wait, because behind a proxy that is not configured every delivery comes from there.
+/// public. Addresses are those that trusted proxies tell, the proxy's own where it tells none that
+/// can be read. Without trusted proxies this machine's own are never made to wait, because behind a
+/// proxy that is not configured every delivery comes from there.
 final class ForgeryBudget: Sendable {
   /// Of addresses beyond so many within the time a budget takes to recover, some are forgiven early.
   private let buckets = TokenBuckets<String>(burst: 100, perSecond: 10, keyCountMax: 4096)
+  private let trustsProxies: Bool
+
+  init(trustsProxies: Bool) { self.trustsProxies = trustsProxies }
 
   /// Throws 429 for an address that has spent its budget.
   func check(_ address: String) throws {
@@ -20,7 +24,7 @@ final class ForgeryBudget: Sendable {
   }
 
   func spend(_ address: String) {
-    guard !Self.isLocal(address) else { return }
+    guard trustsProxies || !Self.isLocal(address) else { return }
     _ = buckets.take(Self.group(address))
   }
 

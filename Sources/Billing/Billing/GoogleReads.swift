@@ -40,11 +40,8 @@ struct GoogleReads: Sendable {
     let answer: GoogleAnswer
     do throws(APIFailure) {
       answer = try api.read(token: token, generation: lease.generation, orders: orders)
-    } catch APIFailure.gone {
-      // Sixty days after its end: what was read last still holds.
-      return JobResult(readBegan: nil, writes: { _ in })
     } catch {
-      throw JobFailure(error)
+      return try result(of: error, key, lease)
     }
     let now = clock.now()
     let linked = answer.linked.map { linked in
@@ -60,9 +57,45 @@ struct GoogleReads: Sendable {
       readBegan: nil,
       writes: { transaction in
         let recorded = try ledger.record(source, in: transaction)
+        try ledger.acceptClaims(key, at: now, in: transaction)
         try watchAcknowledgement(of: key, at: now, in: transaction)
         return recorded
       }, committed: { recorded in BillingMetrics.shared.count(recorded) })
+  }
+
+  /// What follows from a failure that is Google's word on the purchase.
+  private func result(
+    of failure: APIFailure, _ key: ObjectKey, _ lease: Lease
+  ) throws(JobFailure) -> JobResult {
+    switch failure {
+    case .notFound, .gone, .refused:
+      // What a client made up, or what ended before we heard of it: one answer is enough.
+      if lease.turn > 0 { return forgetting(key, lease, failure) }
+      if failure == .gone {
+        // Sixty days after its end: what was read last still holds.
+        let now = clock.now()
+        return JobResult(
+          readBegan: nil,
+          writes: { transaction in
+            try PendingClaims.settleUnknown(key, at: now, in: transaction)
+          })
+      }
+    case .transient, .misconfigured, .malformed: break
+    }
+    throw JobFailure(failure, reading: key)
+  }
+
+  private func forgetting(_ key: ObjectKey, _ lease: Lease, _ failure: APIFailure) -> JobResult {
+    let now = clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        try PendingClaims.settleUnknown(key, at: now, in: transaction)
+        // Something may be known of it after all; what is gone stays as it was read last.
+        guard try lease.forget(in: transaction) || failure == .gone else {
+          throw JobFailure.refused(failure.description)
+        }
+      })
   }
 
   private func token(of key: ObjectKey, _ lease: Lease) throws(JobFailure) -> PurchaseToken {
@@ -132,7 +165,7 @@ struct GoogleReads: Sendable {
     do throws(APIFailure) {
       try api.acknowledge(token: token, productID: product, account: owner)
     } catch {
-      throw JobFailure(error)
+      throw JobFailure(error, reading: key)
     }
     Log.info("billing.acknowledged", ["object": key.description])
     // A replica that has not heard of it yet must not have it acknowledged over and over.

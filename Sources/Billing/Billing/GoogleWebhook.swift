@@ -2,6 +2,7 @@ internal import Base
 internal import Crypto
 internal import Google
 internal import HTTPMessages
+internal import HTTPServer
 internal import JSON
 internal import Subscriptions
 
@@ -13,31 +14,45 @@ extension Webhook {
   /// topic or the client, since no API lists tokens.
   static func google(_ verifier: GoogleVerifier, sealing: SealingKeys) -> Webhook {
     Webhook(
-      provider: .google, bodyByteCountMax: GoogleVerifier.bodyByteCountMax,
-      admit: { head throws(WebhookRefusal) in
-        if head.headers.all("authorization").isEmpty { throw WebhookRefusal(.missingToken) }
-      },
-      prepare: { head, body, now throws(WebhookRefusal) in
-        let push: VerifiedPush
+      provider: .google, bodyByteCountMax: GoogleVerifier.bodyByteCountMax, isDear: true,
+      // The token is in the headers, so a forger's body is not even read.
+      admit: { head, now in
+        let proof: PushProof
         do throws(GoogleRefusal) {
-          push = try verifier.verify(
-            authorization: head.headers.text("authorization"), body: body, now: now)
+          proof = try verifier.prove(authorization: head.headers.text("authorization"), now: now)
         } catch {
           throw WebhookRefusal(error)
         }
-        do throws(GoogleDecodingError) {
-          return PreparedSource(
-            DecodedSource(try GoogleNotification(push)), received: now, head: [], body: body,
-            sealing: sealing)
-        } catch {
-          switch error {
-          case .undecodable(let id, let error):
-            return PreparedSource(
-              undecodable: id, "\(error)", from: .google, received: now, head: [], body: body,
-              sealing: sealing)
+        switch proof {
+        case .proven(let sender): return .ready(preparation(of: sender, sealing))
+        case .waiting(let start):
+          return .pending { done in
+            start { result in
+              done(
+                result.map { preparation(of: $0, sealing) }.mapError { WebhookRefusal($0) })
+            }
           }
         }
       })
+  }
+
+  private static func preparation(
+    of sender: PushSender, _ sealing: SealingKeys
+  ) -> Preparation {
+    { body, now in
+      do throws(GoogleDecodingError) {
+        return PreparedSource(
+          DecodedSource(try GoogleNotification(sender.push(body))), received: now, head: [],
+          body: body, sealing: sealing)
+      } catch {
+        switch error {
+        case .undecodable(let id, let error):
+          return PreparedSource(
+            undecodable: id, "\(error)", from: .google, received: now, head: [], body: body,
+            sealing: sealing)
+        }
+      }
+    }
   }
 }
 
@@ -68,7 +83,7 @@ extension DecodedSource {
     self.init(
       provider: .google, partition: .live, deliveryID: "client:\(token.objectKey.id)",
       type: "client token", object: token.objectKey.id, created: now,
-      hints: [Hint(token.objectKey, reason: "claimed", secret: token.secret)],
+      hints: [Hint(token.objectKey, reason: "claimed", secret: token.secret, isClaim: true)],
       disposition: .recorded, meaning: ["object": .string(token.objectKey.id)])
   }
 }
@@ -88,7 +103,7 @@ extension WebhookRefusal {
       problem: isUnproven
         ? Problem(
           503, code, "Keys unavailable",
-          "The keys that push tokens are signed with cannot be read now.", retryAfterSeconds: 30)
+          "The keys that push tokens are signed with cannot be read now.", retryAfterSeconds: 10)
         : Problem(
           401, code, "Push token refused",
           "The bearer token does not prove that our push subscription sent this.",

@@ -46,6 +46,11 @@ package struct Ledger: Sendable {
     if source.decoded.disposition == .joined {
       try merge(source, id: row.id, in: transaction, &recorded)
     }
+    if let partition = source.decoded.partition, partition != rules.grantingPartition,
+      !recorded.grants, !source.decoded.isAnswer
+    {
+      recorded.isOfOtherMode = true
+    }
     return recorded
   }
 
@@ -66,7 +71,18 @@ package struct Ledger: Sendable {
     try Jobs.need(
       Self.readJob, object, payload: payload, due: source.received,
       settleAfter: source.decoded.settledBy(received: source.received),
-      confirmations: provider == .stripe ? 0 : 1,
+      confirmations: provider == .stripe ? 0 : 1, turn: hint.isClaim ? 1 : 0,
+      in: transaction)
+  }
+
+  /// Has a purchase read that only clients know of, when its turn among them comes; nothing else is
+  /// kept of it before.
+  func needProof(
+    of key: ObjectKey, payload: [UInt8]?, turn: Int, at now: Instant, in transaction: Transaction
+  ) throws {
+    guard readable.contains(key.provider) else { return }
+    try Jobs.need(
+      Self.readJob, key.description, payload: payload, due: now, confirmations: 1, turn: turn,
       in: transaction)
   }
 
@@ -84,7 +100,13 @@ package struct Ledger: Sendable {
     let keys = try Affected.subscriptions(by: changed, reading: transaction)
     let double = try derive(
       keys, cause: .fact, source: id, at: source.received, in: transaction
-    ) { recorded.add($0) }
+    ) { derivation in
+      recorded.add(derivation)
+      let realm = derivation.key.partition.rawValue
+      if derivation.accounts.contains(where: { rules.grants(realm, to: $0) }) {
+        recorded.grants = true
+      }
+    }
     recorded.add(payingTwice: double)
     for hint in source.decoded.unsettled(recorded.dirty, affected: keys) {
       try need(hint, payload: nil, source, id: id, in: transaction)

@@ -4,7 +4,7 @@ internal import Crypto
 internal import JSON
 internal import Jobs
 internal import ProviderAPI
-internal import Storage
+package import Storage
 internal import Stripe
 internal import Subscriptions
 
@@ -16,24 +16,43 @@ struct ProviderReads: Sendable {
   let sealing: SealingKeys
   let clock: Clock
   let stores: Stores
+  let database: Database
   let google: GoogleReads?
 
   /// One reader for every store, so that a closure is one job wherever it lies.
-  var handler: JobHandler {
-    JobHandler(
-      Ledger.readJob, concurrencyMax: 4,
-      failed: { lease, now, transaction in
-        guard let key = ObjectKey(lease.object) else { return }
-        try ledger.noteFailedRead(key, at: now, in: transaction)
-      }
-    ) { lease throws(JobFailure) in
-      guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
-      let result = try run(key, lease)
-      let now = clock.now()
-      return result.written { transaction, write in
-        try ledger.noteAnswer(key, at: now, in: transaction, write)
+  ///
+  /// What clients alone say exists is read by one thread at a time, so that whatever they make up
+  /// leaves the others to what stores and operators tell.
+  var handlers: [JobHandler] {
+    let lanes: [(turns: ClosedRange<Int64>, concurrencyMax: Int)] = [
+      (0...0, 4), (1...Int64.max, 1),
+    ]
+    return lanes.map { turns, concurrencyMax in
+      JobHandler(
+        Ledger.readJob, turns: turns, concurrencyMax: concurrencyMax,
+        failed: { lease, now, transaction in
+          guard let key = ObjectKey(lease.object) else { return }
+          try ledger.noteFailedRead(key, at: now, in: transaction)
+        }
+      ) { lease throws(JobFailure) in
+        guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+        let result = try run(key, lease)
+        let now = clock.now()
+        return result.written { transaction, write in
+          try ledger.noteAnswer(key, at: now, in: transaction, write)
+        }
+      } died: { lease in
+        tellDeath(lease)
       }
     }
+  }
+
+  private func tellDeath(_ lease: Lease) {
+    let database = database
+    let isRenewing = try? database.read { reader in
+      try !Ledger.renewing([lease.object], reading: reader).isEmpty
+    }
+    if isRenewing == true { BillingMetrics.shared.countUnreadRenewal(lease.object) }
   }
 
   private func run(_ key: ObjectKey, _ lease: Lease) throws(JobFailure) -> JobResult {
@@ -45,7 +64,7 @@ struct ProviderReads: Sendable {
       case .google: throw .misconfigured("there is no service account of Google Play")
       }
     } catch {
-      throw JobFailure(error)
+      throw JobFailure(error, reading: key)
     }
   }
 
@@ -100,7 +119,11 @@ extension DecodedSource {
 }
 
 extension JobFailure {
-  init(_ failure: APIFailure) {
+  /// Raises the alarm where it is for an operator to repair.
+  init(_ failure: APIFailure, reading key: ObjectKey) {
+    if case .misconfigured(let reason) = failure {
+      BillingMetrics.shared.countMisconfigured(key, reason)
+    }
     switch failure {
     case .transient(let reason, let retryAfter):
       self = .transient(reason, retryAfter: retryAfter)
@@ -109,5 +132,21 @@ extension JobFailure {
       self = .transient(failure.description, retryAfter: .minutes(5))
     case .refused, .gone, .notFound: self = .refused(failure.description)
     }
+  }
+}
+
+extension Ledger {
+  /// Which of the objects, in their text form, are subscriptions that would renew as far as is known.
+  package static func renewing(
+    _ objects: [String], reading database: some Queryable
+  ) throws -> Set<String> {
+    var renewing: Set<String> = []
+    for object in objects {
+      let willRenew = try database.first(
+        "SELECT will_renew FROM billing.subscriptions WHERE object = $1", .text(object)
+      ) { row in try row.integer(0) == 1 }
+      if willRenew == true { renewing.insert(object) }
+    }
+    return renewing
   }
 }

@@ -13,6 +13,10 @@ package struct Recorded: Sendable {
   package let isConflicting: Bool
   /// The provider's object went back in its lifecycle.
   package var rankFell = false
+  /// Whether somebody's storage follows from what it changed.
+  var grants = false
+  /// Of the mode, Stripe's test mode or a sandbox, that grants nothing here to anybody concerned.
+  package var isOfOtherMode = false
   /// Names of alarms that this delivery raised, with what they are about.
   package private(set) var alarms: [Alarm] = []
 
@@ -36,6 +40,10 @@ package struct Recorded: Sendable {
       case doublePayment = "double_payment"
       /// A purchase nears the deadline at which the store takes it back.
       case unacknowledged
+      /// A store does not let us in, or is not where the settings say.
+      case misconfigured
+      /// Reads of a subscription that would renew were given up.
+      case renewalUnread = "renewal_unread"
     }
   }
 
@@ -45,7 +53,15 @@ package struct Recorded: Sendable {
   /// The word in the answer.
   var status: String {
     if isRedelivery { return "duplicate" }
-    return isConflicting ? "conflicting" : "recorded"
+    return isConflicting ? "conflicting" : withoutEffect ?? "recorded"
+  }
+
+  /// Why it changes nobody's storage, whatever it says; nil where it may.
+  var withoutEffect: String? {
+    switch disposition {
+    case .foreign, .premature, .undecodable: disposition.rawValue
+    case .joined, .recorded: isOfOtherMode ? "other_mode" : nil
+    }
   }
 
   init(source: PreparedSource, row: SourceRow) {

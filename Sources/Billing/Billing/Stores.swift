@@ -78,7 +78,10 @@ package struct Stores: Sendable {
     self.google = GoogleVerifier(
       GoogleTrust(
         package: google.package, audience: google.pushAudience, email: google.pushEmail),
-      keys: PushKeys(url: google.keysURL, transport: transport, clock: clock))
+      // Not behind the circuit breaker of the API, whose failures say nothing of the key set.
+      keys: PushKeys(
+        url: google.keysURL, transport: CurlTransport(deadline: PushKeys.readDeadline),
+        clock: clock))
     googleAPI = GoogleAPI(
       base: google.apiURL, package: google.package, account: account, transport: transport,
       clock: clock)

@@ -1,6 +1,7 @@
 internal import Base
 internal import Crypto
 internal import HTTPMessages
+internal import HTTPServer
 internal import Stripe
 internal import Subscriptions
 
@@ -10,19 +11,19 @@ extension Webhook {
     Webhook(
       provider: .stripe,
       // Events with large lists reach hundreds of kilobytes.
-      bodyByteCountMax: 1 << 20,
-      admit: { head throws(WebhookRefusal) in
-        if head.headers.all("stripe-signature").isEmpty { throw WebhookRefusal(.missingHeader) }
-      },
-      prepare: { head, body, now throws(WebhookRefusal) in
-        let delivery: VerifiedDelivery
-        do throws(SignatureRefusal) {
-          delivery = try secrets.verify(
-            headers: head.headers.all("stripe-signature"), body: body, now: now)
-        } catch {
-          throw WebhookRefusal(error)
+      bodyByteCountMax: 1 << 20, isDear: false,
+      admit: { head, _ in
+        let signatures = head.headers.all("stripe-signature")
+        if signatures.isEmpty { throw WebhookRefusal(.missingHeader) }
+        return .ready { body, now in
+          let delivery: VerifiedDelivery
+          do throws(SignatureRefusal) {
+            delivery = try secrets.verify(headers: signatures, body: body, now: now)
+          } catch {
+            throw WebhookRefusal(error)
+          }
+          return try PreparedSource(delivery, sealing: sealing)
         }
-        return try PreparedSource(delivery, sealing: sealing)
       })
   }
 }

@@ -12,46 +12,59 @@ internal import Subscriptions
 /// upon which providers try again for days. Everything else that is genuine is 200, unknown kinds
 /// and unreadable bodies among it: the provider would repeat those for ever to no use.
 struct Webhook: Sendable {
+  /// Proves the sender, as far as the headers did not, and reads what was sent.
+  typealias Preparation = @Sendable ([UInt8], Instant) throws -> PreparedSource
+
   let provider: ObjectKey.Provider
   let bodyByteCountMax: Int
-  /// Refuses by the headers alone what no body can make genuine.
-  let admit: @Sendable (RequestHead) throws(WebhookRefusal) -> Void
-  /// Proves the sender and reads what was sent.
-  let prepare: @Sendable (RequestHead, [UInt8], Instant) throws(WebhookRefusal) -> PreparedSource
+  /// Whether proving a sender takes public-key arithmetic, so that forgers are made to wait. An HMAC
+  /// costs less than telling them so, and whoever shares an address with them is heard.
+  let isDear: Bool
+  /// Refuses by the headers alone what no body can make genuine; may wait, without a thread, for
+  /// what the proof needs. What it throws, and what `Preparation` does, is a `WebhookRefusal`.
+  let admit: @Sendable (RequestHead, Instant) throws -> Step<Preparation>
 
   func route(ledger: Ledger, clock: Clock, forgeries: ForgeryBudget, on database: Database) -> Route
   {
+    Route("POST", "/webhooks/\(provider.rawValue)") { head, captures in
+      if isDear { try forgeries.check(head.remoteAddress) }
+      let step: Step<Preparation>
+      do { step = try admit(head, clock.now()) } catch { throw problem(error, head, forgeries) }
+      return try step.then { result in
+        let preparation = try result.mapError { problem($0, head, forgeries) }.get()
+        return try endpoint(ledger) { body in
+          // Again, as many heads may have come before the first of their bodies.
+          if isDear { try forgeries.check(head.remoteAddress) }
+          do { return try preparation(body, clock.now()) } catch {
+            throw problem(error, head, forgeries)
+          }
+        }.admission(head, captures, on: database)
+      }
+    }
+  }
+
+  /// What is done once the sender's headers were believed.
+  private func endpoint(
+    _ ledger: Ledger, prepare: @escaping @Sendable ([UInt8]) throws -> PreparedSource
+  ) -> Endpoint<Void, PreparedSource, Recorded> {
     let metrics = BillingMetrics.shared
-    return Endpoint<RequestHead, PreparedSource, Recorded>(
+    return Endpoint(
       "POST", "/webhooks/\(provider.rawValue)", bodyByteCountMax: bodyByteCountMax,
-      admit: { head, _ in
-        try forgeries.check(head.remoteAddress)
-        do throws(WebhookRefusal) { try admit(head) } catch {
-          throw refused(error, head, forgeries)
-        }
-        return head
-      },
-      prepare: { head, body in
-        // Again, as many heads may have come before the first of their bodies.
-        try forgeries.check(head.remoteAddress)
-        do throws(WebhookRefusal) { return try prepare(head, body, clock.now()) } catch {
-          throw refused(error, head, forgeries)
-        }
-      },
+      admit: { _, _ in }, prepare: { _, body in try prepare(body) },
       work: .write(share: { _ in nil }) { transaction, source in
         try ledger.record(source, in: transaction)
       },
       respond: { recorded in
         metrics.count(recorded)
         return Response.json(200, ["status": .string(recorded.status)])
-      }
-    ).route(on: database)
+      })
   }
 
-  private func refused(
-    _ refusal: WebhookRefusal, _ head: RequestHead, _ forgeries: ForgeryBudget
-  ) -> Problem {
-    if refusal.isForgery { forgeries.spend(head.remoteAddress) }
+  private func problem(
+    _ error: any Error, _ head: RequestHead, _ forgeries: ForgeryBudget
+  ) -> any Error {
+    guard let refusal = error as? WebhookRefusal else { return error }
+    if refusal.isForgery, isDear { forgeries.spend(head.remoteAddress) }
     BillingMetrics.shared.count(refusal, from: provider)
     return refusal.problem
   }

@@ -33,31 +33,30 @@ package struct GoogleAPI: Sendable {
 
   /// The purchase as it is now, with the orders that are known of it: facts of that generation.
   ///
-  /// An order that cannot be read is noted and does not fail the read; current ones come first. Linked purchases are only
-  /// named: each has generations, and so reads, of its own.
+  /// An order that Google does not give out is noted and does not fail the read; current ones come
+  /// first. Linked purchases are only named: each has generations, and so reads, of its own.
   package func read(
     token: PurchaseToken, generation: Int64, orders: [String] = []
   ) throws(APIFailure) -> GoogleAnswer {
     var answer = GoogleAnswer()
     var decoder = PurchaseDecoder(generation: generation, now: clock.now())
     let path = "/purchases/subscriptionsv2/tokens/"
-    let purchase = try get(path + encoded(token.text), told: path + "<token>", &answer)
+    let reply = try authorized("GET", root + path + encoded(token.text), body: nil)
+    let purchase = try read(reply, told: path + "<token>", &answer)
     do { try decoder.readPurchase(purchase, of: token) } catch {
       throw .malformed("the purchase: \(error)")
     }
     for order in wanted(decoder.orders + orders, &decoder) {
+      let path = "/orders/\(encoded(order))"
+      // What fails here is the way to Google, not the order.
+      let reply = try authorized("GET", root + path, body: nil)
       do throws(APIFailure) {
-        let path = "/orders/\(encoded(order))"
-        let json = try get(path, told: path, &answer)
+        let json = try read(reply, told: path, &answer)
         do { try decoder.readOrder(json, of: token) } catch {
           throw .malformed("an order: \(error)")
         }
       } catch {
-        switch error {
-        case .transient: throw error
-        case .refused, .gone, .notFound, .misconfigured, .malformed:
-          decoder.note(.orderMissing)
-        }
+        decoder.note(.orderMissing)
       }
     }
     answer.facts = decoder.facts
@@ -83,15 +82,15 @@ package struct GoogleAPI: Sendable {
     ]
     let path =
       "/purchases/subscriptions/\(encoded(productID))/tokens/\(encoded(token.text)):acknowledge"
-    _ = try authorized("POST", root + path, body: body.encoded()).successful()
+    _ = try accepted(authorized("POST", root + path, body: body.encoded()))
   }
 
   // MARK: requests
 
-  private func get(
-    _ path: String, told: String, _ answer: inout GoogleAnswer
+  private func read(
+    _ reply: APIReply, told: String, _ answer: inout GoogleAnswer
   ) throws(APIFailure) -> JSON {
-    let reply = try authorized("GET", root + path, body: nil).successful()
+    let reply = try accepted(reply)
     do {
       let json = try JSON.parse(reply.body, limits: Self.limits).requireObject()
       answer.add(told, PersonalMembers.removed(from: reply.body, parsed: json))
@@ -99,6 +98,22 @@ package struct GoogleAPI: Sendable {
     } catch {
       throw .malformed("\(error)")
     }
+  }
+
+  /// A reply that says 2xx. Whether Google knows a purchase is Google's to say: where it does not know
+  /// our app, or where something else than its API answers, nothing was said of the purchase.
+  private func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
+    guard reply.status == 404 || reply.status == 410, !reply.body.isEmpty else {
+      return try reply.successful()
+    }
+    guard let json = try? JSON.parse(reply.body, limits: Self.limits), json.isObject else {
+      throw .misconfigured("something else than Google's API answers \(reply.status)")
+    }
+    let reasons = json["error"]["errors"].array?.compactMap { $0["reason"].string } ?? []
+    guard !reasons.contains("applicationNotFound") else {
+      throw .misconfigured("Google Play knows no app of the configured package")
+    }
+    return try reply.successful()
   }
 
   /// A token that Google does not take is replaced once. 409 is another request's doing.

@@ -11,8 +11,8 @@ package enum GoogleRefusal: Error, Hashable, Sendable {
   case algorithm
   /// No key of that id, and the key set was read lately.
   case unknownKey
-  /// The key set cannot be read, or is just being read, and what there is lacks the key: nothing is
-  /// proven, so the sender must come again.
+  /// The key set could not be read in time, and what there is lacks the key: nothing is proven, so
+  /// the sender must come again.
   case keysUnavailable
   case badSignature
   case wrongIssuer

@@ -16,19 +16,33 @@ package struct GoogleTrust: Sendable {
   }
 }
 
-/// A push that our own Pub/Sub subscription made; only `GoogleVerifier` makes one.
+/// Our own Pub/Sub subscription, proven by a request's headers; only `GoogleVerifier` makes one.
+package struct PushSender: Sendable {
+  fileprivate let package: String
+
+  /// The push with that body, which its token does not cover: whoever holds the token may send any.
+  package func push(_ body: [UInt8]) -> VerifiedPush { VerifiedPush(body: body, package: package) }
+}
+
+/// A push that our own Pub/Sub subscription made.
 ///
 /// It does not prove that a message is new: Pub/Sub delivers each at least once.
 package struct VerifiedPush: Sendable {
   package let body: [UInt8]
-  package let receivedAt: Instant
   let package: String
 
-  fileprivate init(body: [UInt8], receivedAt: Instant, package: String) {
+  fileprivate init(body: [UInt8], package: String) {
     self.body = body
-    self.receivedAt = receivedAt
     self.package = package
   }
+}
+
+/// What the headers of a push prove, or will once the key that signed its token was read.
+package enum PushProof: Sendable {
+  case proven(PushSender)
+  /// Takes what is to be done then; it is done once, on whichever thread.
+  case waiting(
+    @Sendable (@escaping @Sendable (Result<PushSender, GoogleRefusal>) -> Void) -> Void)
 }
 
 /// Proves by its OpenID Connect token that a push comes from our own Pub/Sub subscription.
@@ -56,28 +70,45 @@ package final class GoogleVerifier: Sendable {
     self.keys = keys
   }
 
-  /// `authorization` is the header's value.
-  package func verify(
-    authorization: String?, body: [UInt8], now: Instant
-  ) throws(GoogleRefusal) -> VerifiedPush {
+  /// `authorization` is the header's value. Never blocks; what no key could make good is refused at
+  /// once, and so is a token of a key that Google's set lately did not have.
+  package func prove(
+    authorization: String?, now: Instant
+  ) throws(GoogleRefusal) -> PushProof {
     guard let authorization, authorization.prefix(7).lowercased() == "bearer " else {
       throw .missingToken
     }
     let token = Array(authorization.dropFirst(7).utf8)
     guard token.count <= Self.tokenByteCountMax else { throw .tooLong }
     let digest = SHA256.hash(token)
-    let until = known.withLock { $0[digest] }
-    if let until {
+    if let until = known.withLock({ $0[digest] }) {
       guard now < until else { throw .expired }
-    } else {
-      let until = try authenticate(token, now: now)
-      remember(digest, until: until, now: now)
+      return .proven(PushSender(package: trust.package))
     }
-    return VerifiedPush(body: body, receivedAt: now, package: trust.package)
+    let (jws, id, until) = try unproven(token, now: now)
+    let judge = { @Sendable [self] (key: RSAPublicKey) throws(GoogleRefusal) -> PushSender in
+      guard key.isValid(signature: jws.signature, for: jws.signingInput) else {
+        throw .badSignature
+      }
+      remember(digest, until: until, now: now)
+      return PushSender(package: trust.package)
+    }
+    let answer = PushAnswer()
+    let lookup = keys.key(id) { result in
+      answer.give(result.flatMap { key in Result { () throws(GoogleRefusal) in try judge(key) } })
+    }
+    switch lookup {
+    case .known(let key): return .proven(try judge(key))
+    case .refused(let refusal): throw refusal
+    case .waits: return .waiting { done in answer.take(done) }
+    }
   }
 
-  /// Until when the token holds.
-  private func authenticate(_ token: [UInt8], now: Instant) throws(GoogleRefusal) -> Instant {
+  /// A token as far as it can be judged without its key: its parts, the key's id, and until when it
+  /// would hold.
+  private func unproven(
+    _ token: [UInt8], now: Instant
+  ) throws(GoogleRefusal) -> (jws: CompactJWS, keyID: String, until: Instant) {
     let jws: CompactJWS
     do { jws = try CompactJWS(token, byteCountMax: Self.tokenByteCountMax) } catch {
       throw GoogleRefusal(error)
@@ -87,10 +118,7 @@ package final class GoogleVerifier: Sendable {
     // What no signature could make good is refused before a key is looked for.
     let until = try judge(claims, now: now)
     guard let id = jws.header["kid"].string, isID(id) else { throw .unknownKey }
-    guard try keys.key(id).isValid(signature: jws.signature, for: jws.signingInput) else {
-      throw .badSignature
-    }
-    return until
+    return (jws, id, until)
   }
 
   private func judge(_ claims: JSON, now: Instant) throws(GoogleRefusal) -> Instant {
@@ -124,5 +152,31 @@ package final class GoogleVerifier: Sendable {
       }
       known[digest] = until
     }
+  }
+}
+
+/// Brings an answer and who waits for it together, whichever comes first.
+private final class PushAnswer: Sendable {
+  private struct State: Sendable {
+    var value: Result<PushSender, GoogleRefusal>?
+    var done: (@Sendable (Result<PushSender, GoogleRefusal>) -> Void)?
+  }
+
+  private let state = Locked(State())
+
+  func give(_ value: Result<PushSender, GoogleRefusal>) {
+    let done = state.withLock { state in
+      state.value = value
+      return state.done
+    }
+    done?(value)
+  }
+
+  func take(_ done: @escaping @Sendable (Result<PushSender, GoogleRefusal>) -> Void) {
+    let value = state.withLock { state in
+      state.done = done
+      return state.value
+    }
+    if let value { done(value) }
   }
 }

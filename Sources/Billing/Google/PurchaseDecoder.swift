@@ -30,16 +30,22 @@ struct PurchaseDecoder {
   mutating func note(_ note: GoogleNote) { notes.insert(note) }
 
   /// `SubscriptionPurchaseV2`. Its members about the buyer's person are never read.
+  ///
+  /// Every purchase has a state and items; an answer without is none, and must not end what is known.
   mutating func readPurchase(_ json: JSON, of token: PurchaseToken) throws(JSONError) {
+    let text = try json["subscriptionState"].requireID()
+    let items = try self.items(json["lineItems"])
+    guard !items.isEmpty else {
+      throw JSONError(
+        code: .missing, path: json["lineItems"].path, message: "must hold what was bought")
+    }
     let replaced = try older(json["linkedPurchaseToken"], than: token)
     let context = json["outOfAppPurchaseContext"]
     let expired = try older(context["expiredPurchaseToken"], than: token)
     linked = [replaced, expired].compactMap { $0 }
     let prefix = "SUBSCRIPTION_STATE_"
-    let text = json["subscriptionState"].string ?? ""
     let state = GooglePurchase.State(
       text.hasPrefix(prefix) ? String(text.dropFirst(prefix.utf8.count)) : "UNSPECIFIED")
-    let items = try items(json["lineItems"])
     let canceled = json["canceledStateContext"]
     let content = GooglePurchase(
       state: state, startTime: try json["startTime"].optionalTimestamp(), items: items,

@@ -6,56 +6,181 @@ package import ProviderAPI
 
 /// Google's keys that push tokens are signed with, read from its key set and kept for a while.
 ///
-/// Read again when the set has had its time or a token names a key that is not in it, but never
-/// twice within a minute: a forged key id costs nothing. While the set cannot be read the last one
-/// serves for a day. Any thread may use it; one reads while the others use what there is.
+/// A thread of its own reads the set: first when a token needs it, then before it has had its time,
+/// and when a token names a key that is not in it, but for that at most once a minute: a forged key
+/// id costs nothing. What cannot be read is tried again, at growing intervals, and the last set
+/// serves for a day beyond its time. Whose key is not there waits without a thread, for `patience`
+/// at most. Any thread may use it.
 package final class PushKeys: Sendable {
   package static let refreshFloor = Instant.Span.seconds(60)
   package static let ageLimits = (min: Instant.Span.minutes(5), max: Instant.Span.hours(24))
   /// How long a set serves beyond its time while its address does not answer.
   package static let staleMax = Instant.Span.hours(24)
+  /// How long a token waits for its key. With a read that begins just before its end it stays below
+  /// the ten seconds that Pub/Sub waits for an answer.
+  package static let patience = Instant.Span.seconds(5)
+  /// The deadline that `transport` must keep.
+  package static let readDeadline = Instant.Span.seconds(3)
+  package static let waiterCountMax = 256
+
+  private let reading: Reading
+
+  /// `transport` bounds each read in time by `readDeadline`.
+  package init(
+    url: String, transport: any ProviderTransport, clock: Clock,
+    patience: Instant.Span = PushKeys.patience
+  ) {
+    reading = Reading(url: url, transport: transport, clock: clock, patience: patience)
+  }
+
+  /// Ends the thread, which may still be reading.
+  deinit { reading.stop() }
+
+  enum Lookup: Sendable {
+    case known(RSAPublicKey)
+    case refused(GoogleRefusal)
+    /// `done` is called once, on the reading thread.
+    case waits
+  }
+
+  /// The key of that id; where it is not there, `done` gets it once the set was read.
+  func key(
+    _ id: String, done: @escaping @Sendable (Result<RSAPublicKey, GoogleRefusal>) -> Void
+  ) -> Lookup {
+    reading.key(id, done)
+  }
+}
+
+/// The set, who waits for it, and the thread that reads it.
+private final class Reading: Sendable {
   private static let keyCountMax = 32
+  /// From a failed read to the next, doubled with each further failure.
+  private static let retryLimits = (
+    min: Instant.Span.milliseconds(250), max: PushKeys.refreshFloor
+  )
+  /// How long the thread sleeps at most, since a clock may be set.
+  private static let sleepMax = Instant.Span.minutes(1)
 
   private let url: String
   private let transport: any ProviderTransport
   private let clock: Clock
+  private let patience: Instant.Span
   private let state = Locked(State())
+  private let thread = Locked<Thread?>(nil)
 
   private struct State: Sendable {
     var keys: [String: RSAPublicKey] = [:]
-    var freshUntil = Instant.distantPast
+    /// When the set is read again although it still holds: a tenth of its time before its end.
+    var refreshAt = Instant.distantPast
     var usableUntil = Instant.distantPast
-    var lastAttempt = Instant.distantPast
+    var lastRead = Instant.distantPast
+    /// Failures in a row, and when to try again after the last.
+    var failureCount = 0
+    var retryAt = MonotonicTime.now()
+    var isAsked = false
     var isReading = false
-    var hasFailed = false
+    var isStopped = false
+    var waiters: [Waiter] = []
+
+    func known(_ id: String, at now: Instant) -> RSAPublicKey? {
+      now < usableUntil ? keys[id] : nil
+    }
+
+    /// A read under way serves who comes during it: forged ids must not have it read on and on.
+    mutating func ask() { if !isReading { isAsked = true } }
   }
 
-  package init(url: String, transport: any ProviderTransport, clock: Clock) {
+  private struct Waiter: Sendable {
+    let id: String
+    let deadline: MonotonicTime
+    let done: @Sendable (Result<RSAPublicKey, GoogleRefusal>) -> Void
+  }
+
+  init(url: String, transport: any ProviderTransport, clock: Clock, patience: Instant.Span) {
     self.url = url
     self.transport = transport
     self.clock = clock
+    self.patience = patience
   }
 
-  /// The key of that id. Blocks while it reads the set, at most for the transport's deadline.
-  func key(_ id: String) throws(GoogleRefusal) -> RSAPublicKey {
+  func key(
+    _ id: String, _ done: @escaping @Sendable (Result<RSAPublicKey, GoogleRefusal>) -> Void
+  ) -> PushKeys.Lookup {
     let now = clock.now()
-    let (known, mustRead) = state.withLock { state -> (RSAPublicKey?, Bool) in
-      let known = now < state.usableUntil ? state.keys[id] : nil
-      let isDue = known == nil || now >= state.freshUntil
-      // A clock that was set back must not hold up the next read.
-      let isTooSoon = (state.lastAttempt..<state.lastAttempt + Self.refreshFloor).contains(now)
-      let mayRead = !state.isReading && !isTooSoon
-      guard isDue, mayRead else { return (known, false) }
-      state.isReading = true
-      state.lastAttempt = now
-      return (known, true)
+    let real = MonotonicTime.now()
+    let lookup = state.signal { state -> PushKeys.Lookup in
+      if let key = state.known(id, at: now) {
+        if now >= state.refreshAt { state.ask() }
+        return .known(key)
+      }
+      let isPending = state.isReading || state.isAsked
+      if !isPending, state.failureCount == 0, now < state.usableUntil,
+        // A clock that was set back must not hold up the next read.
+        (state.lastRead..<state.lastRead + PushKeys.refreshFloor).contains(now)
+      {
+        return .refused(.unknownKey)
+      }
+      let deadline = real + patience
+      guard state.waiters.count < PushKeys.waiterCountMax, isPending || state.retryAt <= deadline
+      else { return .refused(.keysUnavailable) }
+      state.ask()
+      state.waiters.append(Waiter(id: id, deadline: deadline, done: done))
+      return .waits
     }
-    if mustRead { read() }
-    if let known { return known }
-    return try state.withLock { state throws(GoogleRefusal) -> RSAPublicKey in
-      guard now < state.usableUntil else { throw .keysUnavailable }
-      if let key = state.keys[id] { return key }
-      throw state.isReading || state.hasFailed ? .keysUnavailable : .unknownKey
+    switch lookup {
+    case .waits, .known: begin()
+    case .refused: break
+    }
+    return lookup
+  }
+
+  /// The thread exists from the first key that was asked for.
+  private func begin() {
+    thread.withLock { thread in
+      if thread == nil { thread = Thread { [self] in work() } }
+    }
+  }
+
+  func stop() {
+    state.signal { $0.isStopped = true }
+    thread.withLock { $0 }?.join()
+  }
+
+  // MARK: the thread
+
+  private func work() {
+    while true {
+      let wake = state.withLock { self.wake($0) }
+      let isStopped = state.wait(until: wake) { state -> Bool? in
+        if state.isStopped { return true }
+        return state.isAsked && state.retryAt <= MonotonicTime.now() ? false : nil
+      }
+      if isStopped == true { return release(all: true) }
+      if mustRead() { read() }
+      release(all: false)
+    }
+  }
+
+  /// When there is something to do though nobody asks.
+  private func wake(_ state: State) -> MonotonicTime {
+    let real = MonotonicTime.now()
+    var moments = [real + Self.sleepMax]
+    moments += state.waiters.map(\.deadline)
+    if state.isAsked {
+      moments.append(state.retryAt)
+    } else {
+      moments.append(max(real + (state.refreshAt - clock.now()), state.retryAt))
+    }
+    return moments.min() ?? real
+  }
+
+  private func mustRead() -> Bool {
+    let (now, real) = (clock.now(), MonotonicTime.now())
+    return state.withLock { state in
+      guard state.retryAt <= real, state.isAsked || now >= state.refreshAt else { return false }
+      (state.isAsked, state.isReading) = (false, true)
+      state.lastRead = now
+      return true
     }
   }
 
@@ -72,18 +197,48 @@ package final class PushKeys: Sendable {
     let now = clock.now()
     state.withLock { state in
       state.isReading = false
-      state.hasFailed = true
-      if case .success(let (keys, age)) = result {
-        state.hasFailed = false
-        state.keys = keys
-        state.freshUntil = now + age
-        state.usableUntil = now + age + Self.staleMax
+      switch result {
+      case .success(let (keys, age)):
+        (state.keys, state.failureCount) = (keys, 0)
+        state.refreshAt = now + .milliseconds(age.milliseconds / 10 * 9)
+        state.usableUntil = now + age + PushKeys.staleMax
+      case .failure:
+        let wait = Self.retryLimits.min.milliseconds << min(state.failureCount, 20)
+        state.failureCount += 1
+        state.retryAt = MonotonicTime.now() + min(.milliseconds(wait), Self.retryLimits.max)
       }
     }
     if case .failure(let failure) = result {
       Log.warning("google.keys_not_read", ["reason": "\(failure)"])
     }
   }
+
+  /// Answers whose key is there, whose is known not to be, and who waited long enough.
+  private func release(all: Bool) {
+    let (now, real) = (clock.now(), MonotonicTime.now())
+    let answers = state.withLock { state in
+      var answers: [(Waiter, Result<RSAPublicKey, GoogleRefusal>)] = []
+      var rest: [Waiter] = []
+      for waiter in state.waiters {
+        if let key = state.known(waiter.id, at: now) {
+          answers.append((waiter, .success(key)))
+        } else if all || waiter.deadline <= real {
+          answers.append((waiter, .failure(.keysUnavailable)))
+        } else if state.failureCount == 0, !state.isAsked, now < state.usableUntil {
+          answers.append((waiter, .failure(.unknownKey)))
+        } else {
+          rest.append(waiter)
+        }
+      }
+      state.waiters = rest
+      // Whoever still waits does so for the next try.
+      if !rest.isEmpty { state.isAsked = true }
+      return answers
+    }
+    for (waiter, result) in answers { waiter.done(result) }
+  }
+
+  // MARK: the answer
 
   /// RSA keys that may sign so, by id; others, and malformed ones, are passed over.
   private static func keys(_ body: [UInt8]) -> [String: RSAPublicKey] {
@@ -102,14 +257,15 @@ package final class PushKeys: Sendable {
   }
 
   private static func age(_ reply: APIReply) -> Instant.Span {
+    let limits = PushKeys.ageLimits
     let directives = (reply.headers.text("cache-control") ?? "").split(separator: ",")
     for directive in directives {
       let text = directive.drop { $0 == " " }
       guard text.lowercased().hasPrefix("max-age="), let seconds = Int64(text.dropFirst(8)) else {
         continue
       }
-      return min(max(.seconds(min(max(0, seconds), 1_000_000)), ageLimits.min), ageLimits.max)
+      return min(max(.seconds(min(max(0, seconds), 1_000_000)), limits.min), limits.max)
     }
-    return ageLimits.min
+    return limits.min
   }
 }

@@ -1,5 +1,6 @@
 package import Base
 internal import Crypto
+internal import HTTPClient
 internal import JSON
 internal import JWS
 internal import ProviderAPI
@@ -30,17 +31,12 @@ package final class ServiceAccount: Sendable {
     guard let json = try? JSON.parse(keyFile.exposed), json["type"].string == "service_account",
       let email = json["client_email"].string, let keyID = json["private_key_id"].string,
       let pem = json["private_key"].string, let key = RSAPrivateKey(pem: Secret(pem)),
-      let tokenURL = json["token_uri"].string, Self.isSafe(tokenURL)
+      let tokenURL = json["token_uri"].string, WebAddress(tokenURL)?.isPrivate == true
     else { return nil }
     self.email = email
     self.keyID = keyID
     self.key = key
     self.tokenURL = tokenURL
-  }
-
-  private static func isSafe(_ url: String) -> Bool {
-    ["https://", "http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
-      .contains { url.hasPrefix($0) }
   }
 
   /// The bearer token of a request made now; blocks while one is asked for.
@@ -77,11 +73,15 @@ package final class ServiceAccount: Sendable {
       APIRequest(
         "POST", tokenURL, headers: [("Content-Type", "application/x-www-form-urlencoded")],
         body: Array("grant_type=\(grant)&assertion=\(assertion)".utf8)))
-    guard reply.status != 400 else {
-      throw .misconfigured("Google refuses the service account's assertion")
+    // Whatever it answers is about the account or the address, never about what a token is for.
+    if let failure = reply.transientFailure { throw failure }
+    guard (200..<300).contains(reply.status) else {
+      throw .misconfigured(
+        reply.status == 400
+          ? "Google refuses the service account's assertion"
+          : "Google's token endpoint answers \(reply.status)")
     }
-    let body = try reply.successful().body
-    guard let json = try? JSON.parse(body), let text = json["access_token"].string,
+    guard let json = try? JSON.parse(reply.body), let text = json["access_token"].string,
       let seconds = json["expires_in"].integer, seconds > 0
     else { throw .malformed("the token endpoint answers without a token") }
     let lifetime = Instant.Span.seconds(min(seconds, 86_400))

@@ -4,24 +4,31 @@ package import Storage
 /// How jobs of one kind are done.
 package struct JobHandler: Sendable {
   package let kind: String
-  /// How many of the kind run at once.
+  /// Whose turn they are; a kind may have one handler for each lane.
+  package let turns: ClosedRange<Int64>
+  /// How many of them run at once.
   package let concurrencyMax: Int
   /// Reads from the provider, outside any transaction and with deadlines of its own, and says what
   /// is to be written. Runs on a thread of the runner.
   package let run: @Sendable (Lease) throws(JobFailure) -> JobResult
   private let failed: @Sendable (Lease, Instant, Transaction) throws -> Void
+  /// What is to be done once a job was given up; a crash may skip it.
+  package let died: @Sendable (Lease) -> Void
 
   /// `failed` may run more than once: it writes what a failed read says by itself, in the transaction
   /// that notes the failure.
   package init(
-    _ kind: String, concurrencyMax: Int = 2,
+    _ kind: String, turns: ClosedRange<Int64> = 0...Int64.max, concurrencyMax: Int = 2,
     failed: @escaping @Sendable (Lease, Instant, Transaction) throws -> Void = { _, _, _ in },
-    run: @escaping @Sendable (Lease) throws(JobFailure) -> JobResult
+    run: @escaping @Sendable (Lease) throws(JobFailure) -> JobResult,
+    died: @escaping @Sendable (Lease) -> Void = { _ in }
   ) {
     self.kind = kind
+    self.turns = turns
     self.concurrencyMax = concurrencyMax
     self.failed = failed
     self.run = run
+    self.died = died
   }
 
   /// Notes that a run failed; returns whether the job is dead.
@@ -31,6 +38,9 @@ package struct JobHandler: Sendable {
     try failed(lease, now, transaction)
     return try lease.retry(failure, now: now, in: transaction)
   }
+
+  /// Names the handler among those of a runner.
+  var lane: String { "\(kind) \(turns)" }
 }
 
 /// What a read found. The runner writes it in the one transaction that also commits the lease, so
@@ -78,6 +88,10 @@ package struct JobResult: Sendable {
   package func commit(
     _ lease: Lease, now: Instant, in transaction: Transaction
   ) throws -> (isSettled: Bool, committed: @Sendable () -> Void) {
+    // A reader that comes back after its object was forgotten: its generation counts no more.
+    guard try Jobs.find(lease.kind, lease.object, reading: transaction) != nil else {
+      return (true, {})
+    }
     let committed = try write(transaction)
     return (try lease.commit(readBegan: readBegan, now: now, in: transaction), committed)
   }

@@ -11,7 +11,7 @@ struct JobRow {
   static let columns = """
     kind, object, payload, needed, issued, committed, settle_after_ms, confirmations, due_ms,
     held_until_ms, lease_until_ms, attempts, refusals, dead, last_error, next_due_ms,
-    unsettled_since_ms, failing_since_ms
+    unsettled_since_ms, failing_since_ms, turn
     """
 
   init(_ row: borrowing Row) throws {
@@ -24,7 +24,8 @@ struct JobRow {
       nextDue: try row.optionalInstant(15), unsettledSince: try row.optionalInstant(16),
       heldUntil: try row.optionalInstant(9), leaseUntil: try row.optionalInstant(10),
       attempts: try row.integer(11), refusals: try row.integer(12),
-      failingSince: try row.optionalInstant(17), isDead: try row.integer(13) == 1,
+      failingSince: try row.optionalInstant(17), turn: try row.integer(18),
+      isDead: try row.integer(13) == 1,
       lastError: try row.optionalText(14))
   }
 
@@ -59,13 +60,13 @@ struct JobRow {
       UPDATE billing.jobs SET payload = $3, needed = $4, issued = $5, committed = $6,
         settle_after_ms = $7, confirmations = $8, due_ms = $9, held_until_ms = $10,
         lease_until_ms = $11, attempts = $12, refusals = $13, dead = $14, last_error = $15,
-        next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18
+        next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18, turn = $19
       WHERE kind = $1 AND object = $2
       """, .text(kind), .text(object), .blob(state.payload), .integer(state.needed),
       .integer(state.issued), .integer(state.committed), .instant(state.settleAfter),
       .integer(state.confirmations), .instant(state.due), .instant(state.heldUntil),
       .instant(state.leaseUntil), .integer(state.attempts), .integer(state.refusals),
       .integer(state.isDead ? 1 : 0), .text(state.lastError), .instant(state.nextDue),
-      .instant(state.unsettledSince), .instant(state.failingSince))
+      .instant(state.unsettledSince), .instant(state.failingSince), .integer(state.turn))
   }
 }

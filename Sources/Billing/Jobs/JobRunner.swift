@@ -35,7 +35,7 @@ package final class JobRunner: Sendable {
     self.clock = clock
     self.handlers = handlers
     self.metrics = Dictionary(
-      uniqueKeysWithValues: handlers.map { ($0.kind, JobMetrics(kind: $0.kind, metrics)) })
+      uniqueKeysWithValues: Set(handlers.map(\.kind)).map { ($0, JobMetrics(kind: $0, metrics)) })
     duration = metrics.histogram(
       "coffer_job_duration_seconds", "From a job's lease to its commit or failure.",
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120])
@@ -72,13 +72,14 @@ package final class JobRunner: Sendable {
     }
   }
 
-  /// Runs one job, of the kind that waits longest among those that may run; false without one.
+  /// Runs one job, of the lane that waits longest among those that may run; false without one.
   private func runNext() -> Bool {
     do {
       let now = clock.now()
       let due = try database.read { reader in
         try handlers.compactMap { handler in
-          try Jobs.earliestDue(handler.kind, now: now, reading: reader).map { (handler, $0) }
+          try Jobs.earliestDue(handler.kind, turns: handler.turns, now: now, reading: reader)
+            .map { (handler, $0) }
         }
       }
       for (handler, _) in due.sorted(by: { $0.1 < $1.1 }) where reserve(handler) {
@@ -98,9 +99,9 @@ package final class JobRunner: Sendable {
 
   private func reserve(_ handler: JobHandler) -> Bool {
     state.withLock { state in
-      let count = state.running[handler.kind, default: 0]
+      let count = state.running[handler.lane, default: 0]
       guard count < handler.concurrencyMax else { return false }
-      state.running[handler.kind] = count + 1
+      state.running[handler.lane] = count + 1
       return true
     }
   }
@@ -110,7 +111,9 @@ package final class JobRunner: Sendable {
     var hasRun = false
     defer { release(handler, wakes: hasRun) }
     let lease = try database.write(for: nil) { transaction in
-      try Jobs.lease(handler.kind, limit: 1, now: now, in: transaction).first
+      try Jobs.lease(
+        handler.kind, turns: handler.turns, limit: 1, now: now, in: transaction
+      ).first
     }
     guard let lease else { return false }
     hasRun = true
@@ -121,7 +124,7 @@ package final class JobRunner: Sendable {
   /// After a run another thread may go on that found this kind's places taken.
   private func release(_ handler: JobHandler, wakes: Bool) {
     state.signal { state in
-      state.running[handler.kind, default: 1] -= 1
+      state.running[handler.lane, default: 1] -= 1
       if wakes { state.wakes += 1 }
     }
   }
@@ -178,8 +181,11 @@ package final class JobRunner: Sendable {
       let isDead = try database.write(for: nil) { transaction in
         try handler.fail(lease, failure, now: now, in: transaction)
       }
-      if isDead { metrics[lease.kind]?.died.add() }
       log(lease, failure, isDead: isDead)
+      if isDead {
+        metrics[lease.kind]?.died.add()
+        handler.died(lease)
+      }
     } catch {
       // The lease runs out by itself; that is the retry.
       Log.warning(

@@ -24,13 +24,18 @@ struct JobState: Equatable {
   var refusals: Int64 = 0
   /// When the failures began that no kept answer has ended.
   var failingSince: Instant?
+  /// 0 for what was told, else its turn among what clients alone say exists.
+  var turn: Int64 = 0
   var isDead = false
   var lastError: String?
 
   /// Raises the need above every read that has begun.
   mutating func need(
-    payload: [UInt8]?, due wanted: Instant, settleAfter end: Instant?, confirmations count: Int64
+    payload: [UInt8]?, due wanted: Instant, settleAfter end: Instant?, confirmations count: Int64,
+    turn wantedTurn: Int64
   ) {
+    let isIdle = due == nil && !isDead
+    turn = isIdle ? wantedTurn : min(turn, wantedTurn)
     if isDead { (isDead, attempts, refusals) = (false, 0, 0) }
     self.payload = payload ?? self.payload
     needed = max(needed, issued + 1)
@@ -65,7 +70,8 @@ struct JobState: Equatable {
       (attempts, refusals) = (0, 0)
     }
     guard generation > committed else { return }
-    committed = generation
+    // What was read exists.
+    (committed, turn) = (generation, 0)
     guard committed >= needed else {
       if isHolder { takeUpRest(at: now) }
       return
@@ -121,9 +127,15 @@ struct JobState: Equatable {
       min(again, asked ?? again), now + JobRules.pauseMin, heldUntil ?? .distantPast)
   }
 
+  /// Whether nothing was ever kept of it and nobody but clients, before this read, told of it.
+  func canBeForgotten(after generation: Int64) -> Bool {
+    turn > 0 && holds(generation) && needed <= generation && committed == 0
+  }
+
   /// An operator wants it read now, whatever it waits for.
   mutating func revive(at now: Instant) {
     (isDead, attempts, refusals, heldUntil) = (false, 0, 0, nil)
+    turn = 0
     if needed <= committed { needed = issued + 1 }
     // A read under way that began after the need is what is wanted.
     guard leaseUntil == nil || needed > issued else { return }

@@ -13,28 +13,37 @@ package enum Jobs {
   /// is the end of the event's as-of, by the provider's clock: an earlier read does not settle it,
   /// nor one that cannot say when it began. After the settling read, `confirmations` more follow, a
   /// minute apart. A dead job revives.
+  ///
+  /// `turn` is 0 unless a client alone says that there is something to read; of those the lower
+  /// turns are leased first, in a lane of their own.
   package static func need(
     _ kind: String, _ object: String, payload: [UInt8]? = nil, due: Instant,
-    settleAfter: Instant? = nil, confirmations: Int = 0, in transaction: Transaction
+    settleAfter: Instant? = nil, confirmations: Int = 0, turn: Int = 0,
+    in transaction: Transaction
   ) throws {
     guard var row = try JobRow.lockedOrNew(kind, object, in: transaction) else { return }
     row.state.need(
-      payload: payload, due: due, settleAfter: settleAfter, confirmations: Int64(confirmations))
+      payload: payload, due: due, settleAfter: settleAfter, confirmations: Int64(confirmations),
+      turn: Int64(turn))
     try row.store(in: transaction)
   }
 
-  /// Begins reads of jobs of one kind, the longest due first; run them once this is committed.
+  /// Begins reads of jobs of one kind, the lower turns and then the longest due first; run them once
+  /// this is committed.
   ///
   /// What another reader holds is left alone until that lease runs out.
   package static func lease(
-    _ kind: String, limit: Int, now: Instant, in transaction: Transaction
+    _ kind: String, turns: ClosedRange<Int64> = 0...Int64.max, limit: Int, now: Instant,
+    in transaction: Transaction
   ) throws -> [Lease] {
     let objects = try transaction.rows(
       """
       SELECT object FROM billing.jobs
-      WHERE kind = $1 AND due_ms <= $2 AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
-      ORDER BY due_ms, object LIMIT $3
-      """, .text(kind), .instant(now), .integer(limit)
+      WHERE kind = $1 AND turn >= $4 AND turn <= $5 AND due_ms <= $2
+        AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
+      ORDER BY turn, due_ms, object LIMIT $3
+      """, .text(kind), .instant(now), .integer(limit), .integer(turns.lowerBound),
+      .integer(turns.upperBound)
     ) { try $0.text(0) }
     var leases: [Lease] = []
     // In one order, so that two runners do not wait for each other in a circle.
@@ -51,16 +60,17 @@ package enum Jobs {
     return leases
   }
 
-  /// When the job of this kind that waits longest was due; nil while none can be leased.
+  /// When the job that `lease` would take first was due; nil while none can be leased.
   package static func earliestDue(
-    _ kind: String, now: Instant, reading reader: some Queryable
+    _ kind: String, turns: ClosedRange<Int64>, now: Instant, reading reader: some Queryable
   ) throws -> Instant? {
     try reader.first(
       """
       SELECT due_ms FROM billing.jobs
-      WHERE kind = $1 AND due_ms <= $2 AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
-      ORDER BY due_ms LIMIT 1
-      """, .text(kind), .instant(now)
+      WHERE kind = $1 AND turn >= $3 AND turn <= $4 AND due_ms <= $2
+        AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
+      ORDER BY turn, due_ms LIMIT 1
+      """, .text(kind), .instant(now), .integer(turns.lowerBound), .integer(turns.upperBound)
     ) { try $0.instant(0) }
   }
 }

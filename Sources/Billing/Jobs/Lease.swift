@@ -11,6 +11,8 @@ package struct Lease: Sendable {
   package let settleAfter: Instant?
   /// Failed runs in a row before this one.
   package let attempts: Int
+  /// 0 where somebody else than a client told of the object.
+  package let turn: Int
   /// Whether it follows a read that never came back.
   package let isRepeated: Bool
 
@@ -21,6 +23,7 @@ package struct Lease: Sendable {
     generation = row.state.issued
     settleAfter = row.state.settleAfter
     attempts = Int(row.state.attempts)
+    turn = Int(row.state.turn)
     self.isRepeated = isRepeated
   }
 
@@ -37,6 +40,17 @@ package struct Lease: Sendable {
     row.state.commit(generation: generation, readBegan: readBegan, at: now)
     try row.store(in: transaction)
     return row.state.due == nil && !row.state.isDead
+  }
+
+  /// There is nothing to be read: the job goes, with its row. Refused, false, where something was
+  /// ever kept of the object, or somebody else than a client told of it, before or meanwhile.
+  package func forget(in transaction: Transaction) throws -> Bool {
+    guard let row = try JobRow.locked(kind, object, in: transaction),
+      row.state.canBeForgotten(after: generation)
+    else { return false }
+    try transaction.execute(
+      "DELETE FROM billing.jobs WHERE kind = $1 AND object = $2", .text(kind), .text(object))
+    return true
   }
 
   /// The read failed; the job waits for its next turn, or is dead (true).

@@ -7,3 +7,51 @@ package enum Step<Value: Sendable>: Sendable {
   case ready(Value)
   case pending(@Sendable (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void)
 }
+
+extension Step {
+  /// The step that follows once this one is done; a refusal of either is that of both.
+  package func then<Next: Sendable>(
+    _ next: @escaping @Sendable (Value) throws -> Step<Next>
+  ) throws -> Step<Next> {
+    switch self {
+    case .ready(let value): return try next(value)
+    case .pending(let start):
+      return .pending { done in
+        start { result in
+          do {
+            switch try next(try result.get()) {
+            case .ready(let value): done(.success(value))
+            case .pending(let start): start(done)
+            }
+          } catch {
+            done(.failure(error))
+          }
+        }
+      }
+    }
+  }
+}
+
+extension Step {
+  /// The step that follows once this one is done; a failure of either is that of both.
+  package func then<Next: Sendable>(
+    _ next: @escaping @Sendable (Result<Value, any Error>) throws -> Step<Next>
+  ) throws -> Step<Next> {
+    switch self {
+    case .ready(let value): return try next(.success(value))
+    case .pending(let start):
+      return .pending { done in
+        start { result in
+          do {
+            switch try next(result) {
+            case .ready(let value): done(.success(value))
+            case .pending(let start): start(done)
+            }
+          } catch {
+            done(.failure(error))
+          }
+        }
+      }
+    }
+  }
+}

@@ -13,22 +13,26 @@ struct TrustedProxies: Sendable {
   /// The client's address and scheme.
   ///
   /// Each proxy appends the address it was called from to X-Forwarded-For, so the right-most
-  /// entry that is not itself a trusted proxy is the first that nobody could have forged.
+  /// entry that is not itself a trusted proxy is the first that nobody could have forged. Entries
+  /// are bytes: what stands to the left of it is the client's, and may be anything. Where that entry
+  /// is no address, the last proxy's stands for the client.
   func client(of peer: String, _ headers: Headers) -> (address: String, scheme: String) {
     guard contains(peer) else { return (peer, "http") }
     var address = peer
-    for entry in Self.entries(headers.text("x-forwarded-for")).reversed() {
+    for entry in Self.entries(headers.combined("x-forwarded-for")).reversed() {
       guard IPAddress(entry) != nil else { break }
       address = entry
       if !contains(entry) { break }
     }
-    let scheme = Self.entries(headers.text("x-forwarded-proto")).last?.lowercased()
+    let scheme = Self.entries(headers.combined("x-forwarded-proto")).last?.lowercased()
     return (address, scheme == "https" ? "https" : "http")
   }
 
-  private static func entries(_ text: String?) -> [String] {
-    (text ?? "").split(separator: ",").map { entry in
-      String(entry.drop { $0 == " " }.prefix { $0 != " " })
+  /// What is not UTF-8 becomes text that is no address.
+  private static func entries(_ value: [UInt8]?) -> [String] {
+    (value ?? []).split(separator: UInt8(ascii: ",")).map { entry in
+      let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+      return String(decoding: entry.drop(while: isSpace).prefix { !isSpace($0) }, as: UTF8.self)
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import Base
+internal import Billing
 internal import Configuration
 internal import JSON
 internal import Jobs
@@ -13,7 +14,8 @@ extension Command {
       its provider so often that only coffer jobs retry or news of the object bring it back. What \
       fails because the provider is down never dies; it waits longer each time, a quarter of an \
       hour at most unless the provider asks for more. LATE is how long ago it was first due, \
-      DUE when it is tried next.
+      DUE when it is tried next. "dead, renews" is a subscription that would renew, as far as is \
+      known: its access ends although it may have been paid.
       """,
     options: [
       Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
@@ -23,16 +25,18 @@ extension Command {
       let limit = try invocation.limit()
       return try Store.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
-        let (counts, jobs) = try database.read { reader in
-          (
-            try Jobs.counts(reader),
-            try Jobs.list(reader, limit: limit, onlyDead: invocation.has("--dead"))
+        let (counts, jobs, renewing) = try database.read { reader in
+          let jobs = try Jobs.list(reader, limit: limit, onlyDead: invocation.has("--dead"))
+          let dead = jobs.filter { $0.state == .dead }.map(\.object)
+          return (
+            try Jobs.counts(reader), jobs, try Ledger.renewing(dead, reading: reader)
           )
         }
         return Answer(
-          text: text(counts, now: now) + "\n" + text(jobs, now: now),
+          text: text(counts, now: now) + "\n" + text(jobs, renewing, now: now),
           json: [
-            "counts": .array(counts.map(json)), "jobs": .array(jobs.map(json)),
+            "counts": .array(counts.map(json)),
+            "jobs": .array(jobs.map { json($0, isRenewing: renewing.contains($0.object)) }),
           ])
       }
     })
@@ -99,13 +103,17 @@ extension Command {
     return table.text
   }
 
-  private static func text(_ jobs: [JobSummary], now: Instant) -> String {
+  private static func text(
+    _ jobs: [JobSummary], _ renewing: Set<String>, now: Instant
+  ) -> String {
     var table = Table(
       ("KIND", .left), ("OBJECT", .left), ("STATE", .left), ("LATE", .right), ("DUE", .left),
       ("FAILURES", .right), ("LAST ERROR", .left))
     for job in jobs {
       table.add(
-        job.kind, job.object, job.state.rawValue, lateness(job.unsettledSince, now),
+        job.kind, job.object,
+        job.state.rawValue + (renewing.contains(job.object) ? ", renews" : ""),
+        lateness(job.unsettledSince, now),
         job.due?.description ?? "-",
         String(job.attempts), job.lastError ?? "-")
     }
@@ -129,10 +137,10 @@ extension Command {
     ]
   }
 
-  private static func json(_ job: JobSummary) -> JSONValue {
+  private static func json(_ job: JobSummary, isRenewing: Bool) -> JSONValue {
     [
       "kind": .string(job.kind), "object": .string(job.object),
-      "state": .string(job.state.rawValue),
+      "state": .string(job.state.rawValue), "dead_renewal": .bool(isRenewing),
       "due": job.due.map { .string($0.description) } ?? .null,
       "unsettled_since": job.unsettledSince.map { .string($0.description) } ?? .null,
       "failing_since": job.failingSince.map { .string($0.description) } ?? .null,
