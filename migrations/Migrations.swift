@@ -23,6 +23,7 @@ package enum Migrations {
     Migration(number: 5, name: "uploads", sql: PackageResources.sync_0005_uploads_sql),
     Migration(number: 6, name: "kept", sql: PackageResources.sync_0006_kept_sql),
     Migration(number: 7, name: "cursors", sql: PackageResources.sync_0007_cursors_sql),
+    Migration(number: 8, name: "live_shares", sql: PackageResources.sync_0008_live_shares_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -24,6 +24,15 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
     /// Joins the writer's next batch; `share` names whose turn it is under load.
     case write(
       share: @Sendable (Input) -> Identifier?, @Sendable (Transaction, Input) throws -> Output)
+    /// Reads first what can be refused or answered without any lock, on the pool; only then joins the
+    /// writer's batch. What was read may have changed by then.
+    case decidedWrite(
+      share: @Sendable (Input) -> Identifier?, @Sendable (Reader, Input) throws -> Decision)
+  }
+
+  package enum Decision: Sendable {
+    case done(Output)
+    case write(@Sendable (Transaction) throws -> Output)
   }
 
   private let method: String
@@ -88,6 +97,20 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
       return .pending { done in
         database.submitWrite(for: share(input), { transaction in try write(transaction, input) }) {
           result in done(result.flatMap { output in Result { try respond(output) } })
+        }
+      }
+    case .decidedWrite(let share, let decide):
+      return .pending { done in
+        database.submitRead(for: share(input), { reader in try decide(reader, input) }) {
+          decision in
+          switch decision {
+          case .success(.done(let output)): done(Result { try respond(output) })
+          case .success(.write(let write)):
+            database.submitWrite(for: share(input), write) { result in
+              done(result.flatMap { output in Result { try respond(output) } })
+            }
+          case .failure(let error): done(.failure(error))
+          }
         }
       }
     }

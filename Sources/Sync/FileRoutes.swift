@@ -9,15 +9,37 @@ internal import Storage
 /// Files, their content, and what changed.
 extension SyncAPI {
   /// `POST /v1/files`: changes of files and shares, all of them or none.
+  ///
+  /// It is judged by a snapshot, so that one that is refused has locked nobody. Its cost is bounded by
+  /// `WorkBudget`.
   var changeFiles: Route {
-    write("POST", "/v1/files", bodyByteCountMax: Batch.bodyByteCountMax) { request, body in
-      // Before the signatures are checked, as they are also of a batch that is refused for one.
-      request.credentials.meter.charge(Price.json(body.count), for: .json)
-      return try Batch(body, counting: signatures)
-    } transact: { transaction, request, batch, now in
-      try Upsert.perform(
-        transaction, request.credentials, batch, catalogue: catalogue, limits: limits, now: now)
-    }.route(on: database)
+    Endpoint<Request, (Request, Batch), (Outcome, Request)>(
+      "POST", "/v1/files", bodyByteCountMax: Batch.bodyByteCountMax,
+      admit: { head, captures in try Request(head, captures, self) },
+      inquire: { request in inquiry(request.credentials) },
+      prepare: { request, body in
+        let body = try request.checked(body)
+        // Before the signatures are checked, as they are also of a batch that is refused for one.
+        request.credentials.meter.charge(Price.json(body.count), for: .json)
+        return (request, try Batch(body, counting: signatures))
+      },
+      work: .decidedWrite(share: { $0.0.credentials.share }) { reader, input in
+        let (request, batch) = input
+        let meter = request.credentials.meter
+        let upsert = Upsert(request.credentials, batch, catalogue: catalogue, limits: limits)
+        // What refuses it has cost as much as what does not.
+        defer { meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
+        switch try upsert.decide(reader, now: clock.now()) {
+        case .recorded(let outcome): return .done((outcome, request))
+        case .judged(let judgement):
+          return .write { transaction in
+            defer { meter.charge(Price.rows(transaction.work.rowCount), for: .writing) }
+            return (try upsert.perform(transaction, judgement, now: clock.now()), request)
+          }
+        }
+      },
+      respond: { outcome, _ in outcome.response }
+    ).route(on: database)
   }
 
   /// `GET /v1/files/{id}`: what the server knows of one file.

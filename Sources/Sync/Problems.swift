@@ -59,6 +59,11 @@ extension Refusal {
       return Problem(
         400, "batch_too_large", "Batch too large",
         "A batch changes at most \(max) files and shares. Nothing was written; send several.")
+    case .batchTooCostly:
+      return Problem(
+        422, "batch_too_costly", "Batch too costly",
+        "The changes concern more of the trees than one batch may: deep folders, accounts, folders "
+          + "whose levels have to be counted. Nothing was written; send half of them at a time.")
     case .batchRefused(let failures): return Self.batchRefused(failures)
     case .sharingLimited(let seconds):
       return Problem(

@@ -33,6 +33,7 @@ package enum Refusal: Error, Equatable {
   case notPermitted
   case notADocument
   case batchTooLarge(max: Int)
+  case batchTooCostly
   case batchRefused([Failure])
   case sharingLimited(retryAfterSeconds: Int)
   case tooManyRecords(max: Int64)

@@ -15,14 +15,14 @@ struct PlantedFile {
     PlantedFile(id: Random.identifier(), parent: parent, kind: "document")
   }
 
-  /// So many folders one within the other, the outermost first; their heights are right.
+  /// So many folders one within the other, the outermost first; there is room for a level beneath.
   static func chain(_ count: Int, in parent: Identifier) -> [PlantedFile] {
     var chain: [PlantedFile] = []
     for level in 0..<count {
       chain.append(
         PlantedFile(
           id: Random.identifier(), parent: chain.last?.id ?? parent,
-          height: Int64(count - level - 1)))
+          height: Int64(count - level)))
     }
     return chain
   }

@@ -6,6 +6,9 @@ package protocol Queryable {
   func query(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
   ) throws
+
+  /// What its statements did so far.
+  var work: DatabaseWork { get }
 }
 
 extension Queryable {
@@ -47,7 +50,6 @@ package struct Reader: Queryable {
 
   package init(_ session: Session) { self.session = session }
 
-  /// What it did so far.
   package var work: DatabaseWork { session.work }
 
   package func query(
@@ -66,7 +68,6 @@ package struct Transaction: Queryable {
 
   package init(_ session: Session) { self.session = session }
 
-  /// What it did so far.
   package var work: DatabaseWork { session.work }
 
   package func query(

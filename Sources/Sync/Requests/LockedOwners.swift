@@ -18,6 +18,9 @@ struct LockedOwners {
 
   var accounts: Set<Identifier> { Set(owners.keys) }
 
+  /// The number that each stands at.
+  var numbers: [Identifier: Int64] { owners.mapValues(\.sequence) }
+
   /// An account whose row is not held was not concerned when the locks were chosen; run again, the
   /// write will choose right.
   func require(_ account: Identifier) throws -> LockedOwner {

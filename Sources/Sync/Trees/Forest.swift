@@ -32,12 +32,16 @@ struct Forest {
     var height: Int64
     /// What the account's own share of exactly this record gives.
     let share: (mode: Share.Mode, state: Share.State)?
+    /// Whether anybody has been let in to exactly this record, or invited.
+    let hasLiveShares: Bool
 
     var isRoot: Bool { parent == id }
   }
 
   /// Levels beneath a root.
   static let depthMax = 128
+  /// Levels that are read at first: usually something among them is known.
+  private static let levelCountFirst = 4
 
   let account: Identifier
   private var nodes: [Identifier: Node] = [:]
@@ -46,9 +50,24 @@ struct Forest {
 
   subscript(_ id: Identifier) -> Node? { nodes[id] }
 
-  /// Reads a file with all above it, unless they are known.
+  /// Reads a file with all above it, unless they are known: few levels at first, then more, so that
+  /// no more than a few known ones are read again.
   mutating func load(_ id: Identifier, _ queryable: some Queryable) throws {
-    guard nodes[id] == nil else { return }
+    var next = id
+    var (levelCount, loadedCount) = (Self.levelCountFirst, 0)
+    while nodes[next] == nil, loadedCount <= Self.depthMax {
+      guard let top = try load(next, levels: levelCount, queryable) else { return }
+      next = top.parent
+      loadedCount += levelCount
+      levelCount *= 4
+    }
+  }
+
+  /// Reads a file and so many levels in all, up to what is known; answers the uppermost one.
+  private mutating func load(
+    _ id: Identifier, levels: Int, _ queryable: some Queryable
+  ) throws -> Node? {
+    var top: Node?
     try queryable.query(
       """
       WITH RECURSIVE chain
@@ -63,16 +82,21 @@ struct Forest {
         FROM chain AS c JOIN sync.files AS f ON f.id = c.parent_id
         WHERE c.parent_id <> c.id AND c.level < $3)
       SELECT c.id, c.owner_id, c.parent_id, c.kind, c.target_id, c.name_hmac, c.deleted,
-        c.deleted_with, c.height, s.mode, s.state
+        c.deleted_with, c.height, s.mode, s.state,
+        CASE WHEN EXISTS (
+          SELECT 1 FROM sync.shares AS l
+          WHERE l.file_id = c.id AND l.state IN ('pending', 'accepted')) THEN 1 ELSE 0 END
       FROM chain AS c LEFT JOIN sync.shares AS s ON s.file_id = c.id AND s.account_id = $2
       ORDER BY c.level
       """,
-      [.id(id), .id(account), .integer(Self.depthMax + 1)]
+      [.id(id), .id(account), .integer(Int64(levels - 1))]
     ) { row in
       let node = try Node(row: row)
+      top = node
       // Above a known file everything is known.
       return nodes.updateValue(node, forKey: node.id) == nil
     }
+    return top
   }
 
   /// The file, if it exists and the account may see it.
@@ -144,5 +168,6 @@ extension Forest.Node {
     } else {
       share = nil
     }
+    hasLiveShares = try row.integer(11) == 1
   }
 }

@@ -4,8 +4,8 @@ internal import Tiers
 
 /// Who may be let in, and by whom.
 extension Judge {
-  /// Judges the batch's changes of shares; `judgeFiles` comes first. `accounts` are locked.
-  mutating func judgeShares(accounts: Set<Identifier>) throws {
+  /// Judges the batch's changes of shares; `judgeFiles` comes first.
+  mutating func judgeShares() throws {
     var counts: [ShareStatement.Key: Int] = [:]
     var granted: [Identifier: Int] = [:]
     for change in batch.shares {
@@ -17,32 +17,31 @@ extension Judge {
       let statement = change.statement
       let rule =
         counts[statement.key] == 1
-        ? try judge(change, grants: granted[statement.file] ?? 0, accounts) : .duplicateID
+        ? try judge(change, grants: granted[statement.file] ?? 0) : .duplicateID
       if let rule { fail(statement.file, account: statement.account, rule) }
+      try budget.check()
     }
   }
 
-  private mutating func judge(
-    _ change: Batch.ShareChange, grants: Int, _ accounts: Set<Identifier>
-  ) throws -> Rule? {
+  private mutating func judge(_ change: Batch.ShareChange, grants: Int) throws -> Rule? {
     let statement = change.statement
-    guard let file = final(statement.file),
-      forest[statement.file] == nil || forest.role(statement.file) > .stranger
+    guard let file = tree.final(statement.file),
+      tree.forest[statement.file] == nil || tree.forest.role(statement.file) > .stranger
     else { return .fileNotFound }
-    if (forest[file.id] ?? file).isRoot { return .rootImmutable }
+    if (tree.forest[file.id] ?? file).isRoot { return .rootImmutable }
     if file.kind == .link { return .linkNotShareable }
-    let chain = finalChain(statement.file)
+    let chain = tree.finalChain(statement.file)
     if chain.contains(where: \.isDeleted) { return .fileDeleted }
-    let share = try Share.find(transaction, statement.file, statement.account)
+    let share = try Share.find(source, statement.file, statement.account)
     if let rule = permitted(statement, file) { return rule }
     if share?.state != change.expectation { return share == nil ? .shareNotFound : .shareStale }
     guard change.isSigned else { return .signatureInvalid }
     switch statement.action {
     case .grant:
-      guard accounts.contains(statement.account) else { return .accountNotFound }
+      guard try number(of: statement.account) != nil else { return .accountNotFound }
       if share?.state.isLive != true {
-        let live = try liveShares(statement.file).count
-        if live + grants > Self.shareCountMax { return .tooManyShares }
+        let live = try liveShareCount(statement.file)
+        if live + Int64(grants) > Int64(Self.shareCountMax) { return .tooManyShares }
       }
       if share == nil {
         let all = try shareCount(statement.file)
@@ -58,11 +57,26 @@ extension Judge {
     }
   }
 
-  private func shareCount(_ file: Identifier) throws -> Int {
-    try transaction.rows(
+  private mutating func liveShareCount(_ file: Identifier) throws -> Int64 {
+    if let count = known.liveShareCounts[file] { return count }
+    let count = try source.first(
+      """
+      SELECT CAST(count(*) AS BIGINT) FROM sync.shares
+      WHERE file_id = $1 AND state IN ('pending', 'accepted')
+      """, .id(file)
+    ) { row in try row.integer(0) }
+    known.liveShareCounts[file] = count
+    return count ?? 0
+  }
+
+  private mutating func shareCount(_ file: Identifier) throws -> Int {
+    if let count = known.shareCounts[file] { return count }
+    let count = try source.rows(
       "SELECT account_id FROM sync.shares WHERE file_id = $1 LIMIT $2",
       .id(file), .integer(Int64(Self.shareRowCountMax))
     ) { row in try row.id(0) }.count
+    known.shareCounts[file] = count
+    return count
   }
 
   private func permitted(_ statement: ShareStatement, _ file: Forest.Node) -> Rule? {
@@ -75,9 +89,9 @@ extension Judge {
 
   /// Whether a link of the caller to the file is left after the batch.
   private func hasLink(to target: Identifier) throws -> Bool {
-    let standing = try FileRecord.liveLink(transaction, of: caller, to: target)
-    if let standing, planned[standing]?.isDeleted != true { return true }
-    return planned.values.contains {
+    let standing = try FileRecord.liveLink(source, of: caller, to: target)
+    if let standing, tree.planned[standing]?.isDeleted != true { return true }
+    return tree.planned.values.contains {
       $0.target == target && $0.owner == caller && !$0.isDeleted
     }
   }
@@ -95,11 +109,12 @@ extension Judge {
     var invited: [ShareStatement] = []
     for change in batch.shares {
       guard change.statement.isGrant,
-        try Share.find(transaction, change.statement.file, change.statement.account)?
+        try Share.find(source, change.statement.file, change.statement.account)?
           .state.isLive != true,
         try !isContact(change.statement.account)
       else { continue }
       invited.append(change.statement)
+      try budget.check()
     }
     guard !invited.isEmpty, try isLimited(limits, catalogue: catalogue, now: now) else { return 0 }
     let open = try openInvitationCount(max: limits.openInvitationCountMax)
@@ -119,7 +134,7 @@ extension Judge {
       SELECT s.account_id FROM sync.shares AS s
       WHERE s.owner_id = $1 AND s.state = 'pending'
       """
-    let open = try transaction.rows(
+    let open = try source.rows(
       """
       WITH RECURSIVE invited (account_id) AS (
         SELECT (\(next) ORDER BY s.account_id LIMIT 1)
@@ -143,23 +158,25 @@ extension Judge {
     return Int64(open.count)
   }
 
-  private func isContact(_ account: Identifier) throws -> Bool {
-    let found = try transaction.first(
+  private mutating func isContact(_ account: Identifier) throws -> Bool {
+    if let isContact = known.contacts[account] { return isContact }
+    let found = try source.first(
       """
       SELECT file_id FROM sync.shares WHERE state = 'accepted'
         AND ((account_id = $1 AND owner_id = $2) OR (account_id = $2 AND owner_id = $1))
       LIMIT 1
       """, .id(account), .id(caller)
     ) { row in try row.id(0) }
+    known.contacts[account] = found != nil
     return found != nil
   }
 
   private func isLimited(
     _ limits: SyncLimits, catalogue: Catalogue, now: Instant
   ) throws -> Bool {
-    let cap = try Cap(transaction, caller, catalogue: catalogue, now: now)
+    let cap = try Cap(source, caller, catalogue: catalogue, now: now)
     if cap.planID == catalogue.free.id { return true }
-    let account = try Account.find(transaction, caller)
+    let account = try Account.find(source, caller)
     return account.map { now - $0.created < limits.youngAge } ?? true
   }
 }

@@ -76,6 +76,18 @@ struct Share: Sendable {
     ]
   }
 
+  /// Those who have a share of the file in a live state.
+  static func accounts(
+    _ queryable: some Queryable, of file: Identifier, in state: State
+  ) throws -> [Identifier] {
+    try queryable.rows(
+      """
+      SELECT account_id FROM sync.shares
+      WHERE file_id = $1 AND state IN ('pending', 'accepted') AND state = $2 ORDER BY account_id
+      """, .id(file), .text(state.rawValue)
+    ) { row in try row.id(0) }
+  }
+
   static func find(
     _ queryable: some Queryable, _ file: Identifier, _ account: Identifier
   ) throws -> Share? {

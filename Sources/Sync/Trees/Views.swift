@@ -10,8 +10,12 @@ extension Visibility {
     guard try !isOpen(share.account, share.owner) else { return }
     let from = try owners.require(share.owner).sequence
     let offered = try offered(to: share.account, share.owner)
-    let isLittle = offered.count <= Self.restampCountMax
-    if isLittle { try restamp(offered, share.owner, &owners) }
+    let isLittle = offered.count <= stampable
+    if isLittle {
+      try restamp(offered, share.owner, &owners)
+    } else {
+      restarted.insert(ViewID(account: share.account, owner: share.owner))
+    }
     try transaction.execute(
       "INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, $4)",
       .id(share.account), .id(share.owner), .integer(Self.newNumber()),
@@ -30,12 +34,13 @@ extension Visibility {
         WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted')
       """, .id(account), .id(owner))
     guard count == 1 else { return }
+    restarted.remove(ViewID(account: account, owner: owner))
     for file in try offered(to: account, owner).prefix(Self.restampCountMax) {
       try renew(file, account, &owners)
     }
   }
 
-  func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
+  private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
     let number = try transaction.first(
       "SELECT number FROM sync.views WHERE account_id = $1 AND owner_id = $2",
       .id(account), .id(owner)
@@ -54,6 +59,7 @@ extension Visibility {
     let files = try inView(of: accounts, owner)
     if let files { try restamp(files, owner, &owners) }
     for account in accounts {
+      if files == nil { restarted.insert(ViewID(account: account, owner: owner)) }
       try transaction.execute(
         """
         UPDATE sync.views SET number = $3, from_seq = $4 WHERE account_id = $1 AND owner_id = $2
@@ -67,23 +73,31 @@ extension Visibility {
     var shared: Set<Identifier> = []
     var files: Set<Identifier> = []
     for account in accounts {
-      shared.formUnion(try self.files(in: .accepted, account, owner))
-      files.formUnion(try offered(to: account, owner))
-      guard shared.count + files.count <= Self.restampCountMax else { return nil }
+      guard readable > 0 else { return nil }
+      let (accepted, offered) = (
+        try self.files(in: .accepted, account, owner), try offered(to: account, owner)
+      )
+      readable -= accepted.count + offered.count
+      shared.formUnion(accepted)
+      files.formUnion(offered)
+      guard shared.count + files.count <= stampable else { return nil }
     }
     for file in shared {
-      files.formUnion(try live(file))
-      guard files.count <= Self.restampCountMax else { return nil }
+      guard let beneath = try live(file) else { return nil }
+      files.formUnion(beneath)
+      guard files.count <= stampable else { return nil }
     }
     return files.sorted()
   }
 
-  /// What the account is invited to; one more than what is told file by file stands for all.
+  /// What the account is invited to.
   private func offered(
     to account: Identifier, _ owner: Identifier
   ) throws -> [Identifier] { try files(in: .pending, account, owner) }
 
-  private func files(
+  /// The files that the owner shares with the account in a state; one more than `restampCountMax`
+  /// stands for all beyond.
+  func files(
     in state: Share.State, _ account: Identifier, _ owner: Identifier
   ) throws -> [Identifier] {
     try transaction.rows(

@@ -7,12 +7,30 @@ internal import Storage
 /// another's tree exactly while one of that owner's shares is accepted. What comes into view gets new
 /// numbers of the owner's sequence, so that whoever reads the sequence meets it; where that would be
 /// too much for one transaction, the view gets another number, and is read again from its beginning.
-struct Visibility {
-  /// Files that come into view with new numbers of their own.
+final class Visibility {
+  /// Files that come into view with new numbers of their own, or out of it with departures, in one
+  /// transaction.
   static let restampCountMax = 1000
 
   let transaction: Transaction
   let now: Instant
+
+  /// Of those files, how many there is room for yet.
+  private(set) var stampable = restampCountMax
+  /// Files that may yet be looked at to find them.
+  var readable = 4 * restampCountMax
+  /// Views that are read again from the very beginning, whatever else happens to them.
+  var restarted: Set<ViewID> = []
+
+  struct ViewID: Hashable {
+    let account: Identifier
+    let owner: Identifier
+  }
+
+  /// The accounts that see a folder, where it was asked about.
+  private var accepted: [Identifier: [Identifier]] = [:]
+  /// What lies above a file, where it was asked about.
+  private var chains: [Identifier: Set<Identifier>] = [:]
 
   init(_ transaction: Transaction, now: Instant) {
     self.transaction = transaction
@@ -20,23 +38,21 @@ struct Visibility {
   }
 
   /// The accounts that see everything beneath one of the folders.
-  func sharees(of folders: [Identifier]) throws -> Set<Identifier> {
+  func sharees(of folders: [Forest.Node]) throws -> Set<Identifier> {
     var sharees: Set<Identifier> = []
-    for folder in folders {
-      sharees.formUnion(try shares(of: folder, in: .accepted))
+    for folder in folders where folder.hasLiveShares {
+      let own =
+        try accepted[folder.id] ?? Share.accounts(transaction, of: folder.id, in: .accepted)
+      accepted[folder.id] = own
+      sharees.formUnion(own)
     }
     return sharees
   }
 
-  private func shares(of file: Identifier, in state: Share.State) throws -> [Identifier] {
-    try transaction.rows(
-      "SELECT account_id FROM sync.shares WHERE file_id = $1 AND state = $2 ORDER BY account_id",
-      .id(file), .text(state.rawValue)
-    ) { row in try row.id(0) }
-  }
-
   /// The accounts that a change of the file is news to, though they see nothing else of the tree.
-  func invited(to file: Identifier) throws -> [Identifier] { try shares(of: file, in: .pending) }
+  func invited(to file: Identifier) throws -> [Identifier] {
+    try Share.accounts(transaction, of: file, in: .pending)
+  }
 
   func owner(of file: Identifier) throws -> Identifier? {
     try transaction.first("SELECT owner_id FROM sync.files WHERE id = $1", .id(file)) { row in
@@ -75,6 +91,7 @@ struct Visibility {
     _ share: Share, from standing: Share.State?, _ owners: inout LockedOwners
   ) throws {
     try share.save(transaction, now: now)
+    accepted[share.file] = nil
     try restamp(share.file, share.owner, &owners)
     if share.state == .accepted && standing != .accepted {
       try open(share, &owners)
@@ -88,12 +105,24 @@ struct Visibility {
   /// What a share showed is out of view, unless another shows it; an account that has no view of the
   /// tree will begin one anew.
   private func leave(_ share: Share, _ owners: inout LockedOwners) throws {
-    guard try isOpen(share.account, share.owner) else { return }
-    var forest = Forest(seenBy: share.account)
-    try forest.load(share.file, transaction)
-    guard forest.role(share.file) < .reader else { return }
+    let others = try files(in: .accepted, share.account, share.owner)
+    guard !others.isEmpty, try above(share.file).isDisjoint(with: others) else { return }
     try depart(share.file, from: [share.account], share.owner, &owners)
   }
+
+  /// The file and all above it.
+  private func above(_ file: Identifier) throws -> Set<Identifier> {
+    if let chain = chains[file] { return chain }
+    // Whoever sees it: only the folders are asked for.
+    var forest = Forest(seenBy: file)
+    try forest.load(file, transaction)
+    let chain = Set(forest.chain(file).map(\.id))
+    chains[file] = chain
+    return chain
+  }
+
+  /// Files lie elsewhere than before.
+  func filesMoved() { chains = [:] }
 
   // MARK: Files
 
@@ -102,18 +131,25 @@ struct Visibility {
     _ root: Identifier, to accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners
   ) throws {
+    let accounts = kept(accounts, owner)
     guard !accounts.isEmpty else { return }
-    let files = try live(root)
-    if files.count <= Self.restampCountMax {
+    if let files = try live(root) {
       try restamp(files, owner, &owners)
     } else {
-      try restart(accounts.sorted(), owner, &owners)
+      try restart(accounts, owner, &owners)
     }
   }
 
-  /// A file and what lives beneath it, as far as that is not too much.
-  func live(_ root: Identifier) throws -> [Identifier] {
-    try transaction.rows(
+  /// The accounts whose views are not read from the very beginning anyway.
+  private func kept(_ accounts: Set<Identifier>, _ owner: Identifier) -> [Identifier] {
+    accounts.filter { !restarted.contains(ViewID(account: $0, owner: owner)) }.sorted()
+  }
+
+  /// A file and what lives beneath it; nil where there is no room for so much.
+  func live(_ root: Identifier) throws -> [Identifier]? {
+    let countMax = min(stampable, readable)
+    guard countMax > 0 else { return nil }
+    let files = try transaction.rows(
       """
       WITH RECURSIVE beneath (id) AS (
         SELECT id FROM sync.files WHERE id = $1
@@ -121,13 +157,16 @@ struct Visibility {
         SELECT f.id FROM beneath AS b JOIN sync.files AS f ON f.parent_id = b.id
         WHERE f.deleted = 0 AND f.id <> f.parent_id)
       SELECT id FROM beneath LIMIT $2
-      """, .id(root), .integer(Int64(Self.restampCountMax) + 1)
+      """, .id(root), .integer(Int64(countMax) + 1)
     ) { row in try row.id(0) }
+    readable -= files.count
+    return files.count > countMax ? nil : files
   }
 
   func restamp(
     _ files: [Identifier], _ owner: Identifier, _ owners: inout LockedOwners
   ) throws {
+    stampable -= files.count
     for file in files { try restamp(file, owner, &owners) }
   }
 
@@ -147,11 +186,14 @@ struct Visibility {
     _ root: Identifier, from accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners
   ) throws {
+    let accounts = kept(accounts, owner)
     guard !accounts.isEmpty else { return }
-    guard let files = try beneath(root, countMax: Self.restampCountMax / accounts.count) else {
-      return try restart(accounts.sorted(), owner, &owners)
+    let countMax = min(stampable, readable) / accounts.count
+    guard let files = try beneath(root, countMax: countMax) else {
+      return try restart(accounts, owner, &owners)
     }
-    for account in accounts.sorted() {
+    stampable -= files.count * accounts.count
+    for account in accounts {
       for file in files { try depart(file, from: account, owner, &owners) }
     }
   }
@@ -172,6 +214,8 @@ struct Visibility {
   /// A file and what lies beneath it, deleted or not; nil where that is too much.
   private func beneath(_ root: Identifier, countMax: Int) throws -> [Identifier]? {
     var files = [root]
+    defer { readable -= files.count }
+    guard files.count <= countMax else { return nil }
     var folders = [root]
     while let folder = folders.popLast() {
       // Each mark has its own index.

@@ -1,0 +1,261 @@
+internal import Base
+internal import JSON
+internal import Storage
+internal import Tiers
+
+/// Writes a batch that was judged, under the locks of all whom it concerns.
+struct BatchWriting {
+  private let transaction: Transaction
+  private let now: Instant
+  private let batch: Batch
+  private let judgement: Judgement
+  private let caller: Identifier
+  private let budget: WorkBudget
+  private var owners: LockedOwners
+  private let visibility: Visibility
+
+  init(
+    _ transaction: Transaction, _ batch: Batch, _ judgement: Judgement, by caller: Identifier,
+    _ owners: LockedOwners, now: Instant
+  ) {
+    self.transaction = transaction
+    self.now = now
+    self.batch = batch
+    self.judgement = judgement
+    self.caller = caller
+    self.owners = owners
+    budget = WorkBudget(WorkBudget.written, of: transaction)
+    visibility = Visibility(transaction, now: now)
+  }
+
+  mutating func write(catalogue: Catalogue, limits: SyncLimits) throws -> Outcome {
+    try requireRoom(catalogue: catalogue, limits: limits)
+    // Access ends first: what moves into a folder is not shown to those who no longer see it.
+    var shares = try write(batch.shares.filter { !$0.statement.isGrant })
+    try makeWay()
+    var versions: [Identifier: Int64] = [:]
+    // Deletions first: a new link may take the place of a deleted one.
+    for isDeleted in [true, false] {
+      for change in batch.files where change.statement.isDeleted == isDeleted {
+        versions[change.statement.id] = try write(change, catalogue: catalogue)
+        try budget.check()
+      }
+    }
+    visibility.filesMoved()
+    for (id, height) in judgement.raisedHeights {
+      try transaction.execute(
+        "UPDATE sync.files SET height = $2 WHERE id = $1", .id(id), .integer(height))
+    }
+    try followLinks()
+    try moveIntoView()
+    shares.merge(try write(batch.shares.filter(\.statement.isGrant))) { $1 }
+    try owners.save(transaction, now: now)
+    return Outcome(200, answer(versions, batch.shares.compactMap { shares[$0.statement.key] }))
+  }
+
+  private func answer(_ versions: [Identifier: Int64], _ shares: [Share]) -> JSONValue {
+    [
+      "files": .array(
+        batch.files.map { change in
+          let id = change.statement.id
+          return ["id": .string(id.description), "version": .integer(versions[id] ?? 0)]
+        }),
+      "shares": .array(
+        shares.map { share in
+          [
+            "file": .string(share.file.description),
+            "account": .string(share.account.description),
+            "state": .string(share.state.rawValue), "version": .integer(share.sequence),
+          ]
+        }),
+    ]
+  }
+
+  private func requireRoom(catalogue: Catalogue, limits: SyncLimits) throws {
+    var added: [Identifier: Int64] = [:]
+    var removed: [Identifier: Int64] = [:]
+    for change in batch.files {
+      let statement = change.statement
+      if let record = judgement.records[statement.id] {
+        guard statement.isDeleted else { continue }
+        added[record.owner, default: 0] -= 1
+        removed[record.owner, default: 0] += record.contentByteCount
+      } else {
+        added[statement.owner, default: 0] += 1
+      }
+    }
+    let made = Dictionary(
+      grouping: batch.files.filter { judgement.records[$0.statement.id] == nil },
+      by: \.statement.owner)
+    for (account, files) in made {
+      try Allowance.count(
+        Int64(files.count), of: account, transaction, catalogue: catalogue, now: now)
+    }
+    for (account, count) in added {
+      let owner = try owners.require(account)
+      let bytes = count * catalogue.metadataFeeByteCount - (removed[account] ?? 0)
+      try owner.requireRoom(
+        for: bytes, askedBy: caller, transaction, catalogue: catalogue, now: now)
+      if count > 0, owner.recordCount + count > limits.recordCountMax {
+        throw Refusal.tooManyRecords(max: limits.recordCountMax)
+      }
+    }
+  }
+
+  /// Takes the names of all changed files out of the index, so that none is in another's way.
+  private func makeWay() throws {
+    guard batch.files.count > 1 else { return }
+    for change in batch.files where judgement.records[change.statement.id] != nil {
+      // An id is shorter than any keyed hash, so it collides with none.
+      try transaction.execute(
+        "UPDATE sync.files SET name_hmac = id WHERE id = $1", .id(change.statement.id))
+    }
+  }
+
+  private mutating func write(
+    _ change: Batch.FileChange, catalogue: Catalogue
+  ) throws -> Int64 {
+    let statement = change.statement
+    let version = try owners.nextSequence(of: statement.owner)
+    let fee = catalogue.metadataFeeByteCount
+    guard let record = judgement.records[statement.id] else {
+      try insert(change, version)
+      try owners.change(statement.owner) { owner in
+        owner.charge(
+          fee, records: 1, reason: .recordCreated, file: statement.id, sequence: version)
+      }
+      return version
+    }
+    if statement.isDeleted {
+      try Deletions.dropContent(transaction, record, now: now)
+      if record.kind == .folder {
+        try Deletions.begin(transaction, record.id, record.owner, now: now)
+      }
+      try owners.change(statement.owner) { owner in
+        owner.charge(
+          -fee - record.contentByteCount, records: -1, reason: .recordDeleted, file: record.id,
+          sequence: version)
+      }
+    }
+    try update(change, version)
+    try visibility.renew(record.id, &owners)
+    return version
+  }
+
+  private func insert(_ change: Batch.FileChange, _ version: Int64) throws {
+    let statement = change.statement
+    let count = try transaction.execute(
+      """
+      INSERT INTO sync.files
+        (id, owner_id, parent_id, kind, target_id, name, name_hmac, file_key, author_key,
+         signature, height, seq, content_version, content_bytes, object_id, deleted, deleted_ms,
+         deleted_with)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0, NULL, 0, NULL, NULL)
+      ON CONFLICT (id) DO NOTHING
+      """,
+      .id(statement.id), .id(statement.owner), .id(statement.parent),
+      .text(statement.kind.rawValue), .id(statement.target), .blob(statement.name.ciphertext),
+      .blob(statement.name.hmac), .blob(statement.key), .blob(batch.author),
+      .blob(change.signature),
+      .integer(judgement.tree.planned[statement.id]?.height ?? 0), .integer(version))
+    // Ids are global: another account, whose row is not locked, may have been faster.
+    guard count == 1 else {
+      throw Refusal.batchRefused([Failure(file: statement.id, account: nil, rule: .idTaken)])
+    }
+  }
+
+  private func update(_ change: Batch.FileChange, _ version: Int64) throws {
+    let statement = change.statement
+    try transaction.execute(
+      """
+      UPDATE sync.files SET
+        parent_id = $2, name = $3, name_hmac = $4, file_key = $5, author_key = $6,
+        signature = $7, height = $8, seq = $9, deleted = $10, deleted_ms = $11
+      WHERE id = $1
+      """,
+      .id(statement.id), .id(statement.parent), .blob(statement.name.ciphertext),
+      .blob(statement.name.hmac), .blob(statement.key), .blob(batch.author),
+      .blob(change.signature),
+      .integer(judgement.tree.planned[statement.id]?.height ?? 0), .integer(version),
+      .integer(statement.isDeleted ? 1 : 0), .instant(statement.isDeleted ? now : nil))
+  }
+
+  // MARK: What others see
+
+  /// A link is the acceptance of a share: made, the share is accepted; deleted, it waits again.
+  private mutating func followLinks() throws {
+    var made: Set<Identifier> = []
+    var deleted: Set<Identifier> = []
+    for change in batch.files {
+      guard let target = change.statement.target else { continue }
+      if change.statement.isDeleted {
+        deleted.insert(target)
+      } else if judgement.records[change.statement.id] == nil {
+        made.insert(target)
+      }
+    }
+    for target in made.subtracting(deleted).sorted() {
+      try visibility.link(target, caller, isMade: true, &owners)
+      try budget.check()
+    }
+    for target in deleted.subtracting(made).sorted() {
+      try visibility.link(target, caller, isMade: false, &owners)
+      try budget.check()
+    }
+  }
+
+  /// Tells those who gain or lose sight of a moved file; its own shares move along with it.
+  private mutating func moveIntoView() throws {
+    var (before, after): ([Identifier: Set<Identifier>], [Identifier: Set<Identifier>]) = ([:], [:])
+    for change in batch.files where !change.statement.isDeleted {
+      let statement = change.statement
+      guard let record = judgement.records[statement.id], record.parent != statement.parent else {
+        continue
+      }
+      let tree = judgement.tree
+      let old =
+        try before[record.parent] ?? visibility.sharees(of: tree.forest.chain(record.parent))
+      let new =
+        try after[statement.parent] ?? visibility.sharees(of: tree.finalChain(statement.parent))
+      (before[record.parent], after[statement.parent]) = (old, new)
+      let own = try visibility.sharees(of: tree.forest[record.id].map { [$0] } ?? [])
+      try visibility.depart(
+        record.id, from: old.subtracting(new).subtracting(own), record.owner, &owners)
+      try visibility.appear(
+        record.id, to: new.subtracting(old).subtracting(own), record.owner, &owners)
+      try budget.check()
+    }
+  }
+
+  private mutating func write(
+    _ changes: [Batch.ShareChange]
+  ) throws -> [ShareStatement.Key: Share] {
+    var shares: [ShareStatement.Key: Share] = [:]
+    for change in changes {
+      shares[change.statement.key] = try write(change)
+      try budget.check()
+    }
+    return shares
+  }
+
+  private mutating func write(_ change: Batch.ShareChange) throws -> Share {
+    let statement = change.statement
+    let standing = try Share.find(transaction, statement.file, statement.account)
+    guard let file = judgement.tree.final(statement.file) else { throw Refusal.fileNotFound }
+    var share = Share(
+      file: statement.file, account: statement.account, owner: file.owner,
+      mode: standing?.mode ?? .read, state: .revoked, key: nil,
+      author: FileRecord.Author(key: batch.author, signature: change.signature),
+      sequence: try owners.nextSequence(of: statement.account))
+    switch statement.action {
+    case .grant(let mode, let key):
+      share.mode = mode
+      share.key = key
+      share.state = try visibility.grantedState(standing, statement)
+    case .revoke: share.state = .revoked
+    case .reject: share.state = .rejected
+    }
+    try visibility.change(share, from: standing?.state, &owners)
+    return share
+  }
+}
