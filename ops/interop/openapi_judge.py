@@ -29,6 +29,8 @@ UNDERSTOOD = {
 }
 # What the statements of these must hold beside their shape, no schema can say.
 STATING = {"addDevice", "revokeDevice"}
+# Neither can it say who sends a request.
+SENDER = "must be the key that makes the request"
 MALFORMED = {"body_invalid", "limit_invalid", "malformed_precondition", "query_invalid"}
 
 
@@ -110,8 +112,12 @@ class Judge:
         wrong = list(self.judge_request(exchange, item, operation, query))
         if status < 400 or code in UNDERSTOOD:
             yield from wrong
-        elif code in MALFORMED and not wrong and operation["operationId"] not in STATING:
+        elif code in MALFORMED and not wrong and not self.is_beyond_schemas(exchange, operation):
             yield f"{code}, though the document allows the request"
+
+    def is_beyond_schemas(self, exchange, operation):
+        errors = exchange["body"].get("errors", [])
+        return operation["operationId"] in STATING or any(e["rule"] == SENDER for e in errors)
 
     def code(self, exchange):
         body = exchange["body"]

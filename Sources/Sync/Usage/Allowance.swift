@@ -45,7 +45,9 @@ enum Allowance {
     let standing = try transaction.first(
       "SELECT created_until_ms FROM sync.accounts WHERE id = $1", .id(account)
     ) { row in try row.instant(0) }
-    let until = max(standing ?? now, now) + .milliseconds(added * part)
+    // No count reaches further than a span: one that does was made by a clock that went back since.
+    let begin = standing.flatMap { now...(now + recordSpan) ~= $0 ? $0 : nil } ?? now
+    let until = begin + .milliseconds(added * part)
     guard until <= now + recordSpan else {
       let wait = until.milliseconds - (now + recordSpan).milliseconds
       throw Refusal.creationLimited(retryAfterSeconds: Int(wait / 1000) + 1)
