@@ -70,12 +70,21 @@ final class TreeReader: Sendable {
   private static func agree(
     _ kept: SeenRecord?, _ fresh: SeenRecord?, seenBy account: Identifier
   ) -> Bool {
-    guard let kept, let fresh else { return kept == nil && fresh == nil }
+    guard let kept = kept.map(unnumbered), let fresh = fresh.map(unnumbered) else {
+      return kept == nil && fresh == nil
+    }
     guard kept != fresh else { return true }
     let isOffered = fresh.owner != account && fresh.shares.first?.state == "pending"
     return isOffered && kept.statement == fresh.statement
       && kept.contentVersion == fresh.contentVersion
       && kept.contentByteCount == fresh.contentByteCount && kept.shares == fresh.shares
+  }
+
+  /// Without the numbers of its shares: one that is told again gets another, its file need not.
+  private static func unnumbered(_ record: SeenRecord) -> SeenRecord {
+    var record = record
+    for index in record.shares.indices { record.shares[index].version = 0 }
+    return record
   }
 
   /// The account's own tree is the one that its acknowledged changes leave, in their order.
