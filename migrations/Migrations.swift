@@ -24,6 +24,7 @@ package enum Migrations {
     Migration(number: 6, name: "kept", sql: PackageResources.sync_0006_kept_sql),
     Migration(number: 7, name: "cursors", sql: PackageResources.sync_0007_cursors_sql),
     Migration(number: 8, name: "live_shares", sql: PackageResources.sync_0008_live_shares_sql),
+    Migration(number: 9, name: "strangers", sql: PackageResources.sync_0009_strangers_sql),
   ]
 
   package static let billing: [Migration] = [

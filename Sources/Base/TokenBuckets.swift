@@ -28,12 +28,30 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
   private let state: Locked<State>
 
   /// `burst` is at least 1, `perSecond` from 1 to a thousand million.
-  package init(
+  package convenience init(
     burst: Int64, perSecond: Int64, keyCountMax: Int,
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
-    self.burst = UInt64(burst)
-    interval = 1_000_000_000 / UInt64(perSecond)
+    self.init(
+      burst: UInt64(burst), interval: 1_000_000_000 / UInt64(perSecond), keyCountMax, now)
+  }
+
+  /// A bucket that was emptied is full again after `span`; `burst` is from 1 to a million.
+  package convenience init(
+    burst: Int64, within span: Instant.Span, keyCountMax: Int,
+    now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
+  ) {
+    self.init(
+      burst: UInt64(burst), interval: UInt64(span.milliseconds) * 1_000_000 / UInt64(burst),
+      keyCountMax, now)
+  }
+
+  private init(
+    burst: UInt64, interval: UInt64, _ keyCountMax: Int,
+    _ now: @escaping @Sendable () -> MonotonicTime
+  ) {
+    self.burst = burst
+    self.interval = interval
     self.now = now
     state = Locked(
       State(fullAt: Generations(countMax: keyCountMax), since: now().nanoseconds))

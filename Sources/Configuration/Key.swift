@@ -6,6 +6,8 @@ package enum Key: String, Sendable, CaseIterable {
   case objects = "COFFER_OBJECTS"
   case syncListen = "COFFER_SYNC_LISTEN"
   case syncAuthorities = "COFFER_SYNC_AUTHORITIES"
+  case registration = "COFFER_REGISTRATION"
+  case accountsPerAddress = "COFFER_ACCOUNTS_PER_ADDRESS"
   case recordsMax = "COFFER_RECORDS_MAX"
   case requestsBurst = "COFFER_REQUESTS_BURST"
   case requestsPerSecond = "COFFER_REQUESTS_PER_SECOND"
@@ -13,6 +15,7 @@ package enum Key: String, Sendable, CaseIterable {
   case youngDays = "COFFER_YOUNG_DAYS"
   case openInvitations = "COFFER_OPEN_INVITATIONS"
   case dailyInvitations = "COFFER_DAILY_INVITATIONS"
+  case receivedInvitations = "COFFER_RECEIVED_INVITATIONS"
   case billingListen = "COFFER_BILLING_LISTEN"
   case metricsListen = "COFFER_METRICS_LISTEN"
   case trustedProxies = "COFFER_TRUSTED_PROXIES"
@@ -56,7 +59,7 @@ package enum Key: String, Sendable, CaseIterable {
       .googlePushAudience, .googlePushEmail, .googleServiceAccountFile, .googleAPIURL,
       .googleKeysURL, .billingAuthorities, .sandboxAccounts, .mode, .testClock, .config,
       .recordsMax, .requestsBurst, .requestsPerSecond, .deletedDays, .youngDays,
-      .openInvitations, .dailyInvitations:
+      .openInvitations, .dailyInvitations, .receivedInvitations, .registration, .accountsPerAddress:
       false
     }
   }
@@ -122,6 +125,20 @@ extension Key {
         text: "Comma list of the host names clients use, with the port unless it is the "
           + "scheme's own. A request signed for any other host is refused.",
         example: "sync.example.com")
+    case .registration:
+      Documentation(
+        programs: [.sync], fallback: .value("open"),
+        text: "Who may open an account: open is everybody; invite, whoever has a code made by "
+          + "coffer invite create; closed, nobody but coffer account create.",
+        example: "invite")
+    case .accountsPerAddress:
+      Documentation(
+        programs: [.sync], fallback: .value("30"),
+        text:
+          "How many accounts one address (of IPv6, one network of 64 bits) may ask for at once, "
+          + "of each coffer-sync; as many come back within a day. Name your proxies, or all "
+          + "clients have one address; where none are named, this machine's own is not counted.",
+        example: "30")
     case .recordsMax:
       Documentation(
         programs: [.sync], fallback: .value("2000000"),
@@ -158,6 +175,12 @@ extension Key {
       Documentation(
         programs: [.sync], fallback: .value("20"),
         text: "How many strangers such an account may invite in a day (UTC).", example: "20")
+    case .receivedInvitations:
+      Documentation(
+        programs: [.sync], fallback: .value("30"),
+        text: "How many invitations of such accounts somebody who is a stranger to them may have "
+          + "unanswered, and get in a day (UTC).",
+        example: "30")
     case .billingListen:
       Documentation(
         programs: [.billing, .command], fallback: .value("127.0.0.1:8081"),

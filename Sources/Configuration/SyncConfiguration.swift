@@ -14,10 +14,20 @@ package struct SyncConfiguration: Sendable {
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
   package let catalogue: Catalogue
+  package let registration: Registration
   package let limits: Limits
   package let clock: Clock
 
-  /// What one account may ask for.
+  /// Who may open an account.
+  package enum Registration: String, Sendable, CaseIterable {
+    case open
+    /// Whoever has a code of the operator's.
+    case invite
+    /// Nobody but the operator.
+    case closed
+  }
+
+  /// What one account may ask for, and one address.
   package struct Limits: Sendable {
     package let recordCountMax: Int64
     package let requestBurst: Int64
@@ -26,6 +36,8 @@ package struct SyncConfiguration: Sendable {
     package let youngDays: Int64
     package let openInvitationCountMax: Int64
     package let invitationsPerDay: Int64
+    package let receivedInvitationCountMax: Int64
+    package let accountsPerAddress: Int64
   }
 
   package init(_ settings: Settings) throws(ConfigurationError) {
@@ -38,6 +50,7 @@ package struct SyncConfiguration: Sendable {
     trustedProxies = reader.trustedProxies()
     let connectionsPerAddressMax = reader.number(.connectionsPerAddress, in: 1...1_000_000)
     let catalogue = reader.catalogue()
+    registration = reader.registration()
     let limits = reader.limits()
     clock = reader.clock()
     guard let database, let objectsDirectory, let listen, let metricsListen, let authorities,
@@ -55,6 +68,15 @@ package struct SyncConfiguration: Sendable {
 }
 
 extension SettingsReader {
+  fileprivate mutating func registration() -> SyncConfiguration.Registration {
+    guard let text = text(.registration) else { return .open }
+    guard let registration = SyncConfiguration.Registration(rawValue: text) else {
+      refuse(.registration, "\(quoted(text)) is neither open, invite nor closed")
+      return .closed
+    }
+    return registration
+  }
+
   fileprivate mutating func limits() -> SyncConfiguration.Limits? {
     let recordCountMax = number(.recordsMax, in: 1...1_000_000_000)
     let requestBurst = number(.requestsBurst, in: 1...1_000_000)
@@ -63,12 +85,17 @@ extension SettingsReader {
     let youngDays = number(.youngDays, in: 0...36_500)
     let openInvitationCountMax = number(.openInvitations, in: 0...1_000_000)
     let invitationsPerDay = number(.dailyInvitations, in: 0...1_000_000)
+    let receivedInvitationCountMax = number(.receivedInvitations, in: 0...1_000_000)
+    let accountsPerAddress = number(.accountsPerAddress, in: 1...1_000_000)
     guard let recordCountMax, let requestBurst, let requestsPerSecond, let deletedDays,
-      let youngDays, let openInvitationCountMax, let invitationsPerDay
+      let youngDays, let openInvitationCountMax, let invitationsPerDay,
+      let receivedInvitationCountMax, let accountsPerAddress
     else { return nil }
     return SyncConfiguration.Limits(
       recordCountMax: recordCountMax, requestBurst: requestBurst,
       requestsPerSecond: requestsPerSecond, deletedDays: deletedDays, youngDays: youngDays,
-      openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay)
+      openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,
+      receivedInvitationCountMax: receivedInvitationCountMax,
+      accountsPerAddress: accountsPerAddress)
   }
 }

@@ -74,6 +74,23 @@ extension Refusal {
       return Problem(
         409, "too_many_records", "Too many files",
         "The owner's tree holds at most \(max) files. Delete some.")
+    case .registrationClosed:
+      return Problem(
+        403, "registration_closed", "Registration closed",
+        "Only the operator of this server opens accounts.")
+    case .registrationLimited(let seconds):
+      return Problem(
+        429, "registration_limited", "Too many accounts",
+        "So many accounts were asked for from this address that the next must wait.",
+        retryAfterSeconds: seconds)
+    case .inviteRequired:
+      return Problem(
+        403, "invite_required", "Invite required",
+        "Accounts are opened by an invite of the operator's: send its code as invite.")
+    case .inviteInvalid:
+      return Problem(
+        403, "invite_invalid", "Invite invalid",
+        "The invite is unknown, used up, expired or revoked.")
     case .usernameTaken:
       return Problem(409, "username_taken", "Username taken", "Another account has this username.")
     case .accountExists:
@@ -85,6 +102,9 @@ extension Refusal {
       return Problem(
         409, "keys_used_up", "Keys used up",
         "An account has at most \(max) keys in its life, revoked ones included.")
+    case .tooManyBlocks(let max):
+      return Problem(
+        409, "too_many_blocks", "Too many blocks", "An account blocks at most \(max) others.")
     case .keyRegistered:
       return Problem(
         409, "key_registered", "Key already registered", "An account has registered this key.")

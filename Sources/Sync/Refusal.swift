@@ -18,6 +18,10 @@ package enum Refusal: Error, Equatable {
   case signatureRequired
   case digestMismatch
   case bodyInvalid([BodyError])
+  case registrationClosed
+  case registrationLimited(retryAfterSeconds: Int)
+  case inviteRequired
+  case inviteInvalid
   case usernameTaken
   case accountExists
   case keyRegistered
@@ -25,6 +29,7 @@ package enum Refusal: Error, Equatable {
   case keyNotFound
   case tooManyKeys(max: Int)
   case keysUsedUp(max: Int)
+  case tooManyBlocks(max: Int)
   case accountNotFound
   case queryInvalid
   case fileNotFound

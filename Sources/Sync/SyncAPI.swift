@@ -1,4 +1,5 @@
 package import Base
+package import Configuration
 internal import Endpoints
 package import HTTPMessages
 package import HTTPServer
@@ -20,6 +21,9 @@ package struct SyncAPI: Sendable {
   let limits: SyncLimits
   let limiter: RequestLimiter
   private let refusals: AddressBudget
+  let registration: SyncConfiguration.Registration
+  /// Of each address, those it may yet ask for.
+  let registrations: RegistrationLimiter
   /// Counts from the first request on; its owner starts and stops the flushes.
   package let transfers: TransferCounter
   let clock: Clock
@@ -32,10 +36,13 @@ package struct SyncAPI: Sendable {
   /// The longest content of one document.
   static let contentByteCountMax: Int64 = 1 << 30
 
-  /// `uptime` is what limits on requests go by.
+  /// `trustsProxies` where clients' addresses are those that proxies tell; `uptime` is what limits on
+  /// requests go by.
   package init(
     database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
-    catalogue: Catalogue, limits: SyncLimits = SyncLimits(), clock: Clock,
+    catalogue: Catalogue, limits: SyncLimits = SyncLimits(),
+    registration: SyncConfiguration.Registration = .open, trustsProxies: Bool = false,
+    clock: Clock,
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
     self.database = database
@@ -46,6 +53,9 @@ package struct SyncAPI: Sendable {
     self.limits = limits
     limiter = RequestLimiter(limits, now: uptime)
     refusals = AddressBudget(now: uptime)
+    self.registration = registration
+    registrations = RegistrationLimiter(
+      limits, trustsProxies: trustsProxies, now: uptime)
     transfers = TransferCounter(database, clock: clock)
     self.clock = clock
   }
@@ -57,8 +67,8 @@ package struct SyncAPI: Sendable {
   package var routes: [Route] {
     [
       createAccount, readAccount, readDirectory, createSession, readSessions, endSession,
-      addDevice, revokeDevice, changeFiles, readFile, writeContent, readContent, readUpdates,
-      Self.readDescription,
+      addDevice, revokeDevice, readBlocks, addBlock, removeBlock, changeFiles, readFile,
+      writeContent, readContent, readUpdates, Self.readDescription,
       Health.alive, Health.ready(database),
     ]
   }
@@ -79,6 +89,13 @@ package struct SyncAPI: Sendable {
     guard let key = authenticator.claimedKey(head), limiter.knows(key) else {
       throw .addressRefused(retryAfterSeconds: seconds)
     }
+  }
+
+  /// Refuses, before anything is computed for it, a request to open an account that is not opened
+  /// whoever signed it.
+  private func refuseRegistration(_ head: RequestHead) throws(Refusal) {
+    guard registration != .closed else { throw .registrationClosed }
+    try registrations.check(head.remoteAddress)
   }
 
   /// A request whose headers were accepted.
@@ -156,7 +173,10 @@ package struct SyncAPI: Sendable {
   ) -> Endpoint<Request, (Request, Input), (Output, Request)> {
     Endpoint(
       method, pattern, bodyByteCountMax: bodyByteCountMax,
-      admit: { head, captures in try Request(head, captures, self) },
+      admit: { head, captures in
+        if registers { try refuseRegistration(head) }
+        return try Request(head, captures, self)
+      },
       inquire: { (request: Request) -> Inquiry? in
         registers ? nil : inquiry(request.credentials)
       },

@@ -1,7 +1,7 @@
 package import Base
 package import Configuration
 
-/// What one account may ask of the server; each can be set in the configuration.
+/// What one account, and one address, may ask of the server; each can be set in the configuration.
 package struct SyncLimits: Sendable, Equatable {
   /// Live records of one owner, whatever they weigh.
   package var recordCountMax: Int64 = 2_000_000
@@ -15,6 +15,10 @@ package struct SyncLimits: Sendable, Equatable {
   package var youngAge = Instant.Span.days(7)
   package var openInvitationCountMax: Int64 = 20
   package var invitationsPerDay: Int64 = 20
+  /// Those that one account may get of such strangers: unanswered at one time, and on one day.
+  package var receivedInvitationCountMax: Int64 = 30
+  /// Accounts that one address may ask for at once, and a day from then on, of one instance.
+  package var accountsPerAddress: Int64 = 30
 
   /// Those of a configuration that says nothing of them.
   package init() {}
@@ -27,5 +31,7 @@ package struct SyncLimits: Sendable, Equatable {
     youngAge = .days(configured.youngDays)
     openInvitationCountMax = configured.openInvitationCountMax
     invitationsPerDay = configured.invitationsPerDay
+    receivedInvitationCountMax = configured.receivedInvitationCountMax
+    accountsPerAddress = configured.accountsPerAddress
   }
 }

@@ -25,7 +25,9 @@ package enum SyncProgram {
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: configuration.authorities),
         clock: configuration.clock),
-      catalogue: configuration.catalogue, limits: limits, clock: configuration.clock)
+      catalogue: configuration.catalogue, limits: limits,
+      registration: configuration.registration,
+      trustsProxies: !configuration.trustedProxies.isEmpty, clock: configuration.clock)
     api.transfers.start()
     // After the pool, whose last uploads still count.
     defer { api.transfers.stop() }

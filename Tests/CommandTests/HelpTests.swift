@@ -2,7 +2,8 @@ import Testing
 
 struct HelpTests {
   static let commands = [
-    "migrate", "account list", "account show", "account create", "usage show",
+    "migrate", "account list", "account show", "account create", "invite create",
+    "invite list", "invite revoke", "usage show",
     "usage recount", "entitlement explain",
     "entitlement grant", "entitlement revoke", "subscription transfer", "subscription release",
     "plan list", "jobs list", "jobs retry", "webhook send", "request", "config",

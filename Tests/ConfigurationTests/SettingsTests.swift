@@ -166,13 +166,33 @@ struct SettingsTests {
       "COFFER_RECORDS_MAX": "10", "COFFER_REQUESTS_BURST": "11",
       "COFFER_REQUESTS_PER_SECOND": "12", "COFFER_DELETED_DAYS": "13", "COFFER_YOUNG_DAYS": "14",
       "COFFER_OPEN_INVITATIONS": "15", "COFFER_DAILY_INVITATIONS": "16",
+      "COFFER_RECEIVED_INVITATIONS": "17", "COFFER_ACCOUNTS_PER_ADDRESS": "18",
     ]) { $1 }
     let limits = try SyncConfiguration(Settings(environment: environment)).limits
     #expect(
       [
         limits.recordCountMax, limits.requestBurst, limits.requestsPerSecond, limits.deletedDays,
         limits.youngDays, limits.openInvitationCountMax, limits.invitationsPerDay,
-      ] == [10, 11, 12, 13, 14, 15, 16])
+        limits.receivedInvitationCountMax, limits.accountsPerAddress,
+      ] == [10, 11, 12, 13, 14, 15, 16, 17, 18])
+  }
+
+  @Test(arguments: SyncConfiguration.Registration.allCases)
+  func `registration is one of three words`(registration: SyncConfiguration.Registration) throws {
+    let environment = Self.complete.merging(["COFFER_REGISTRATION": registration.rawValue]) { $1 }
+    let configuration = try SyncConfiguration(Settings(environment: environment))
+    #expect(configuration.registration == registration)
+  }
+
+  @Test func `another word for registration is refused, and everybody registers by default`() throws
+  {
+    let environment = Self.complete.merging(["COFFER_REGISTRATION": "Open"]) { $1 }
+    #expect(
+      try problems(environment) == [
+        "COFFER_REGISTRATION (environment): \"Open\" is neither open, invite nor closed"
+      ])
+    let configuration = try SyncConfiguration(Settings(environment: Self.complete))
+    #expect(configuration.registration == .open)
   }
 
   @Test(arguments: ["0", "1000001", "-1", "+5", " 5", "5.0", "many", "99999999999999999999"])

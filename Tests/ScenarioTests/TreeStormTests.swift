@@ -18,6 +18,7 @@ import Testing
   /// Invitations of strangers are not what is asked for here.
   private static let settings = [
     "COFFER_OPEN_INVITATIONS": "1000000", "COFFER_DAILY_INVITATIONS": "1000000",
+    "COFFER_RECEIVED_INVITATIONS": "1000000",
     "COFFER_REQUESTS_PER_SECOND": "1000000",
   ]
 

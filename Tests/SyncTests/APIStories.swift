@@ -1,6 +1,8 @@
 import Base
+import Configuration
 import Crypto
 import HTTPClient
+import HTTPServer
 import JSON
 import Sync
 import TestDevices
@@ -27,12 +29,17 @@ struct APIStories {
   /// An account has so many requests, and gets none back.
   func server(
     freeByteCount: Int64 = 1_000_000, limits: SyncLimits = SyncLimits(),
-    requests: Int64 = 1_000_000
+    requests: Int64 = 1_000_000, registration: SyncConfiguration.Registration = .open,
+    accountsPerAddress: Int64 = 30
   ) throws -> TestServer {
     let exchanges = exchanges
+    var limits = limits
+    limits.accountsPerAddress = accountsPerAddress
     let start = MonotonicTime.now()
     return try TestServer(
-      freeByteCount: freeByteCount, limits: limits, requestBurst: requests, uptime: { start },
+      freeByteCount: freeByteCount, limits: limits, requestBurst: requests,
+      registration: registration,
+      trustedProxies: [AddressRange("127.0.0.1")].compactMap(\.self), uptime: { start },
       observe: { request, answer in exchanges.record(request, answer) })
   }
 
@@ -57,9 +64,30 @@ struct APIStories {
     for query in ["username=alice", "account=\(try bob.account)", "key=\(key)", "username=x", "x"] {
       _ = try alice.get("/v1/directory?\(query)")
     }
+    let path = "/v1/blocks/\(try bob.account)"
+    for method in ["PUT", "DELETE"] {
+      for path in [path, "/v1/blocks/none"] { _ = try alice.send(alice.sign(method, path)) }
+    }
+    try server.fillBlocks(of: alice.account)
+    _ = try alice.send(alice.sign("PUT", path))
+    _ = try alice.get("/v1/blocks")
+    try openAccountsByInvite()
     let strict = try self.server(requests: 3)
     let hasty = try strict.register()
     for _ in 0..<4 { _ = try hasty.get("/v1/account") }
+  }
+
+  private func openAccountsByInvite() throws {
+    let address = [("X-Forwarded-For", "192.0.2.1")]
+    for registration in [SyncConfiguration.Registration.closed, .invite] {
+      let server = try self.server(registration: registration, accountsPerAddress: 2)
+      for invite in [JSONValue.null, "wrong", "wrong"] {
+        let device = server.device()
+        let body: JSONValue = ["root": .string(device.root.description), "invite": invite]
+        _ = try device.send(
+          device.sign("POST", "/v1/accounts", body: body.encoded(), headers: address))
+      }
+    }
   }
 
   private func useSessionsAndKeys() throws {

@@ -21,6 +21,7 @@ import Testing
       var limits = SyncLimits()
       limits.openInvitationCountMax = 1000
       limits.invitationsPerDay = 1000
+      limits.receivedInvitationCountMax = 1000
       server = try TestServer(engine, limits: limits)
       alice = try server.register()
       bob = try server.register()

@@ -18,6 +18,7 @@ import Testing
     var limits = SyncLimits()
     limits.openInvitationCountMax = 10_000
     limits.invitationsPerDay = 10_000
+    limits.receivedInvitationCountMax = 10_000
     return try TestServer(engine, freeByteCount: 1_000_000_000, limits: limits)
   }
 

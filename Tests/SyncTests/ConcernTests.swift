@@ -70,6 +70,37 @@ struct ConcernTests {
     }
     #expect(written.status == 200)
   }
+
+  @Test func `an invitation that was judged before its receiver blocked the sender is refused`()
+    throws
+  {
+    let server = try TestServer(.postgres)
+    var (alice, bob) = (try server.register(), try server.register())
+    // Rows are locked in ascending order, and Alice's is the one that is held up.
+    if try bob.account < alice.account { swap(&alice, &bob) }
+    let (sender, receiver) = (alice, bob)
+    let file = try sender.add()
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let owner = try sender.account
+    let isHeld = Locked(false)
+    let answer = Locked<Result<Answer, any Error>?>(nil)
+    let thread = Thread {
+      _ = isHeld.wait { $0 ? true : nil }
+      let result = Result { try sender.grant(file, to: receiver.account) }
+      answer.signal { $0 = result }
+    }
+    try other.write(for: nil) { transaction in
+      try transaction.execute("UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(owner))
+      isHeld.signal { $0 = true }
+      for _ in 0..<10_000 where try !server.hasWaitingLock() {}
+      let blocked = try receiver.send(receiver.sign("PUT", "/v1/blocks/\(owner)"))
+      guard blocked.status == 204 else { throw UnexpectedAnswer(blocked) }
+    }
+    thread.join()
+    let granted = try #require(answer.withLock { $0 }).get()
+    #expect(try granted.rules == ["invitation_not_taken"])
+  }
 }
 
 extension TestServer {

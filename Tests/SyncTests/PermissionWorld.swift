@@ -37,6 +37,7 @@ final class PermissionWorld {
     var limits = SyncLimits()
     limits.openInvitationCountMax = 1_000_000
     limits.invitationsPerDay = 1_000_000
+    limits.receivedInvitationCountMax = 1_000_000
     let server = try TestServer(engine, limits: limits)
     self.server = server
     devices = try Dictionary(

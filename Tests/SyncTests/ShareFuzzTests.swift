@@ -22,6 +22,7 @@ import Testing
       var limits = SyncLimits()
       limits.openInvitationCountMax = 1000
       limits.invitationsPerDay = 10_000
+      limits.receivedInvitationCountMax = 10_000
       limits.requestBurst = 1_000_000
       let server = try TestServer(engine, limits: limits)
       self.server = server

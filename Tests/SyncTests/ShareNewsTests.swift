@@ -154,6 +154,7 @@ import Testing
     var limits = SyncLimits()
     limits.openInvitationCountMax = 10_000
     limits.invitationsPerDay = 10_000
+    limits.receivedInvitationCountMax = 10_000
     let server = try TestServer(engine, freeByteCount: 10_000_000, limits: limits)
     let (alice, bob) = (try server.register(), try server.register())
     let account = try bob.account

@@ -234,6 +234,7 @@ import Testing
     var limits = SyncLimits()
     limits.openInvitationCountMax = 1000
     limits.invitationsPerDay = 1000
+    limits.receivedInvitationCountMax = 1000
     let server = try TestServer(engine, limits: limits)
     let (alice, bob) = (try server.register(), try server.register())
     let file = try alice.add()
@@ -412,6 +413,7 @@ import Testing
     var limits = SyncLimits()
     limits.openInvitationCountMax = 1000
     limits.invitationsPerDay = 1000
+    limits.receivedInvitationCountMax = 1000
     let server = try TestServer(limits: limits)
     let (alice, bob) = (try server.register(), try server.register())
     let files = try (0..<257).map { _ in try alice.creation() }

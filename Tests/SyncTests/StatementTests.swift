@@ -30,4 +30,14 @@ import Testing
       String(decoding: revoked.signedBytes, as: UTF8.self)
         == #"{"share":{"account":"\#(one)","file":"\#(two)","state":"revoked"}}"#)
   }
+
+  @Test(arguments: [KeyStatement.Subject.device, .revocation])
+  func `a key's statement names its account, its key and its time`(subject: KeyStatement.Subject) {
+    let statement = KeyStatement(
+      subject, account: one, key: [UInt8](repeating: 0, count: 32), created: 1_780_000_000)
+    let key = String(repeating: "A", count: 43) + "="
+    #expect(
+      String(decoding: statement.signedBytes, as: UTF8.self)
+        == #"{"\#(subject.rawValue)":{"account":"\#(one)","created":1780000000,"key":"\#(key)"}}"#)
+  }
 }

@@ -1,4 +1,5 @@
 import Base
+import Configuration
 import Crypto
 import HTTPClient
 import HTTPMessages
@@ -30,6 +31,7 @@ final class TestServer: Sendable {
   init(
     _ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000,
     limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
+    registration: SyncConfiguration.Registration = .open, trustedProxies: [AddressRange] = [],
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
@@ -51,11 +53,12 @@ final class TestServer: Sendable {
       database: database, objects: objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
-      catalogue: catalogue, limits: limits, clock: reader, uptime: uptime)
+      catalogue: catalogue, limits: limits, registration: registration,
+      trustsProxies: !trustedProxies.isEmpty, clock: reader, uptime: uptime)
     let api = api
     server = HTTPServer(
       listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: ServerLimits(),
-      trustedProxies: [], name: "sync-test"
+      trustedProxies: trustedProxies, name: "sync-test"
     ) { error, head in api.problem(for: error, head) }
     try server.start()
   }

@@ -39,6 +39,7 @@ final class TreeServer: Sendable {
     limits.recordCountMax = recordCountMax
     limits.openInvitationCountMax = 1_000_000
     limits.invitationsPerDay = 1_000_000
+    limits.receivedInvitationCountMax = 1_000_000
     limits.requestBurst = 1_000_000_000
     limits.requestsPerSecond = 1_000_000
     let time = time

@@ -66,6 +66,7 @@ struct AccountSummary {
       .init("usage", .integer(account.usageByteCount)), .init("cap", .integer(cap.byteCount)),
       .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
       .init("created", .string(account.created.description)),
+      .init("invite", account.invite.map { .string($0.description) } ?? .null),
     ]
   }
 }

@@ -37,6 +37,7 @@ extension Command {
       username  \(account.username ?? "-")
       root      \(account.root)
       created   \(account.created)
+      invite    \(account.invite?.description ?? "-")
       used      \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
       cap       \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
       plan      \(summary.cap.planID)

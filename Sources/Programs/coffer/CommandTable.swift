@@ -1,7 +1,8 @@
 /// Every command, in the order help lists them.
 enum CommandTable {
   static let all: [Command] = [
-    .migrate, .accountList, .accountShow, .accountCreate, .usageShow, .usageRecount,
+    .migrate, .accountList, .accountShow, .accountCreate, .inviteCreate, .inviteList,
+    .inviteRevoke, .usageShow, .usageRecount,
     .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .planList, .jobsList, .jobsRetry, .webhookSend, .request, .config,
   ]

@@ -1,4 +1,5 @@
 internal import Base
+internal import Configuration
 internal import Crypto
 internal import Endpoints
 internal import HTTPMessages
@@ -9,11 +10,15 @@ internal import Storage
 
 /// Accounts, their devices and sessions.
 extension SyncAPI {
-  /// `POST /v1/accounts`: registers the key that signs the request.
+  /// `POST /v1/accounts`: registers the key that signs the request, where the operator lets it.
   var createAccount: Route {
     write("POST", "/v1/accounts", registers: true) { request, body in
+      try registrations.count(request.head.remoteAddress)
       let json = try JSON.body(body)
-      try json.requireMembers(["root", "username"])
+      try json.requireMembers(["invite", "root", "username"])
+      let code = try json["invite"].optionalText(
+        characterCountMax: Invite.codeCharacterCountMax)
+      if registration == .invite, code == nil { throw Refusal.inviteRequired }
       let username = try json["username"].optionalText(
         characterCountMax: Username.characterCountMax
       ).map { text throws(Refusal) in
@@ -24,12 +29,15 @@ extension SyncAPI {
         return username
       }
       let signature = try request.credentials.requireSignature()
-      return NewAccount(
+      let new = NewAccount(
         id: Account.identifier(firstKey: signature.keyID.bytes), username: username,
         root: try json["root"].identifier(), publicKey: signature.keyID.bytes)
+      return (account: new, code: registration == .invite ? code : nil)
     } transact: { transaction, request, new, now in
       try Nonces.once(transaction, request.credentials) {
-        let account = try new.create(transaction, catalogue: catalogue, now: now)
+        let invite = try new.code.map { try Invite.use(transaction, $0, now: now) }
+        let account = try new.account.create(
+          transaction, by: invite, catalogue: catalogue, now: now)
         let cap = try Cap(transaction, account.id, catalogue: catalogue, now: now)
         return Outcome(201, headers: [("Location", "/v1/account")], account.json(cap))
       }

@@ -11,6 +11,8 @@ package struct Account: Sendable {
   package let root: Identifier
   package let usageByteCount: Int64
   package let created: Instant
+  /// The invite that it was opened by, if any.
+  package let invite: Identifier?
 
   /// The id of the account that a key opens: a UUID of version 8 (RFC 9562, section 5.8) of the first
   /// bits of SHA-256 of `coffer account:` and the key.
@@ -24,7 +26,7 @@ package struct Account: Sendable {
     return Identifier(bytes: bytes)!
   }
 
-  fileprivate static let columns = "id, username_shown, root_id, usage_bytes, created_ms"
+  fileprivate static let columns = "id, username_shown, root_id, usage_bytes, created_ms, invite_id"
 
   fileprivate init(row: borrowing Row) throws {
     id = try row.id(0)
@@ -32,6 +34,7 @@ package struct Account: Sendable {
     root = try row.id(2)
     usageByteCount = try row.integer(3)
     created = try row.instant(4)
+    invite = try row.optionalID(5)
   }
 
   package static func find(_ queryable: some Queryable, _ id: Identifier) throws -> Account? {
@@ -104,11 +107,11 @@ package struct NewAccount: Sendable {
     self.publicKey = publicKey
   }
 
-  /// Writes the account, its first key and its root folder.
+  /// Writes the account, its first key and its root folder; remembers the invite that it is opened by.
   ///
   /// Throws a `Refusal` where the username, the key, the root's or the account's id is taken.
   package func create(
-    _ transaction: Transaction, catalogue: Catalogue, now: Instant
+    _ transaction: Transaction, by invite: Identifier? = nil, catalogue: Catalogue, now: Instant
   ) throws -> Account {
     if try Device.find(transaction, publicKey) != nil { throw Refusal.keyRegistered }
     if let username, try Account.find(transaction, username) != nil { throw Refusal.usernameTaken }
@@ -118,12 +121,13 @@ package struct NewAccount: Sendable {
     let inserted = try transaction.execute(
       """
       INSERT INTO sync.accounts
-        (id, username, username_shown, root_id, seq, usage_bytes, created_ms)
-      VALUES ($1, $2, $3, $4, 0, 0, $5)
+        (id, username, username_shown, root_id, seq, usage_bytes, created_ms, invite_id)
+      VALUES ($1, $2, $3, $4, 0, 0, $5, $6)
       ON CONFLICT DO NOTHING
       """,
       .id(id), username.map { .text($0.normalized) } ?? .null,
-      username.map { .text($0.shown) } ?? .null, .id(root), .instant(now))
+      username.map { .text($0.shown) } ?? .null, .id(root), .instant(now),
+      invite.map { .id($0) } ?? .null)
     guard inserted == 1 else {
       throw try Account.find(transaction, id) != nil ? Refusal.accountExists : .usernameTaken
     }

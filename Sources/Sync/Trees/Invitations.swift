@@ -1,20 +1,32 @@
 internal import Base
 internal import Storage
 
-/// How many strangers an account has invited today (UTC).
+/// Invitations by accounts that may write to few strangers: how many are sent and received a day
+/// (UTC), and how many wait for an answer.
 enum Invitations {
   private static let day: Int64 = 86_400_000
 
+  /// Those of one batch that count: of the caller, by receiver.
+  struct Sent: Sendable {
+    fileprivate(set) var byReceiver: [Identifier: Int64] = [:]
+
+    var count: Int64 { byReceiver.values.reduce(0, +) }
+
+    mutating func add(_ receiver: Identifier) { byReceiver[receiver, default: 0] += 1 }
+  }
+
+  /// Refuses more than the caller may send today; the rows of the caller and the receivers are held.
   static func count(
-    _ added: Int64, of account: Identifier, _ transaction: Transaction, _ limits: SyncLimits,
+    _ sent: Sent, of account: Identifier, _ transaction: Transaction, _ limits: SyncLimits,
     now: Instant
   ) throws {
+    guard sent.count > 0 else { return }
     let today = now.milliseconds / day
-    let sent = try transaction.first(
+    let before = try transaction.first(
       "SELECT invitation_count FROM sync.accounts WHERE id = $1 AND invitation_day = $2",
       .id(account), .integer(today)
     ) { row in try row.integer(0) }
-    let total = (sent ?? 0) + added
+    let total = (before ?? 0) + sent.count
     guard total <= limits.invitationsPerDay else {
       throw Refusal.sharingLimited(
         retryAfterSeconds: Int(((today + 1) * day - now.milliseconds) / 1000) + 1)
@@ -22,5 +34,74 @@ enum Invitations {
     try transaction.execute(
       "UPDATE sync.accounts SET invitation_day = $2, invitation_count = $3 WHERE id = $1",
       .id(account), .integer(today), .integer(total))
+    for (receiver, count) in sent.byReceiver {
+      let before = try receivedCount(receiver, transaction, now: now)
+      try transaction.execute(
+        "UPDATE sync.accounts SET received_day = $2, received_count = $3 WHERE id = $1",
+        .id(receiver), .integer(today), .integer(before + count))
+    }
+  }
+
+  /// How many more the receiver takes: of those that wait for an answer, and of those of one day.
+  static func room(
+    of receiver: Identifier, _ queryable: some Queryable, _ limits: SyncLimits, now: Instant
+  ) throws -> Int64 {
+    let max = limits.receivedInvitationCountMax
+    let today = try receivedCount(receiver, queryable, now: now)
+    guard today < max else { return 0 }
+    let waiting = try waiting(.received, receiver, queryable, max: max)
+    return max - Swift.max(today, waiting)
+  }
+
+  private static func receivedCount(
+    _ receiver: Identifier, _ queryable: some Queryable, now: Instant
+  ) throws -> Int64 {
+    try queryable.first(
+      "SELECT received_count FROM sync.accounts WHERE id = $1 AND received_day = $2",
+      .id(receiver), .integer(now.milliseconds / day)
+    ) { row in try row.integer(0) } ?? 0
+  }
+
+  /// From which side an account is looked at.
+  enum Side {
+    case sent, received
+
+    fileprivate var own: String { self == .sent ? "owner_id" : "account_id" }
+    fileprivate var other: String { self == .sent ? "account_id" : "owner_id" }
+  }
+
+  /// Invitations between an account and strangers that wait for an answer, counted no further than
+  /// `max`.
+  ///
+  /// The others are found account by account, however many files contacts were invited to: that is
+  /// what the order of the joins is for, which SQLite keeps to where they are `CROSS`.
+  static func waiting(
+    _ side: Side, _ account: Identifier, _ queryable: some Queryable, max: Int64
+  ) throws -> Int64 {
+    let (own, other) = (side.own, side.other)
+    let next = """
+      SELECT s.\(other) FROM sync.shares AS s
+      WHERE s.\(own) = $1 AND s.state = 'pending'
+      """
+    let open = try queryable.rows(
+      """
+      WITH RECURSIVE others (id) AS (
+        SELECT (\(next) ORDER BY s.\(other) LIMIT 1)
+        UNION ALL
+        SELECT (\(next) AND s.\(other) > o.id ORDER BY s.\(other) LIMIT 1)
+        FROM others AS o WHERE o.id IS NOT NULL)
+      SELECT p.file_id FROM others AS o CROSS JOIN sync.shares AS p CROSS JOIN sync.files AS f
+      WHERE p.\(own) = $1 AND p.state = 'pending' AND p.\(other) = o.id
+        AND f.id = p.file_id AND f.deleted = 0
+        AND NOT EXISTS (
+          SELECT 1 FROM sync.shares AS a
+          WHERE a.account_id = o.id AND a.owner_id = $1 AND a.state = 'accepted')
+        AND NOT EXISTS (
+          SELECT 1 FROM sync.shares AS a
+          WHERE a.account_id = $1 AND a.owner_id = o.id AND a.state = 'accepted')
+      LIMIT $2
+      """, .id(account), .integer(max)
+    ) { row in try row.id(0) }
+    return Int64(open.count)
   }
 }

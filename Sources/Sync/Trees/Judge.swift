@@ -51,6 +51,8 @@ struct Judge {
     var liveShareCounts: [Identifier: Int64] = [:]
     var shareCounts: [Identifier: Int] = [:]
     var contacts: [Identifier: Bool] = [:]
+    /// By receiver: whether it has blocked the caller.
+    var blocks: [Identifier: Bool] = [:]
     var accountNumbers: [Identifier: Int64?] = [:]
   }
 
@@ -94,7 +96,7 @@ struct Judge {
   ) throws -> Judgement {
     try judgeFiles()
     try judgeShares()
-    let invited = try judgeInvitations(limits, catalogue: catalogue, now: now)
+    let invitations = try judgeInvitations(limits, catalogue: catalogue, now: now)
     guard failures.isEmpty else { throw Refusal.batchRefused(failures) }
     let owners = concernedOwners
     var numbers: [Identifier: Int64] = [:]
@@ -103,7 +105,7 @@ struct Judge {
     }
     try budget.check()
     return Judgement(
-      tree: tree, records: records, raisedHeights: raisedHeights, invitedCount: invited,
+      tree: tree, records: records, raisedHeights: raisedHeights, invitations: invitations,
       numbers: numbers, owners: owners)
   }
 

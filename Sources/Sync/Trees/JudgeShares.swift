@@ -39,6 +39,9 @@ extension Judge {
     switch statement.action {
     case .grant:
       guard try number(of: statement.account) != nil else { return .accountNotFound }
+      if share?.state != .accepted, try isBlocked(by: statement.account) {
+        return .invitationNotTaken
+      }
       if share?.state.isLive != true {
         let live = try liveShareCount(statement.file)
         if live + Int64(grants) > Int64(Self.shareCountMax) { return .tooManyShares }
@@ -98,14 +101,15 @@ extension Judge {
 
   // MARK: Strangers
 
-  /// Refuses invitations beyond what a young or free account may send to strangers; answers how many
-  /// of the batch count.
+  /// Refuses invitations beyond what a young or free account may send to strangers, and what those
+  /// take; answers which of the batch count.
   ///
   /// Without an e-mail address or a telephone number anybody opens as many accounts as they like, so
-  /// an account earns the right to write to people it has nothing to do with.
+  /// an account earns the right to write to people it has nothing to do with, and whoever is written
+  /// to has a limit of its own, which no number of accounts passes.
   mutating func judgeInvitations(
     _ limits: SyncLimits, catalogue: Catalogue, now: Instant
-  ) throws -> Int64 {
+  ) throws -> Invitations.Sent {
     var invited: [ShareStatement] = []
     for change in batch.shares {
       guard change.statement.isGrant,
@@ -116,46 +120,33 @@ extension Judge {
       invited.append(change.statement)
       try budget.check()
     }
-    guard !invited.isEmpty, try isLimited(limits, catalogue: catalogue, now: now) else { return 0 }
-    let open = try openInvitationCount(max: limits.openInvitationCountMax)
-    let room = max(0, limits.openInvitationCountMax - open)
-    for statement in invited.dropFirst(Int(room)) {
+    guard !invited.isEmpty, try isLimited(limits, catalogue: catalogue, now: now) else {
+      return Invitations.Sent()
+    }
+    let max = limits.openInvitationCountMax
+    let open = try Invitations.waiting(.sent, caller, source, max: max)
+    let room = Int(Swift.max(0, max - open))
+    for statement in invited.dropFirst(room) {
       fail(statement.file, account: statement.account, .tooManyInvitations)
     }
-    return Int64(invited.count)
+    var sent = Invitations.Sent()
+    var rooms: [Identifier: Int64] = [:]
+    for statement in invited.prefix(room) {
+      let receiver = statement.account
+      let left = try rooms[receiver] ?? Invitations.room(of: receiver, source, limits, now: now)
+      rooms[receiver] = left - 1
+      if left <= 0 { fail(statement.file, account: receiver, .invitationNotTaken) }
+      sent.add(receiver)
+      try budget.check()
+    }
+    return sent
   }
 
-  /// Invitations of strangers that wait for an answer, counted no further than `max`.
-  ///
-  /// Whom the caller has invited is found account by account, however many files contacts were
-  /// invited to.
-  private func openInvitationCount(max: Int64) throws -> Int64 {
-    let next = """
-      SELECT s.account_id FROM sync.shares AS s
-      WHERE s.owner_id = $1 AND s.state = 'pending'
-      """
-    let open = try source.rows(
-      """
-      WITH RECURSIVE invited (account_id) AS (
-        SELECT (\(next) ORDER BY s.account_id LIMIT 1)
-        UNION ALL
-        SELECT (\(next) AND s.account_id > i.account_id ORDER BY s.account_id LIMIT 1)
-        FROM invited AS i WHERE i.account_id IS NOT NULL)
-      SELECT p.file_id FROM invited AS i
-      JOIN sync.shares AS p
-        ON p.owner_id = $1 AND p.state = 'pending' AND p.account_id = i.account_id
-      JOIN sync.files AS f ON f.id = p.file_id
-      WHERE f.deleted = 0
-        AND NOT EXISTS (
-          SELECT 1 FROM sync.shares AS a
-          WHERE a.account_id = i.account_id AND a.owner_id = $1 AND a.state = 'accepted')
-        AND NOT EXISTS (
-          SELECT 1 FROM sync.shares AS a
-          WHERE a.account_id = $1 AND a.owner_id = i.account_id AND a.state = 'accepted')
-      LIMIT $2
-      """, .id(caller), .integer(max)
-    ) { row in try row.id(0) }
-    return Int64(open.count)
+  private mutating func isBlocked(by account: Identifier) throws -> Bool {
+    if let isBlocked = known.blocks[account] { return isBlocked }
+    let isBlocked = try Blocks.has(source, account, caller)
+    known.blocks[account] = isBlocked
+    return isBlocked
   }
 
   private mutating func isContact(_ account: Identifier) throws -> Bool {

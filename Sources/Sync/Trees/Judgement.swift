@@ -11,7 +11,7 @@ struct Judgement: Sendable {
   /// Unchanged folders that may have more levels beneath them than before.
   let raisedHeights: [Identifier: Int64]
   /// Strangers that it invites, where the caller may invite only so many.
-  let invitedCount: Int64
+  let invitations: Invitations.Sent
   /// The accounts whose rows the batch changes or was decided by, with the numbers they stood at: of
   /// those that share with the caller or that it names as sharees.
   let numbers: [Identifier: Int64]

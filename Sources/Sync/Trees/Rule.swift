@@ -37,6 +37,7 @@ package enum Rule: String, CaseIterable, Sendable {
   case shareNotFound = "share_not_found"
   case tooManyShares = "too_many_shares"
   case tooManyInvitations = "too_many_invitations"
+  case invitationNotTaken = "invitation_not_taken"
 
   /// True where the client believes what is no longer so: it pulls, merges and tries again.
   package var isCuredByPulling: Bool {
@@ -83,6 +84,7 @@ package enum Rule: String, CaseIterable, Sendable {
     case .shareNotFound: "There is no such share."
     case .tooManyShares: "A file has at most \(Judge.shareCountMax) shares at a time."
     case .tooManyInvitations: "Too many invitations to strangers are unanswered."
+    case .invitationNotTaken: "The account takes no invitation of the caller now."
     }
   }
 }

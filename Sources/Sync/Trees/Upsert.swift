@@ -51,10 +51,8 @@ struct Upsert: Sendable {
         // Whom else it concerns could not be locked in order now.
         guard judgement.accounts.isSubset(of: owners.accounts) else { throw OutdatedDecision() }
       }
-      if judgement.invitedCount > 0 {
-        try Invitations.count(
-          judgement.invitedCount, of: caller.account, transaction, limits, now: now)
-      }
+      try Invitations.count(
+        judgement.invitations, of: caller.account, transaction, limits, now: now)
       var writing = BatchWriting(
         transaction, batch, judgement, by: caller.account, owners, now: now)
       return try writing.write(catalogue: catalogue, limits: limits)

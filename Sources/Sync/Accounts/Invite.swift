@@ -1,0 +1,105 @@
+package import Base
+internal import Crypto
+package import Storage
+
+/// A code by which accounts may be opened where not everybody may (`COFFER_REGISTRATION=invite`).
+///
+/// Only the operator makes one. The database holds its hash: a code has 128 random bits, so nobody
+/// guesses one, no salt is needed, and how long looking up a hash takes tells nothing of a code. Each
+/// account remembers which one opened it.
+package struct Invite: Sendable {
+  package let id: Identifier
+  /// The operator's own words.
+  package let note: String
+  package let useCount: Int64
+  package let useCountMax: Int64
+  package let created: Instant
+  package let expires: Instant
+  package let revoked: Instant?
+
+  /// The longest text that is looked up at all.
+  static let codeCharacterCountMax = 64
+
+  private static let columns = """
+    id, note, use_count, use_count_max, created_ms, expires_ms, revoked_ms
+    """
+
+  private init(row: borrowing Row) throws {
+    id = try row.id(0)
+    note = try row.text(1)
+    useCount = try row.integer(2)
+    useCountMax = try row.integer(3)
+    created = try row.instant(4)
+    expires = try row.instant(5)
+    revoked = try row.optionalInstant(6)
+  }
+
+  /// A fresh code and the id by which it is revoked.
+  package static func create(
+    _ transaction: Transaction, useCountMax: Int64, expires: Instant, note: String, now: Instant
+  ) throws -> (id: Identifier, code: Secret) {
+    let code = Base64.url.encode(Random.bytes(16))
+    let id = Random.identifier()
+    try transaction.execute(
+      """
+      INSERT INTO sync.invites
+        (id, code_hash, note, use_count, use_count_max, created_ms, expires_ms, revoked_ms)
+      VALUES ($1, $2, $3, 0, $4, $5, $6, NULL)
+      """,
+      .id(id), .blob(hash(code)), .text(note), .integer(useCountMax), .instant(now),
+      .instant(expires))
+    return (id, Secret(code))
+  }
+
+  package static func find(_ reader: Reader, _ id: Identifier) throws -> Invite? {
+    try reader.first("SELECT \(columns) FROM sync.invites WHERE id = $1", .id(id)) { row in
+      try Invite(row: row)
+    }
+  }
+
+  /// The newest first, starting behind `after`; at most `limit`.
+  package static func list(
+    _ reader: Reader, after: Invite? = nil, limit: Int
+  ) throws -> [Invite] {
+    guard let after else {
+      return try reader.rows(
+        "SELECT \(columns) FROM sync.invites ORDER BY created_ms DESC, id DESC LIMIT $1",
+        .integer(Int64(limit))
+      ) { row in try Invite(row: row) }
+    }
+    return try reader.rows(
+      """
+      SELECT \(columns) FROM sync.invites
+      WHERE created_ms < $1 OR (created_ms = $1 AND id < $2)
+      ORDER BY created_ms DESC, id DESC LIMIT $3
+      """, .instant(after.created), .id(after.id), .integer(Int64(limit))
+    ) { row in try Invite(row: row) }
+  }
+
+  /// False where there is none of that id, or none that is not revoked.
+  package static func revoke(
+    _ transaction: Transaction, _ id: Identifier, now: Instant
+  ) throws -> Bool {
+    try transaction.execute(
+      "UPDATE sync.invites SET revoked_ms = $2 WHERE id = $1 AND revoked_ms IS NULL",
+      .id(id), .instant(now)) == 1
+  }
+
+  /// Takes one use of a code. Why one is not taken is not told: it is no business of who guesses.
+  static func use(
+    _ transaction: Transaction, _ code: String, now: Instant
+  ) throws -> Identifier {
+    let id = try transaction.first(
+      """
+      UPDATE sync.invites SET use_count = use_count + 1
+      WHERE code_hash = $1 AND use_count < use_count_max AND expires_ms > $2
+        AND revoked_ms IS NULL
+      RETURNING id
+      """, .blob(hash(code)), .instant(now)
+    ) { row in try row.id(0) }
+    guard let id else { throw Refusal.inviteInvalid }
+    return id
+  }
+
+  private static func hash(_ code: String) -> [UInt8] { SHA256.hash(Array(code.utf8)) }
+}
