@@ -22,8 +22,7 @@ package struct SyncAPI: Sendable {
   let limiter: RequestLimiter
   private let refusals: AddressBudget
   let registration: SyncConfiguration.Registration
-  /// Of each address, those it may yet ask for.
-  let registrations: RegistrationLimiter
+  private let registrations: AddressBudget
   /// Counts from the first request on; its owner starts and stops the flushes.
   package let transfers: TransferCounter
   let clock: Clock
@@ -52,10 +51,11 @@ package struct SyncAPI: Sendable {
     self.catalogue = catalogue
     self.limits = limits
     limiter = RequestLimiter(limits, now: uptime)
-    refusals = AddressBudget(now: uptime)
+    refusals = .refusals(trustsProxies: trustsProxies, now: uptime)
     self.registration = registration
-    registrations = RegistrationLimiter(
-      limits, trustsProxies: trustsProxies, now: uptime)
+    registrations = AddressBudget(
+      limits.accountsPerAddress, within: .days(1), addressCountMax: 100_000,
+      trustsProxies: trustsProxies, now: uptime)
     transfers = TransferCounter(database, clock: clock)
     self.clock = clock
   }
@@ -95,7 +95,16 @@ package struct SyncAPI: Sendable {
   /// whoever signed it.
   private func refuseRegistration(_ head: RequestHead) throws(Refusal) {
     guard registration != .closed else { throw .registrationClosed }
-    try registrations.check(head.remoteAddress)
+    guard let seconds = registrations.secondsToWait(head.remoteAddress) else { return }
+    throw .registrationLimited(retryAfterSeconds: seconds)
+  }
+
+  /// Counts a signed request to open an account, since accounts are free and what limits one limits
+  /// nobody who opens a thousand. Whoever signs nothing takes nothing from its neighbours.
+  func countRegistration(_ head: RequestHead) throws(Refusal) {
+    guard !registrations.spend(head.remoteAddress) else { return }
+    throw .registrationLimited(
+      retryAfterSeconds: registrations.secondsToWait(head.remoteAddress) ?? 1)
   }
 
   /// A request whose headers were accepted.

@@ -11,8 +11,8 @@ import Testing
   /// Monotonic time that stands still until the test moves it.
   private let uptime = Locked(MonotonicTime.now())
 
-  private func server() throws -> TestServer {
-    try TestServer { [uptime] in uptime.withLock { $0 } }
+  private func server(trustedProxies: [AddressRange] = []) throws -> TestServer {
+    try TestServer(trustedProxies: trustedProxies) { [uptime] in uptime.withLock { $0 } }
   }
 
   /// The answer to a request for the account, as if a proxy had brought it from this address.
@@ -64,6 +64,14 @@ import Testing
         #expect(try answer(server, Self.unknownToken, from: address).status == 401)
       }
     }
+  }
+
+  @Test func `behind a proxy that is trusted no address is without a budget`() throws {
+    let server = try server(trustedProxies: [try #require(AddressRange("127.0.0.1"))])
+    for _ in 0..<100 {
+      #expect(try answer(server, Self.unknownToken, from: "127.0.0.1").status == 401)
+    }
+    #expect(try answer(server, Self.unknownToken, from: "127.0.0.1").status == 429)
   }
 
   @Test func `an IPv6 network of 64 bits counts as one address`() throws {

@@ -15,7 +15,7 @@ package struct BillingService: Sendable {
   private let stores: Stores
   /// What a client's signature must satisfy to claim a purchase; nil where none can.
   private let claims: SignaturePolicy?
-  private let forgeries: ForgeryBudget
+  private let forgeries: AddressBudget
 
   /// `trustsProxies` where clients' addresses are those that proxies tell.
   package init(
@@ -28,7 +28,7 @@ package struct BillingService: Sendable {
     self.clock = clock
     self.stores = stores
     self.claims = claims
-    forgeries = ForgeryBudget(trustsProxies: trustsProxies)
+    forgeries = AddressBudget.refusals(trustsProxies: trustsProxies)
   }
 
   /// A provider that is off keeps its place, says so to whoever calls, and once in the log.

@@ -22,7 +22,7 @@ struct ClaimRoute: Sendable {
   let policy: SignaturePolicy
   let sealing: SealingKeys
   let clock: Clock
-  let forgeries: ForgeryBudget
+  let forgeries: AddressBudget
 
   /// A purchase in the form its store gives it to the app.
   private struct Purchase: Sendable {
@@ -62,7 +62,7 @@ struct ClaimRoute: Sendable {
     Endpoint<Caller, Input, (Input, Outcome)>(
       "POST", "/v1/claims", bodyByteCountMax: Self.bodyByteCountMax,
       admit: { head, _ in
-        try forgeries.check(head.remoteAddress)
+        try forgeries.refuseForger(head.remoteAddress)
         return Caller(signature: try verified(head), address: head.remoteAddress)
       },
       prepare: { caller, body in
@@ -118,7 +118,7 @@ struct ClaimRoute: Sendable {
     switch json["provider"].string {
     case "apple":
       // Again, as many heads may have come before the first of their bodies.
-      try forgeries.check(caller.address)
+      try forgeries.refuseForger(caller.address)
       return try applePurchase(json["transaction"], body: body, of: caller, now: now)
     case "google": return try googlePurchase(json["token"], body: body, now: now)
     case let provider:

@@ -24,17 +24,17 @@ struct Webhook: Sendable {
   /// what the proof needs. What it throws, and what `Preparation` does, is a `WebhookRefusal`.
   let admit: @Sendable (RequestHead, Instant) throws -> Step<Preparation>
 
-  func route(ledger: Ledger, clock: Clock, forgeries: ForgeryBudget, on database: Database) -> Route
+  func route(ledger: Ledger, clock: Clock, forgeries: AddressBudget, on database: Database) -> Route
   {
     Route("POST", "/webhooks/\(provider.rawValue)") { head, captures in
-      if isDear { try forgeries.check(head.remoteAddress) }
+      if isDear { try forgeries.refuseForger(head.remoteAddress) }
       let step: Step<Preparation>
       do { step = try admit(head, clock.now()) } catch { throw problem(error, head, forgeries) }
       return try step.then { result in
         let preparation = try result.mapError { problem($0, head, forgeries) }.get()
         return try endpoint(ledger) { body in
           // Again, as many heads may have come before the first of their bodies.
-          if isDear { try forgeries.check(head.remoteAddress) }
+          if isDear { try forgeries.refuseForger(head.remoteAddress) }
           do { return try preparation(body, clock.now()) } catch {
             throw problem(error, head, forgeries)
           }
@@ -61,7 +61,7 @@ struct Webhook: Sendable {
   }
 
   private func problem(
-    _ error: any Error, _ head: RequestHead, _ forgeries: ForgeryBudget
+    _ error: any Error, _ head: RequestHead, _ forgeries: AddressBudget
   ) -> any Error {
     guard let refusal = error as? WebhookRefusal else { return error }
     if refusal.isForgery, isDear { forgeries.spend(head.remoteAddress) }

@@ -13,7 +13,7 @@ extension SyncAPI {
   /// `POST /v1/accounts`: registers the key that signs the request, where the operator lets it.
   var createAccount: Route {
     write("POST", "/v1/accounts", registers: true) { request, body in
-      try registrations.count(request.head.remoteAddress)
+      try countRegistration(request.head)
       let json = try JSON.body(body)
       try json.requireMembers(["invite", "root", "username"])
       let code = try json["invite"].optionalText(

@@ -1,0 +1,15 @@
+internal import HTTPMessages
+internal import HTTPServer
+
+/// What one address may send that proves no sender, deliveries and claims: a forged signature costs
+/// public-key arithmetic, and the certificates that make it plausible are public.
+extension AddressBudget {
+  /// Throws 429 for an address that has spent its budget.
+  func refuseForger(_ address: String) throws {
+    guard let seconds = secondsToWait(address) else { return }
+    throw Problem(
+      429, "too_many_forgeries", "Too many refused deliveries",
+      "So many deliveries of this address proved no sender that the next must wait.",
+      retryAfterSeconds: seconds)
+  }
+}
