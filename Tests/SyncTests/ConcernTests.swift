@@ -1,4 +1,5 @@
 import Base
+import Configuration
 import Crypto
 import JSON
 import Storage
@@ -32,7 +33,7 @@ struct ConcernTests {
           "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
       }
       isHeld.signal { $0 = true }
-      for _ in 0..<10_000 where try !server.hasWaitingLock() {}
+      for _ in 0..<10_000 where try server.waitingLockCount() < 1 {}
       try transaction.execute(
         """
         INSERT INTO sync.shares (file_id, account_id, owner_id, mode, state, share_key, author_key,
@@ -93,7 +94,7 @@ struct ConcernTests {
     try other.write(for: nil) { transaction in
       try transaction.execute("UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(owner))
       isHeld.signal { $0 = true }
-      for _ in 0..<10_000 where try !server.hasWaitingLock() {}
+      for _ in 0..<10_000 where try server.waitingLockCount() < 1 {}
       let blocked = try receiver.send(receiver.sign("PUT", "/v1/blocks/\(owner)"))
       guard blocked.status == 204 else { throw UnexpectedAnswer(blocked) }
     }
@@ -101,18 +102,58 @@ struct ConcernTests {
     let granted = try #require(answer.withLock { $0 }).get()
     #expect(try granted.rules == ["invitation_not_taken"])
   }
+
+  @Test(arguments: [1, 5])
+  func `a request for an account that two instances get at once opens one, and is answered alike`(
+    useCountMax: Int64
+  ) throws {
+    let server = try TestServer(.postgres, registration: .invite)
+    let now = server.clock.now
+    let made = try server.database.write(for: nil) { transaction in
+      try Invite.create(
+        transaction, useCountMax: useCountMax, expires: now + .days(1), note: "", now: now)
+    }
+    let device = server.device()
+    let body: JSONValue = [
+      "root": .string(device.root.description),
+      "invite": .string(String(decoding: made.code.exposed, as: UTF8.self)),
+    ]
+    let request = device.sign("POST", "/v1/accounts", body: body.encoded())
+    let twin = try TestServer(.postgres, beside: server, registration: .invite)
+    defer { withExtendedLifetime(twin) {} }
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let isHeld = Locked(false)
+    let answers = Locked<[Int]>([])
+    let threads = [device, twin.device()].map { device in
+      Thread {
+        _ = isHeld.wait { $0 ? true : nil }
+        let status = (try? device.send(request).status) ?? 0
+        answers.signal { $0.append(status) }
+      }
+    }
+    try other.write(for: nil) { transaction in
+      try transaction.execute("UPDATE sync.invites SET note = note WHERE id = $1", .id(made.id))
+      isHeld.signal { $0 = true }
+      for _ in 0..<10_000 where try server.waitingLockCount() < 2 {}
+    }
+    for thread in threads { thread.join() }
+    #expect(answers.withLock { $0 } == [201, 201])
+    let invite = try server.database.read { try Invite.find($0, made.id) }
+    #expect(invite?.useCount == 1)
+  }
 }
 
 extension TestServer {
-  /// Whether a transaction waits for another's lock.
-  fileprivate func hasWaitingLock() throws -> Bool {
+  /// Transactions that wait for another's lock.
+  fileprivate func waitingLockCount() throws -> Int64 {
     try database.read { reader in
       try reader.first(
         """
         SELECT CAST(count(*) AS BIGINT) FROM pg_catalog.pg_stat_activity
         WHERE wait_event_type = 'Lock' AND datname = pg_catalog.current_database()
         """
-      ) { try $0.integer(0) } ?? 0 > 0
+      ) { try $0.integer(0) } ?? 0
     }
   }
 }

@@ -27,9 +27,11 @@ final class TestServer: Sendable {
 
   static let authority = "sync.test"
 
-  /// Tests ask for more at once than people do, so the limit on requests is out of their way.
+  /// Tests ask for more at once than people do, so the limit on requests is out of their way. With
+  /// another it is a second instance of the program, over the same database.
   init(
-    _ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000,
+    _ engine: TestEngine = .sqlite, beside other: TestServer? = nil,
+    freeByteCount: Int64 = 1_000_000,
     limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
     registration: SyncConfiguration.Registration = .open, trustedProxies: [AddressRange] = [],
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
@@ -39,8 +41,8 @@ final class TestServer: Sendable {
     limits.requestBurst = requestBurst
     self.limits = limits
     self.observe = observe
-    scratch = try ScratchDatabase(engine)
-    clock = TestClock(Instant(seconds: 1_780_000_000))
+    scratch = try other?.scratch ?? ScratchDatabase(engine)
+    clock = other?.clock ?? TestClock(Instant(seconds: 1_780_000_000))
     database = try Database.open(scratch.location, owning: .sync)
     try History.establish(database)
     objects = try ObjectStore(directory: scratch.directory.path + "/objects")

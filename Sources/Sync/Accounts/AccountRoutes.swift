@@ -35,9 +35,19 @@ extension SyncAPI {
       return (account: new, code: registration == .invite ? code : nil)
     } transact: { transaction, request, new, now in
       try Nonces.once(transaction, request.credentials) {
-        let invite = try new.code.map { try Invite.use(transaction, $0, now: now) }
-        let account = try new.account.create(
-          transaction, by: invite, catalogue: catalogue, now: now)
+        let account: Account
+        do {
+          let invite = try new.code.map { try Invite.use(transaction, $0, now: now) }
+          account = try new.account.create(
+            transaction, by: invite, catalogue: catalogue, now: now)
+        } catch let refusal as Refusal {
+          // There was no row of the caller's to lock: what it is refused for may be its own effect,
+          // brought about by another instance meanwhile.
+          if try Nonces.recorded(transaction, request.credentials) != nil {
+            throw OutdatedDecision()
+          }
+          throw refusal
+        }
         let cap = try Cap(transaction, account.id, catalogue: catalogue, now: now)
         return Outcome(201, headers: [("Location", "/v1/account")], account.json(cap))
       }
