@@ -110,7 +110,8 @@ let package = Package(
       "coffer",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Configuration", "Jobs", "Subscriptions", "Stripe", "Billing", "Sync",
+        "Storage", "Tiers", "Configuration", "Jobs", "ProviderAPI", "Subscriptions", "Stripe",
+        "Billing", "Sync",
       ]),
 
     .target(

@@ -10,10 +10,21 @@ package struct StoreConfiguration: Sendable {
   /// As `coffer-billing` has them, so that both derive the same.
   package let grantingPartition: StripeConfiguration.Partition
   package let sandboxAccounts: Set<Identifier>
+  package let asked: AskedStores
   package let clock: Clock
+
+  /// The stores that `coffer-billing` has a key to ask.
+  package struct AskedStores: Sendable {
+    package let stripe: Bool
+    package let apple: Bool
+    package let google: Bool
+  }
 
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .command)
+    asked = AskedStores(
+      stripe: reader.has(.stripeAPIKey), apple: reader.has(.appleIssuerID),
+      google: reader.has(.googlePackage))
     let database = reader.database()
     grantingPartition = reader.grantingPartition()
     sandboxAccounts = reader.sandboxAccounts()
@@ -38,6 +49,18 @@ package struct PlansConfiguration: Sendable {
       throw ConfigurationError(reader.problems)
     }
     self.catalogue = catalogue
+  }
+}
+
+/// What `coffer config --check-stripe` needs.
+package struct StripeCheckConfiguration: Sendable {
+  /// Nil where Stripe is off.
+  package let stripe: StripeConfiguration?
+
+  package init(_ settings: Settings) throws(ConfigurationError) {
+    var reader = SettingsReader(settings, for: .command)
+    stripe = reader.stripe()
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
   }
 }
 

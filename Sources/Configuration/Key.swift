@@ -230,7 +230,7 @@ extension Key {
         example: "rk_live_example")
     case .stripeAPIURL:
       Documentation(
-        programs: [.billing], fallback: .value("https://api.stripe.com"),
+        programs: [.billing, .command], fallback: .value("https://api.stripe.com"),
         text: "Where Stripe's API answers. Plain http only to this machine.",
         example: "https://api.stripe.com")
     case .appleBundleID:
@@ -245,7 +245,7 @@ extension Key {
         example: "1234567890")
     case .appleIssuerID:
       Documentation(
-        programs: [.billing], fallback: .meaning("the App Store is never asked"),
+        programs: [.billing, .command], fallback: .meaning("the App Store is never asked"),
         text: "Issuer id of the App Store Server API's keys (App Store Connect, Integrations).",
         example: "57246542-96fe-1a63-e053-0824d011072a")
     case .appleKeyID:
@@ -275,7 +275,7 @@ extension Key {
         example: "/tmp/coffer-root.der")
     case .googlePackage:
       Documentation(
-        programs: [.billing], fallback: .meaning("Google Play is off"),
+        programs: [.billing, .command], fallback: .meaning("Google Play is off"),
         text: "The app's package name; notifications for any other are kept and ignored.",
         example: "com.example.coffer")
     case .googlePushAudience:

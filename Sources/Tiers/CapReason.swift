@@ -4,6 +4,8 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case neverSubscribed = "never_subscribed"
   /// A paid period.
   case subscribed
+  /// A paid period whose payment the customer's bank contests; kept until that is decided.
+  case contested
   case trial
   /// A payment is failing and access is kept for a while.
   case grace
@@ -29,7 +31,8 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   /// Whether a paid plan is owed.
   package var givesAccess: Bool {
     switch self {
-    case .subscribed, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted: true
+    case .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted:
+      true
     case .neverSubscribed, .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed: false
     }
   }
@@ -38,18 +41,19 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   package var precedence: Int {
     switch self {
     case .subscribed: 0
-    case .granted: 1
-    case .trial: 2
-    case .courtesy: 3
-    case .grace: 4
-    case .leeway: 5
-    case .storeUnreachable: 6
-    case .paymentFailed: 7
-    case .refunded: 8
-    case .disputed: 9
-    case .lapsed: 10
-    case .grantRevoked: 11
-    case .neverSubscribed: 12
+    case .contested: 1
+    case .granted: 2
+    case .trial: 3
+    case .courtesy: 4
+    case .grace: 5
+    case .leeway: 6
+    case .storeUnreachable: 7
+    case .paymentFailed: 8
+    case .refunded: 9
+    case .disputed: 10
+    case .lapsed: 11
+    case .grantRevoked: 12
+    case .neverSubscribed: 13
     }
   }
 }

@@ -25,7 +25,7 @@ package struct Schedule: Hashable, Sendable {
 
   /// A plan owed from `from` up to but not including `to`.
   package struct Owed: Hashable, Sendable {
-    /// Which of the account's subscriptions or grants owes it: one adds its plan once.
+    /// Which of the account's subscriptions or grants owes it: one adds a plan once.
     package let giver: Int
     package let plan: Plan
     package let from: Instant

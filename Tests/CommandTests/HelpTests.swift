@@ -6,7 +6,8 @@ struct HelpTests {
     "invite list", "invite revoke", "usage show",
     "usage recount", "entitlement explain",
     "entitlement grant", "entitlement revoke", "subscription transfer", "subscription release",
-    "plan list", "jobs list", "jobs retry", "webhook send", "request", "config",
+    "subscription read", "plan list", "jobs list", "jobs retry", "webhook send", "request",
+    "config",
   ]
 
   @Test func `the overview lists every command, setting and exit code`() throws {

@@ -40,6 +40,7 @@ enum FuzzTarget {
     let header = Array("t=\(time),v1=\(code)".utf8)
     if let delivery = try? secrets.verify(headers: [header], body: input, now: now) {
       _ = try? StripeEvent(delivery)
+      _ = try? StripeThinEvent(delivery)
     }
   }
 

@@ -16,7 +16,9 @@ extension StripeWorld {
     let sub = subscriptions[id]
     guard !sub.isEnded, !sub.cancelAtPeriodEnd, sub.cancelAt != end, sub.period.upperBound == end
     else { return }
-    let lines = [line(of: sub.price, nextPeriod(of: sub), seed: id + "upcoming")]
+    var coming = sub
+    coming.period = nextPeriod(of: sub)
+    let lines = periodLines(of: coming, seed: id + "upcoming")
     let preview = Invoice(
       id: "upcoming-\(id)", subscription: id, customer: sub.customer,
       number: sub.invoiceCount + 1, created: end, reason: "upcoming", lines: lines,
@@ -45,7 +47,7 @@ extension StripeWorld {
     sub.period = nextPeriod(of: sub)
     if sub.status == .trialing { sub.status = .active }
     let lines =
-      sub.waitingLines + [line(of: sub.price, sub.period, seed: "\(id)\(sub.invoiceCount)")]
+      sub.waitingLines + periodLines(of: sub, seed: "\(id)\(sub.invoiceCount)")
     sub.waitingLines = []
     let invoice = addInvoice(id, "subscription_cycle", lines: lines, period: billed)
     sub.invoiceCount = subscriptions[id].invoiceCount
@@ -85,6 +87,16 @@ extension StripeWorld {
         id: id, subscription: subscription, customer: sub.customer, number: sub.invoiceCount,
         created: now, reason: reason, lines: lines, period: period ?? now..<now), id: id)
     return id
+  }
+
+  /// A whole period of the plan and of what comes with it.
+  func periodLines(of sub: Subscription, seed: String) -> [Line] {
+    [line(of: sub.price, sub.period, seed: seed)]
+      + sub.additions.map { addition in
+        var line = line(of: addition.price, sub.period, seed: seed + addition.item)
+        line.item = addition.item
+        return line
+      }
   }
 
   func line(of price: StripePrice, _ period: Range<Instant>, seed: String) -> Line {

@@ -19,6 +19,8 @@ struct StripeWorld: Sendable {
   var events = StripeTable<Event>()
   var timetable: [Appointment] = []
   var sales: [StripeSale] = []
+  /// When an addition was taken from its subscription, by its item.
+  var removals: [String: Instant] = [:]
 
   init(_ settings: StripeSettings, now: Instant) {
     self.settings = settings
@@ -45,6 +47,8 @@ struct StripeWorld: Sendable {
     var anchor: Instant
     var period: Range<Instant>
     var price: StripePrice
+    /// What is billed beside it, in the same cycle.
+    var additions: [Addition] = []
     var status: Status
     var trial: Range<Instant>?
     var missingCard: StripeMissingCard = .createInvoice
@@ -74,6 +78,11 @@ struct StripeWorld: Sendable {
     }
 
     var isEnded: Bool { status == .canceled || status == .incompleteExpired }
+
+    struct Addition: Sendable {
+      let item: String
+      let price: StripePrice
+    }
   }
 
   /// A change of price that waits for its payment.
@@ -91,6 +100,8 @@ struct StripeWorld: Sendable {
     let amount: Int64
     let period: Range<Instant>
     let description: String
+    /// The item that it bills, where it is not that of the plan.
+    var item: String?
     /// Of a change within a period; comes from an invoice item then.
     var isProration = false
     /// The invoice whose unused time it gives back.

@@ -49,9 +49,13 @@ extension FakeStripe {
   /// A subscription made by the API; without an account it carries no metadata.
   package func subscribe(
     customer: String, account: Identifier?, _ price: StripePrice = .premiumMonthly,
-    trialDays: Int64 = 0, missingCard: StripeMissingCard = .createInvoice
+    with additions: [StripePrice] = [], trialDays: Int64 = 0,
+    missingCard: StripeMissingCard = .createInvoice
   ) -> String {
-    operate { $0.subscribe(customer, account, price, trialDays: trialDays, missingCard) }
+    operate {
+      $0.subscribe(
+        customer, account, price, with: additions, trialDays: trialDays, missingCard)
+    }
   }
 
   /// From now on the customer's card works, or not; nothing is tried again at once.
@@ -65,6 +69,20 @@ extension FakeStripe {
     of subscription: String, to price: StripePrice, _ proration: StripeProration = .alwaysInvoice
   ) {
     operate { $0.changePrice(subscription, to: price, proration) }
+  }
+
+  /// Another item beside the plan, for the rest of the period.
+  package func add(
+    _ price: StripePrice, to subscription: String, _ proration: StripeProration = .alwaysInvoice
+  ) {
+    operate { $0.add(price, to: subscription, proration) }
+  }
+
+  /// Takes such an item away at once and gives its unused time back.
+  package func remove(
+    _ price: StripePrice, from subscription: String, _ proration: StripeProration = .alwaysInvoice
+  ) {
+    operate { $0.remove(price, from: subscription, proration) }
   }
 
   /// At the end of the period, by a schedule.

@@ -107,10 +107,13 @@ extension StripeWorld {
   // MARK: By the API
 
   mutating func subscribe(
-    _ customer: String, _ account: Identifier?, _ price: StripePrice, trialDays: Int64,
-    _ missingCard: StripeMissingCard
+    _ customer: String, _ account: Identifier?, _ price: StripePrice,
+    with additions: [StripePrice], trialDays: Int64, _ missingCard: StripeMissingCard
   ) -> String {
     let sub = addSubscription(customer, account, price, trialDays: trialDays, missingCard)
+    for price in additions {
+      subscriptions[sub].additions.append(.init(item: newID("si"), price: price))
+    }
     let invoice = addInvoice(sub, "subscription_create", lines: firstLines(sub))
     subscriptions[sub].latestInvoice = invoice
     begin(sub, invoice, isActiveFirst: trialDays > 0)
@@ -164,7 +167,7 @@ extension StripeWorld {
           period: sub.period, description: words)
       ]
     }
-    return [line(of: sub.price, sub.period, seed: id + "first")]
+    return periodLines(of: sub, seed: id + "first")
   }
 
   /// The first events: `isActiveFirst` where the subscription is made only after its payment.

@@ -23,19 +23,13 @@ struct StripeRendering {
   func subscription(_ sub: StripeWorld.Subscription) -> JSONValue {
     let customer = world.customers[sub.customer]
     let price = price(sub.price)
-    let item = StripeTemplate.item.filled(
-      version,
-      [
-        "item": .string(sub.item), "created": .seconds(sub.created),
-        "period_start": .seconds(sub.period.lowerBound),
-        "period_end": .seconds(sub.period.upperBound), "plan": price.plan, "price": price.price,
-        "subscription": .string(sub.id),
-      ])
+    let items =
+      [item(sub.item, sub.price, sub)] + sub.additions.map { item($0.item, $0.price, sub) }
     var values: Values = [
       "id": .string(sub.id), "live": live, "customer": .string(sub.customer),
       "status": .string(sub.status.rawValue), "created": .seconds(sub.created),
       "anchor": .seconds(sub.anchor), "metadata": metadata(sub.account), "plan": price.plan,
-      "items": list([item], url: "/v1/subscription_items?subscription=\(sub.id)"),
+      "items": list(items, url: "/v1/subscription_items?subscription=\(sub.id)"),
       "latest_invoice": .text(sub.latestInvoice), "schedule": .text(sub.schedule),
       "payment_method": customer.card == .missing ? .null : .string(customer.paymentMethod),
     ]
@@ -53,6 +47,20 @@ struct StripeRendering {
     values["pause_collection"] = collectionPause(sub)
     values["pending_update"] = pendingUpdate(sub)
     return StripeTemplate.subscription.filled(version, values)
+  }
+
+  private func item(
+    _ id: String, _ itemPrice: StripePrice, _ sub: StripeWorld.Subscription
+  ) -> JSONValue {
+    let price = price(itemPrice)
+    return StripeTemplate.item.filled(
+      version,
+      [
+        "item": .string(id), "created": .seconds(sub.created),
+        "period_start": .seconds(sub.period.lowerBound),
+        "period_end": .seconds(sub.period.upperBound), "plan": price.plan, "price": price.price,
+        "subscription": .string(sub.id),
+      ])
   }
 
   private func collectionPause(_ sub: StripeWorld.Subscription) -> JSONValue {
@@ -167,7 +175,8 @@ struct StripeRendering {
       .init("invoice_item", item), .init("proration", .bool(line.isProration)),
       .init("proration_details", credited), .init("subscription", .string(sub.id)),
     ]
-    if !line.isProration { details.append(.init("subscription_item", .string(sub.item))) }
+    let itemID = line.item ?? sub.item
+    if !line.isProration { details.append(.init("subscription_item", .string(itemID))) }
     let parent: JSONValue = [
       "invoice_item_details": line.isProration ? .object(details) : .null,
       "subscription_item_details": line.isProration ? .null : .object(details),
@@ -184,7 +193,7 @@ struct StripeRendering {
         "to": .seconds(line.period.upperBound), "plan": price.plan, "price": price.price,
         "price_id": .string(line.price.id), "product": .string(line.price.product),
         "proration": .bool(line.isProration), "proration_details": credited,
-        "subscription": .string(sub.id), "item": .string(sub.item), "invoice_item": item,
+        "subscription": .string(sub.id), "item": .string(itemID), "invoice_item": item,
         "type": line.isProration ? "invoiceitem" : "subscription",
       ])
   }

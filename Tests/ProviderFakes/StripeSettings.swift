@@ -17,9 +17,11 @@ package struct StripeSettings: Sendable {
   package enum AfterRetries: Sendable { case cancel, markUnpaid, leavePastDue }
 
   /// The event types that the endpoint is subscribed to.
-  package enum Events: Sendable {
+  package enum Events: Sendable, Equatable {
     /// All that tell of access, money or their end.
     case usual
+    /// The usual ones but these.
+    case lacking(Set<String>)
     /// Announcements, attempts and the payment's own events, too.
     case all
 
@@ -29,7 +31,13 @@ package struct StripeSettings: Sendable {
       "payment_intent.processing", "payment_intent.succeeded",
     ]
 
-    func contains(_ type: String) -> Bool { self == .all || !Self.unusual.contains(type) }
+    func contains(_ type: String) -> Bool {
+      switch self {
+      case .usual: !Self.unusual.contains(type)
+      case .lacking(let types): !Self.unusual.contains(type) && !types.contains(type)
+      case .all: true
+      }
+    }
   }
 
   static let draftSpan = Instant.Span.hours(1)

@@ -62,5 +62,5 @@ package struct StripeStory: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  package static let all = buying + changing + reversing
+  package static let all = buying + changing + adding + reversing
 }

@@ -10,6 +10,8 @@ package struct StripeSale: Hashable, Sendable {
   package let to: Instant
   package let soldAt: Instant
   package let basis: Basis
+  /// The subscription's item that bills it.
+  let item: String
 
   package enum Basis: Hashable, Sendable {
     case invoice(String)
@@ -38,7 +40,7 @@ extension StripeWorld {
     sales.append(
       StripeSale(
         subscription: id, account: sub.account, product: sub.price.product, price: sub.price.id,
-        from: trial.lowerBound, to: trial.upperBound, soldAt: now, basis: .trial))
+        from: trial.lowerBound, to: trial.upperBound, soldAt: now, basis: .trial, item: sub.item))
   }
 
   private mutating func sell(_ line: Line, _ subscription: String, _ basis: StripeSale.Basis) {
@@ -46,7 +48,8 @@ extension StripeWorld {
       StripeSale(
         subscription: subscription, account: subscriptions[subscription].account,
         product: line.price.product, price: line.price.id, from: line.period.lowerBound,
-        to: line.period.upperBound, soldAt: now, basis: basis))
+        to: line.period.upperBound, soldAt: now, basis: basis,
+        item: line.item ?? subscriptions[subscription].item))
   }
 
   /// What of its sales stands now: until the money went back, an exchange, or an early end.
@@ -56,6 +59,7 @@ extension StripeWorld {
     return all.flatMap { sale -> [StripeSale] in
       let exchanges = all.filter { isExchanged(sale, for: $0) }
       var end = min(sale.to, reversedAt(sale) ?? .distantFuture)
+      if let removedAt = removals[sale.item] { end = min(end, removedAt) }
       if let endedAt, sale.soldAt <= endedAt { end = min(end, endedAt) }
       var from = sale.from
       var pieces: [Range<Instant>] = []
@@ -83,7 +87,8 @@ extension StripeWorld {
 
   /// The later one gave the unused time of the earlier one back.
   private func isExchanged(_ sale: StripeSale, for later: StripeSale) -> Bool {
-    sale.from < later.from && later.from < sale.to && sale.soldAt <= later.soldAt
+    sale.item == later.item && sale.from < later.from && later.from < sale.to
+      && sale.soldAt <= later.soldAt
   }
 }
 
@@ -91,6 +96,6 @@ extension StripeSale {
   fileprivate func during(_ period: Range<Instant>) -> StripeSale {
     StripeSale(
       subscription: subscription, account: account, product: product, price: price,
-      from: period.lowerBound, to: period.upperBound, soldAt: soldAt, basis: basis)
+      from: period.lowerBound, to: period.upperBound, soldAt: soldAt, basis: basis, item: item)
   }
 }

@@ -42,6 +42,10 @@ package struct StripePrice: Hashable, Sendable {
   package static let plusMonthly = StripePrice(
     id: "price_1Hq7tdLk4QzTmRvXcE0wPl5m", product: "prod_Rk2vPlusXq81Bd", amount: 999,
     interval: .month, nickname: "Plus monthly", title: "Coffer Plus")
+  /// Comes on top of a plan.
+  package static let extraMonthly = StripePrice(
+    id: "price_1Ex2gBLk4QzTmRvXcE0wEx2g", product: "prod_Ex2gExtraBlk7Qw", amount: 99,
+    interval: .month, nickname: "Extra monthly", title: "Coffer Extra")
   /// Listed in the catalogue as no business of ours.
   package static let stickersMonthly = StripePrice(
     id: "price_1Wm3zsLk4QzTmRvXcE0wSt1k", product: "prod_v0BR3HlnAao2zO", amount: 500,

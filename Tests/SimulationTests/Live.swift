@@ -35,8 +35,10 @@ struct Live: Sendable {
 }
 
 extension Live {
-  init(_ story: StripeStory, _ version: StripeVersion) {
-    let stripe = story.makeStripe(version)
+  init(
+    _ story: StripeStory, _ version: StripeVersion, events: StripeSettings.Events = .usual
+  ) {
+    let stripe = story.makeStripe(version, events: events)
     let decisions = story.run(stripe)
     var events = stripe.deliveries.map { delivery in
       Event(

@@ -88,7 +88,10 @@ let simulationCatalogue: Catalogue = {
           ]),
         Plan(
           id: "extra", title: "Extra", byteCount: 2_000_000_000, isAddition: true,
-          products: [Plan.Product(provider: "google", id: "extra")]),
+          products: [
+            Plan.Product(provider: "stripe", id: StripePrice.extraMonthly.product),
+            Plan.Product(provider: "google", id: "extra"),
+          ]),
       ], ignored: [Plan.Product(provider: "stripe", id: StripePrice.stickersMonthly.product)])
   } catch {
     preconditionFailure("\(error)")

@@ -85,8 +85,7 @@ extension Told {
     guard !deleted.contains(account), hasClaimed(account, by: moment) else {
       return freeByteCount
     }
-    return sold.filter { $0.account == account && $0.from <= moment && moment < $0.to }
-      .map { bytes($0) }.max() ?? freeByteCount
+    return cap(sold.filter { $0.account == account && $0.from <= moment && moment < $0.to })
   }
 
   /// Whether whatever the account claims in this story was claimed, and had time to arrive.
@@ -107,18 +106,25 @@ extension Told {
   fileprivate func most(
     _ sold: [PaidPeriod], to account: Identifier, at moment: Instant, _ generosity: Instant.Span
   ) -> Int64 {
-    sold.filter {
-      ($0.account ?? claimant) == account && $0.from <= moment && moment < $0.to + generosity
-    }.map { bytes($0) }.max() ?? freeByteCount
+    cap(
+      sold.filter {
+        ($0.account ?? claimant) == account && $0.from <= moment && moment < $0.to + generosity
+      })
   }
 
-  private func bytes(_ period: PaidPeriod) -> Int64 {
-    switch simulationCatalogue.mapping(
-      provider: provider, price: period.productID, product: nil)
-    {
-    case .plan(let plan), .kept(let plan, _): plan.byteCount
-    case .ignored, .unknown: freeByteCount
-    }
+  /// The largest plan, and whatever comes on top of it.
+  private func cap(_ periods: [PaidPeriod]) -> Int64 {
+    let plans = Set(
+      periods.compactMap { period -> Plan? in
+        let mapping = simulationCatalogue.mapping(
+          provider: provider, price: period.productID, product: nil)
+        return switch mapping {
+        case .plan(let plan), .kept(let plan, _): plan
+        case .ignored, .unknown: nil
+        }
+      })
+    let base = plans.filter { !$0.isAddition }.map { $0.byteCount }.max() ?? freeByteCount
+    return plans.filter { $0.isAddition }.reduce(base) { $0 + $1.byteCount }
   }
 
   private var provider: String { String(name.prefix { $0 != "/" }) }

@@ -115,7 +115,8 @@ package struct SampleInvoice: Sendable {
     case .acacia:
       return line.adding([
         "price": ["id": .string(price), "object": "price", "product": .string(product)],
-        "subscription": link, "proration": false, "type": "subscription",
+        "subscription": link, "subscription_item": "si_1", "proration": false,
+        "type": "subscription",
       ])
     case .basil:
       return line.adding([

@@ -137,19 +137,64 @@ struct APITests {
     #expect(try closure(answers).notes == [.listCutShort])
   }
 
-  @Test func `a payment's invoices are found, by its intent or by its charge`() throws {
-    let answers: [String: JSONValue] = [
-      "/v1/charges/ch_1": [
-        "id": "ch_1", "object": "charge", "payment_intent": "pi_1", "amount_refunded": 0,
-      ],
+  @Test(arguments: [
+    (ObjectKey.Kind.payment, "pi_1"), (.payment, "ch_1"), (.charge, "ch_1"), (.refund, "re_1"),
+    (.dispute, "du_1"), (.invoice, "in_1"), (.invoicePayment, "inpay_1"),
+    (.checkoutSession, "cs_1"), (.subscription, "sub_1"),
+  ])
+  func `whatever is named, the closure of its subscription is read`(
+    kind: ObjectKey.Kind, id: String
+  ) throws {
+    let charge: JSONValue = [
+      "id": "ch_1", "object": "charge", "payment_intent": "pi_1", "amount_refunded": 0,
+    ]
+    let reversal: JSONValue = [
+      "amount": 299, "charge": "ch_1", "created": .seconds(Self.day0), "payment_intent": "pi_1",
+    ]
+    let more: [String: JSONValue] = [
+      "/v1/charges/ch_1": charge, "/v1/invoice_payments/inpay_1": Self.invoicePayment,
       "/v1/invoice_payments?payment%5Btype%5D=payment_intent&payment%5Bpayment_intent%5D=pi_1&limit=100":
         Self.list([Self.invoicePayment]),
       "/v1/invoices/in_1": SampleInvoice(from: Self.day0, to: Self.day30).json(.basil),
+      "/v1/checkout/sessions/cs_1": sampleSession(account: nil),
+      "/v1/refunds/re_1": reversal.adding([
+        "id": "re_1", "object": "refund", "status": "succeeded",
+      ]),
+      "/v1/disputes/du_1": reversal.adding([
+        "id": "du_1", "object": "dispute", "status": "lost",
+      ]),
     ]
-    let byIntent = try api(Transport(answers)).invoices(paidBy: "pi_1")
-    #expect(byIntent.facts.map(\.key.id) == ["inpay_1", "in_1"])
-    let byCharge = try api(Transport(answers)).invoices(paidBy: "ch_1")
-    #expect(byCharge.facts.map(\.key.id) == ["ch_1", "inpay_1", "in_1"])
+    let key = ObjectKey(provider: .stripe, partition: .live, kind: kind, id: id)
+    let api = api(Transport(Self.answers.merging(more) { $1 }))
+    let found = Set(try api.closures(about: key).facts.map(\.key.id))
+    #expect(found.isSuperset(of: ["sub_1", "cs_1", "in_1", "inpay_1", "re_1"]))
+  }
+
+  @Test func `a payment for something else tells of no subscription`() throws {
+    let payments =
+      "/v1/invoice_payments?payment%5Btype%5D=payment_intent&payment%5Bpayment_intent%5D=pi_9&limit=100"
+    let key = ObjectKey(provider: .stripe, partition: .live, kind: .payment, id: "pi_9")
+    #expect(
+      try api(Transport([payments: Self.list([])])).closures(about: key).facts.isEmpty)
+  }
+
+  @Test func `an endpoint's event types are compared with those needed`() throws {
+    func endpoint(_ url: String, _ status: String, _ events: [String]) -> JSONValue {
+      [
+        "id": "we_1", "object": "webhook_endpoint", "url": .string(url), "status": .string(status),
+        "enabled_events": .array(events.map { .string($0) }),
+      ]
+    }
+    let ours = "https://billing.example.com/webhooks/stripe"
+    let some = StripeEvent.neededTypes.filter { $0 != "invoice.paid" }
+    let answers = [
+      "/v1/webhook_endpoints?limit=100": Self.list([
+        endpoint(ours, "enabled", ["*"]), endpoint(ours, "enabled", some),
+        endpoint(ours, "disabled", []), endpoint("https://shop.example.com/hook", "enabled", []),
+      ])
+    ]
+    let endpoints = try api(Transport(answers)).endpoints().filter { $0.isOurs }
+    #expect(endpoints.map { $0.missing } == [[], ["invoice.paid"]])
   }
 
   @Test func `the transcript is one JSON text with every answer`() throws {

@@ -99,7 +99,7 @@ extension FakeStoreTests {
     let payments = fact.links.filter { $0.origin == fact.key }.map(\.target)
     #expect(!payments.isEmpty)
     for payment in payments {
-      let found = try told.api.invoices(paidBy: payment.id).facts
+      let found = try told.api.closures(about: payment).facts
       let subscriptions = found.flatMap { $0.links }.map(\.target).filter {
         $0.kind == .subscription
       }

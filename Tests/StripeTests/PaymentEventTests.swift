@@ -99,8 +99,7 @@ struct PaymentEventTests {
     #expect(
       event.object
         == .charge(
-          StripeCharge(
-            paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 120, seen: Self.day0)))
+          StripeCharge(paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 120)))
     #expect(event.facts.map(\.key.id) == ["ch_1", "re_1"])
     #expect(event.hints.isEmpty)
   }

@@ -12,19 +12,27 @@ struct StoredObjectTests {
       StripeSubscription(
         customer: "cus_1", status: .other("dormant"),
         items: [
-          StripeSubscription.Item(price: "p", product: nil),
+          StripeSubscription.Item(id: "si_1", price: "p", product: nil),
           StripeSubscription.Item(price: nil, product: "q"),
         ], cancelAtPeriodEnd: true, cancelAt: moment, canceledAt: moment, endedAt: moment,
         endedByFailedPayment: true, trialStart: moment, trialEnd: moment, collectionIsPaused: true,
+        pause: .init(.requested, at: moment), began: moment, latestInvoice: "in_1",
         account: Identifier(high: 1, low: 2))),
+    .subscription(
+      StripeSubscription(
+        customer: nil, status: .paused, items: [], pause: .init(.other("novel"), at: nil))),
     .subscription(StripeSubscription(customer: nil, status: .pastDue, items: [])),
     .invoice(
       StripeInvoice(
         subscription: "sub_1", status: .uncollectible, isCycle: true, isAttempted: true,
-        created: moment, paidAt: moment, amountPaid: 5, payments: ["pi_1", "ch_1"],
+        created: moment, paidAt: moment, amountPaid: 5, dueAt: moment,
+        uncollectibleReason: "user_forgiven", payments: ["pi_1", "ch_1"],
         lines: [
           StripeInvoice.Line(
-            price: "p", product: "q", amountMinorUnits: -5, from: moment, to: moment)
+            item: "si_1", price: "p", product: "q", amountMinorUnits: 0, isCredit: true,
+            from: moment, to: moment),
+          StripeInvoice.Line(
+            price: "p", product: "q", amountMinorUnits: -5, from: moment, to: moment),
         ])),
     .invoice(
       StripeInvoice(
@@ -34,12 +42,11 @@ struct StoredObjectTests {
     .checkoutSession(
       StripeCheckoutSession(
         subscription: "sub_1", isOpen: false, account: Identifier(high: 3, low: 4))),
-    .customer(StripeCustomer(deletedAt: moment)),
+    .customer(StripeCustomer()),
     .invoicePayment(StripeInvoicePayment(invoice: "in_1", payment: "pi_1", status: .paid)),
     .invoicePayment(StripeInvoicePayment(invoice: "in_1", payment: nil, status: .canceled)),
-    .charge(
-      StripeCharge(paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 5, seen: moment)),
-    .charge(StripeCharge(paymentIntent: nil, invoice: nil, amountRefunded: 0, seen: moment)),
+    .charge(StripeCharge(paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 5)),
+    .charge(StripeCharge(paymentIntent: nil, invoice: nil, amountRefunded: 0)),
     .refund(
       StripeRefund(
         paymentIntent: "pi_1", charge: "ch_1", amountMinorUnits: 5, created: moment,

@@ -173,7 +173,7 @@ extension Story {
         invoice: ["in_1", nil].randomElement(using: &random)!)
     default:
       return Delivery(
-        object: .customer(StripeCustomer(deletedAt: at(day))), id: "cus_1", created: at(day))
+        object: .customer(StripeCustomer()), id: "cus_1", created: at(day))
     }
   }
 

@@ -42,7 +42,6 @@ func charge(
 ) -> Story.Delivery {
   Story.Delivery(
     object: .charge(
-      StripeCharge(
-        paymentIntent: payment, invoice: invoice, amountRefunded: amount, seen: at(created))),
+      StripeCharge(paymentIntent: payment, invoice: invoice, amountRefunded: amount)),
     id: id, created: at(created))
 }

@@ -41,6 +41,13 @@ struct Story {
     }
   }
 
+  /// The same with the cap: `day 0 1050 premium subscribed`.
+  var caps: [String] {
+    Schedule([coverage], catalogue: catalogue).breaks.dropFirst().map { step in
+      "\(dayText(step.from)) \(step.capByteCount) \(step.planID) \(step.reason.rawValue)"
+    }
+  }
+
   func label(day: Double) -> Label { closure.label(coverage, at: at(day)) }
 }
 
@@ -58,15 +65,17 @@ let catalogue: Catalogue = {
       paid: [
         plan("small", 100, price: "price_small"), plan("premium", 1000, price: "price_premium"),
         plan("fallback", 20, price: "price_fallback"),
+        plan("extra", 50, price: "price_extra", adds: true),
+        plan("more", 70, price: "price_more", adds: true),
       ], ignored: [Plan.Product(provider: "stripe", id: "price_shirt")])
   } catch {
     preconditionFailure("\(error)")
   }
 }()
 
-private func plan(_ id: String, _ byteCount: Int64, price: String) -> Plan {
+private func plan(_ id: String, _ byteCount: Int64, price: String, adds: Bool = false) -> Plan {
   Plan(
-    id: id, title: id, byteCount: byteCount,
+    id: id, title: id, byteCount: byteCount, isAddition: adds,
     products: [Plan.Product(provider: "stripe", id: price)])
 }
 
@@ -85,17 +94,23 @@ func subscription(
   _ created: Double, _ status: StripeSubscription.Status, price: String = "price_premium",
   cancelAtPeriodEnd: Bool = false, cancelAt: Double? = nil, endedAt: Double? = nil,
   endedByFailedPayment: Bool = false, trial: ClosedRange<Double>? = nil, paused: Bool = false,
-  account: Identifier? = accountA
+  items: [String: String] = [:], pause: StripeSubscription.Pause? = nil, began: Double? = nil,
+  latestInvoice: String? = nil, account: Identifier? = accountA
 ) -> Story.Delivery {
-  Story.Delivery(
+  let named = items.sorted { $0.key < $1.key }.map {
+    StripeSubscription.Item(id: $0.key, price: $0.value, product: "prod_1")
+  }
+  return Story.Delivery(
     object: .subscription(
       StripeSubscription(
         customer: "cus_1", status: status,
-        items: [StripeSubscription.Item(price: price, product: "prod_1")],
+        items: named.isEmpty
+          ? [StripeSubscription.Item(price: price, product: "prod_1")] : named,
         cancelAtPeriodEnd: cancelAtPeriodEnd, cancelAt: cancelAt.map(at),
         endedAt: endedAt.map(at), endedByFailedPayment: endedByFailedPayment,
         trialStart: trial.map { at($0.lowerBound) }, trialEnd: trial.map { at($0.upperBound) },
-        collectionIsPaused: paused, account: account)),
+        collectionIsPaused: paused, pause: pause, began: began.map(at),
+        latestInvoice: latestInvoice, account: account)),
     id: subscriptionID, created: at(created))
 }
 
@@ -104,20 +119,37 @@ func invoice(
   lines: [(price: String, amount: Int64, from: Double, to: Double)], isCycle: Bool = true,
   isAttempted: Bool = true, made: Double? = nil, payments: [String] = []
 ) -> Story.Delivery {
-  Story.Delivery(
+  invoice(
+    created, id, status,
+    billing: lines.map { line($0.price, $0.amount, from: $0.from, to: $0.to, item: nil) },
+    isCycle: isCycle, isAttempted: isAttempted, made: made, payments: payments)
+}
+
+/// The same of items that are named, and sent with a due date or written off.
+func invoice(
+  _ created: Double, _ id: String, _ status: StripeInvoice.Status,
+  billing lines: [StripeInvoice.Line], isCycle: Bool = true, isAttempted: Bool = true,
+  made: Double? = nil, due: Double? = nil, reason: String? = nil, payments: [String] = []
+) -> Story.Delivery {
+  let amount = lines.map(\.amountMinorUnits).reduce(0, +)
+  return Story.Delivery(
     object: .invoice(
       StripeInvoice(
         subscription: subscriptionID, status: status, isCycle: isCycle, isAttempted: isAttempted,
-        created: at(made ?? lines.map(\.from).max() ?? created),
+        created: made.map(at) ?? lines.map(\.from).max() ?? at(created),
         paidAt: status == .paid ? at(created) : nil,
-        amountPaid: status == .paid ? max(0, lines.map(\.amount).reduce(0, +)) : 0,
-        payments: payments,
-        lines: lines.map {
-          StripeInvoice.Line(
-            price: $0.price, product: "prod_1", amountMinorUnits: $0.amount, from: at($0.from),
-            to: at($0.to))
-        })),
+        amountPaid: status == .paid ? max(0, amount) : 0, dueAt: due.map(at),
+        uncollectibleReason: reason, payments: payments, lines: lines)),
     id: id, created: at(created))
+}
+
+/// Since basil a proration names no item.
+func line(
+  _ price: String, _ amount: Int64, from: Double, to: Double, item: String?
+) -> StripeInvoice.Line {
+  StripeInvoice.Line(
+    item: item, price: price, product: "prod_1", amountMinorUnits: amount, from: at(from),
+    to: at(to))
 }
 
 /// The common one: a month of premium.

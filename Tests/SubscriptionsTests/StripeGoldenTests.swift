@@ -147,7 +147,7 @@ struct StripeGoldenTests {
 
   private static func deleted(_ day: Double) -> Story.Delivery {
     Story.Delivery(
-      object: .customer(StripeCustomer(deletedAt: at(day))), id: "cus_1", created: at(day))
+      object: .customer(StripeCustomer()), id: "cus_1", created: at(day))
   }
 
   @Test func `one more fact changes the label as reviewed`() {

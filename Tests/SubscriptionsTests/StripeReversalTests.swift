@@ -61,6 +61,25 @@ struct StripeReversalTests {
       after(charge(40, refunded: 299, id: "ch_2", of: "pi_2")).schedule == Self.cutOnDay40)
   }
 
+  @Test func `two reads within a moment of what did not change agree`() {
+    var subscription = Subscription(subscriptionKey)
+    let objects: [(StripeObject, String)] = [
+      (.charge(StripeCharge(paymentIntent: "pi_2", invoice: nil, amountRefunded: 5)), "ch_2"),
+      (.customer(StripeCustomer()), "cus_1"),
+    ]
+    for (source, seconds) in [0, 3].enumerated() {
+      let asOf = AsOf(from: at(1) + .seconds(Int64(seconds)), to: at(1) + .seconds(10))
+      for (object, id) in objects {
+        subscription.insert(
+          Fact(
+            key: ObjectKey(provider: .stripe, partition: .live, kind: object.kind, id: id),
+            object: .stripe(object), asOf: asOf),
+          source: Int64(source))
+      }
+    }
+    #expect(!subscription.isDirty)
+  }
+
   @Test func `a charge's sum counts only beyond the refunds that are known, failed ones too`() {
     let failed = after(
       charge(40, refunded: 299, id: "ch_2", of: "pi_2"),
@@ -150,7 +169,12 @@ struct StripeReversalTests {
 
   @Test func `a dispute is noted while open, takes the period when lost, nothing when won`() {
     let open = after(dispute(40, .needsResponse, of: "pi_2"))
-    #expect(open.schedule == Self.untouched)
+    #expect(
+      open.schedule == [
+        "day 0 premium subscribed", "day 40 premium contested", "day 60 premium leeway",
+        "day 61 2 h free lapsed",
+      ])
+    #expect(open.label(day: 41) == .active)
     #expect(open.coverage.alarms == [.reversal(.disputeOpened, object: "du_1")])
     let lost = after(
       dispute(40, .underReview, of: "pi_2"), dispute(50, .lost, of: "pi_2", made: 40))

@@ -246,7 +246,7 @@ struct StripeStoryTests {
     let story = Story([
       subscription(0, .active), invoice(0, "in_1", .paid, from: 0, to: 30),
       Story.Delivery(
-        object: .customer(StripeCustomer(deletedAt: at(5))), id: "cus_1", created: at(5)),
+        object: .customer(StripeCustomer()), id: "cus_1", created: at(5)),
     ])
     #expect(story.schedule == ["day 0 premium subscribed", "day 5 free lapsed"])
     #expect(story.label(day: 6) == .expired)

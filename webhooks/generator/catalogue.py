@@ -21,6 +21,12 @@ MONTHLY = Price(
 YEARLY = Price(
     identifier("price", "yearly"), _PREMIUM, 3000, "year", "Premium yearly", "Coffer Premium"
 )
+# Comes on top of a plan.
+EXTRA = Price(
+    identifier("price", "extra"), identifier("prod", "extra"), 99, "month", "Extra monthly",
+    "Coffer Extra",
+)
+EXTRA_BYTES = 2_000_000_000
 # Sold by the same Stripe account: one is listed as no business of ours, the other nowhere.
 STICKERS = Price(
     identifier("price", "stickers"), identifier("prod", "stickers"), 500, "month",
@@ -77,6 +83,18 @@ def catalogue() -> dict:
                 "title": "Plus",
                 "bytes": CAPS["plus"],
                 "products": _FAKES["plus"],
+            },
+            {
+                "id": "extra",
+                "title": "Extra",
+                "bytes": EXTRA_BYTES,
+                "adds": True,
+                "products": [
+                    _row("stripe", EXTRA.product, EXTRA.id, EXTRA.amount, EXTRA.interval),
+                    _row(
+                        "stripe", "prod_Ex2gExtraBlk7Qw", "price_1Ex2gBLk4QzTmRvXcE0wEx2g", 99,
+                        "month"),
+                ],
             },
         ],
         "ignored": [

@@ -52,8 +52,9 @@ def debit(story: Story):
     session.methods, session.outcome = ("sepa_debit",), "unpaid"
     story.clock(story.start - 60, NOBODY)
     story.session_event(session, story.start + 2, PENDING)
-    story.subscription_event("created", sub, story.start + 2, PENDING, at=story.start + 5)
-    story.invoice_event("finalized", first, story.start + 3, PENDING, at=story.start + 6)
+    # Of a subscription alone it would be said that its payment has merely not been seen.
+    story.invoice_event("finalized", first, story.start + 3, PENDING, at=story.start + 5)
+    story.subscription_event("created", sub, story.start + 2, PENDING, at=story.start + 6)
     story.clock(story.start + 4 * DAY, PENDING)
     return sub, first, session
 
@@ -190,7 +191,7 @@ def resubscribe(story: Story):
     story.clock(at - SECOND, ENDED)
     session = story.session(again)
     session.id, session.created = story.id("cs", "again"), at - 240
-    story.subscription_event("created", again, at + 2, free("lapsed", "pending"))
+    story.subscription_event("created", again, at + 2, LEEWAY)
     story.invoice_event("paid", first, at + 3, SUBSCRIBED)
     story.session_event(session, at + 4, SUBSCRIBED)
     story.clock(again.period[1] - SECOND, SUBSCRIBED)

@@ -52,15 +52,17 @@ def plan(p: Price) -> dict:
 
 
 def items(sub) -> list:
+    own = [(sub.item, sub.price, sub.period)]
     return [
         {
-            "id": sub.item, "object": "subscription_item",
+            "id": item, "object": "subscription_item",
             "billing_thresholds": None, "created": sub.created,
-            "current_period_end": since(BASIL, sub.period[1]),
-            "current_period_start": since(BASIL, sub.period[0]), "discounts": since(TRAINS, []),
-            "metadata": {}, "plan": plan(sub.price), "price": price(sub.price), "quantity": 1,
+            "current_period_end": since(BASIL, period[1]),
+            "current_period_start": since(BASIL, period[0]), "discounts": since(TRAINS, []),
+            "metadata": {}, "plan": plan(sold), "price": price(sold), "quantity": 1,
             "subscription": sub.id, "tax_rates": [],
         }
+        for item, sold, period in own + list(sub.additions)
     ]
 
 
@@ -137,6 +139,7 @@ def line(invoice, index: int, entry) -> dict:
     sub = invoice.subscription
     # A credit for unused time comes from an invoice item, a period from the subscription itself.
     item = identifier("ii", seed) if entry.proration else None
+    billed = entry.item or sub.item
     credited = {"invoice": entry.credits, "invoice_line_items": [identifier("il", seed + "c")]}
     details = {
         "proration": entry.proration,
@@ -146,7 +149,7 @@ def line(invoice, index: int, entry) -> dict:
     parent = {
         "invoice_item_details": {"invoice_item": item, **details} if item else None,
         "subscription_item_details": (
-            None if item else {"invoice_item": None, **details, "subscription_item": sub.item}
+            None if item else {"invoice_item": None, **details, "subscription_item": billed}
         ),
         "type": "invoice_item_details" if item else "subscription_item_details",
     }
@@ -172,7 +175,7 @@ def line(invoice, index: int, entry) -> dict:
             BASIL, {"credited_items": credited if entry.credits else None}
         ),
         "quantity": 1, "quantity_decimal": since(FIRST_DAHLIA, "1"),
-        "subscription": until(BASIL, sub.id), "subscription_item": until(BASIL, sub.item),
+        "subscription": until(BASIL, sub.id), "subscription_item": until(BASIL, billed),
         "subtotal": since(CLOVER, entry.amount), "tax_amounts": until(BASIL, []),
         "tax_rates": until(BASIL, []), "taxes": since(BASIL, []),
         "type": until(BASIL, "invoiceitem" if item else "subscription"),

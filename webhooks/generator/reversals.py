@@ -3,9 +3,10 @@
 from . import api, objects, payments
 from .payments import Dispute, Refund
 from .stories import ALL, BOTH, end, telling
-from .story import DAY, HOUR, LEEWAY, MINUTE, SECOND, SUBSCRIBED, Story, free
+from .story import DAY, HOUR, LEEWAY, MINUTE, SECOND, SUBSCRIBED, Story, free, premium
 
 REVOKED = free("refunded", "revoked")
+CONTESTED = premium("contested")
 
 
 def buy(story: Story):
@@ -94,19 +95,19 @@ def contest(story: Story, first) -> Dispute:
     at = story.start + 4 * DAY
     opened = Dispute(first, at)
     story.deliver(
-        story.event("charge.dispute.created", at, payments.dispute(opened)), SUBSCRIBED)
+        story.event("charge.dispute.created", at, payments.dispute(opened)), CONTESTED)
     withdrawn = opened._replace(is_withdrawn=True)
     story.deliver(
         story.event(
             "charge.dispute.funds_withdrawn", at + MINUTE, payments.dispute(withdrawn),
             previous={"balance_transactions": []}),
-        SUBSCRIBED)
+        CONTESTED)
     answered = withdrawn._replace(status="under_review", has_evidence=True)
     story.deliver(
         story.event(
             "charge.dispute.updated", at + 3 * DAY, payments.dispute(answered), asked=True,
             previous={"status": "needs_response"}),
-        SUBSCRIBED)
+        CONTESTED)
     return answered
 
 
@@ -115,7 +116,7 @@ def dispute_lost(story: Story):
     sub, first = buy(story)
     opened = contest(story, first)
     at = story.start + 20 * DAY
-    story.clock(at - SECOND, SUBSCRIBED)
+    story.clock(at - SECOND, CONTESTED)
     lost = payments.dispute(opened._replace(status="lost"))
     event = story.event("charge.dispute.closed", at, lost, previous={"status": "under_review"})
     story.deliver(event, REVOKED)

@@ -3,6 +3,7 @@
 from datetime import datetime, timezone
 
 from . import api, changes, reversals  # noqa: F401  they register what they tell
+from . import additions  # noqa: F401  last, so that the others keep their days
 from .stories import TELLINGS
 from .story import DAY, MINUTE, Story, months_later
 

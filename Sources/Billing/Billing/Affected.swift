@@ -27,6 +27,14 @@ struct Affected {
     return affected.keys.sorted()
   }
 
+  /// What a read about an object reads: the subscriptions that it is known to be of, else itself.
+  static func closures(of key: ObjectKey, reading transaction: Transaction) throws -> [ObjectKey] {
+    guard key.provider == .stripe, key.kind != .subscription else { return [key] }
+    let facts = try MirrorRow.all(of: key, reading: transaction).map { $0.fact }
+    let keys = try subscriptions(by: facts, reading: transaction)
+    return keys.isEmpty ? [key] : keys
+  }
+
   private init(database: Transaction) { self.database = database }
 
   private mutating func add(_ fact: Fact) throws {

@@ -72,7 +72,7 @@ package struct BillingService: Sendable {
 
   /// Has a subscription or purchase read again, as if something had been told of it.
   package func reread(_ key: ObjectKey, in transaction: Transaction) throws {
-    try Jobs.need(Ledger.readJob, key.description, due: clock.now(), in: transaction)
+    _ = try ledger.read(key, at: clock.now(), in: transaction)
   }
 
   /// How many subscriptions or schedules one transaction derives again: few enough to delay nobody.

@@ -56,6 +56,7 @@ extension Coverage.Alarm {
     case .unknownStatus(let status): [name.rawValue, status]
     case .paidAfterEnd(let invoice): [name.rawValue, invoice]
     case .unpaidItem(let product): [name.rawValue, product]
+    case .activeWithoutPayment: [name.rawValue]
     case .reversal(let kind, let object): [name.rawValue, kind.rawValue, object]
     }
   }
@@ -71,6 +72,7 @@ extension Coverage.Alarm {
     case .unknownStatus: self = .unknownStatus(value)
     case .paidAfterEnd: self = .paidAfterEnd(invoice: value)
     case .unpaidItem: self = .unpaidItem(product: value)
+    case .activeWithoutPayment: self = .activeWithoutPayment
     case .reversal:
       guard let kind = ReversalTable.Kind(rawValue: value) else {
         throw JSONError(code: .wrongType, path: json[1].path, message: "must be a reversal")

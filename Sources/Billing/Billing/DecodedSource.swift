@@ -35,16 +35,45 @@ package struct DecodedSource: Sendable {
     package let isFirstOnly: Bool
     /// Whether a client alone says that there is something to read.
     package let isClaim: Bool
+    /// Whether a read that was asked for this very reason before was enough.
+    let isOnce: Bool
+    /// How long to wait for what may tell as much by itself.
+    let delay: Instant.Span
 
     package init(
       _ object: ObjectKey, reason: String, secret: Secret? = nil, isFirstOnly: Bool = false,
-      isClaim: Bool = false
+      isClaim: Bool = false, isOnce: Bool = false, delay: Instant.Span = .seconds(0)
     ) {
       self.object = object
       self.reason = reason
       self.secret = secret
       self.isFirstOnly = isFirstOnly
       self.isClaim = isClaim
+      self.isOnce = isOnce
+      self.delay = delay
+    }
+
+    /// Stripe's other deliveries of the same change are on their way.
+    private static let settlingTime = Instant.Span.minutes(2)
+    private static let thinSettlingTime = Instant.Span.seconds(2)
+
+    /// A subscription says that an invoice is its newest, and nobody told of that: one read, unless
+    /// it is told soon.
+    static func unknownInvoice(_ invoice: ObjectKey, of subscription: ObjectKey) -> Hint {
+      Hint(
+        subscription, reason: "unknown_invoice:\(invoice.id)", isOnce: true, delay: settlingTime)
+    }
+
+    /// Something happened to the object; several deliveries may say so of one change.
+    static func happened(_ type: String, to object: ObjectKey) -> Hint {
+      Hint(object, reason: type, delay: thinSettlingTime)
+    }
+
+    /// The same about another object.
+    func about(_ other: ObjectKey) -> Hint {
+      Hint(
+        other, reason: reason, secret: secret, isFirstOnly: isFirstOnly, isClaim: isClaim,
+        isOnce: isOnce, delay: delay)
     }
   }
 
@@ -75,12 +104,30 @@ package struct DecodedSource: Sendable {
     self.apiVersion = apiVersion
     self.object = object
     self.created = created
-    self.facts = facts
+    self.facts = Self.newest(facts)
     self.hints = hints
     self.notes = notes
     self.disposition = disposition
     self.isAnswer = isAnswer
     self.meaning = meaning
+  }
+
+  /// One answer may show an object twice, read a moment apart: what it showed last is what it says.
+  private static func newest(_ facts: [Fact]) -> [Fact] {
+    var places: [ObjectKey: Int] = [:]
+    var newest: [Fact] = []
+    for fact in facts {
+      guard let place = places[fact.key] else {
+        places[fact.key] = newest.count
+        newest.append(fact)
+        continue
+      }
+      let known = newest[place]
+      if (fact.object.rank, fact.asOf.to) >= (known.object.rank, known.asOf.to) {
+        newest[place] = fact
+      }
+    }
+    return newest
   }
 
   /// Beyond it one bogus stamp would outdate every true one.
@@ -103,16 +150,29 @@ package struct DecodedSource: Sendable {
   ///
   /// After an answer nothing: what a read leaves unsettled another one would, too. One that began too
   /// early is repeated by its own job.
-  func unsettled(_ dirty: [ObjectKey], affected: [ObjectKey]) -> [Hint] {
+  ///
+  /// `dangling` are reversals of payments that no known invoice was paid by.
+  func unsettled(
+    _ dirty: [ObjectKey], unknown: [(subscription: ObjectKey, invoice: ObjectKey)],
+    dangling: [Fact]
+  ) -> [Hint] {
     guard !isAnswer else { return [] }
-    var hints = dirty.map { Hint($0, reason: "contradiction") }
-    // A refund or a dispute that no known invoice was paid by.
-    for fact in facts
-    where affected.isEmpty && (fact.key.kind == .refund || fact.key.kind == .dispute) {
-      for link in fact.links where link.target.kind == .payment && link.origin == fact.key {
-        hints.append(Hint(link.target, reason: "dangling"))
+    return dirty.map { Hint($0, reason: "contradiction") }
+      + unknown.map { .unknownInvoice($0.invoice, of: $0.subscription) }
+      + dangling.compactMap { fact in
+        let payment = fact.links.first { $0.target.kind == .payment && $0.origin == fact.key }
+        return payment.map { Hint($0.target, reason: "dangling") }
       }
+  }
+}
+
+extension Fact {
+  /// Whether it says that money went back, or may.
+  var isReversal: Bool {
+    switch object {
+    case .stripe(.refund), .stripe(.dispute): true
+    case .stripe(.charge(let charge)): charge.amountRefunded > 0
+    case .stripe, .apple, .google: false
     }
-    return hints
   }
 }

@@ -10,6 +10,8 @@ struct Derivation {
   let coverage: Coverage
   /// Whether it has an owner for whom its store must be told that it was delivered.
   let awaitsAcknowledgement: Bool
+  /// Invoices that it names and nobody told of.
+  let unknown: [ObjectKey]
   /// The accounts whose schedules must follow.
   private(set) var accounts: Set<Identifier> = []
   /// Alarms that the stored coverage did not have yet.
@@ -45,6 +47,7 @@ struct Derivation {
     isDirty = subscription.isDirty
     awaitsAcknowledgement =
       ownership.account != nil && subscription.needsAcknowledgement
+    unknown = subscription.unknown
     stored = try SubscriptionRow(key, reading: transaction)
     let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
     coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)

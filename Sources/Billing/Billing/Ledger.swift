@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 package import Storage
 internal import Jobs
 package import Subscriptions
@@ -41,7 +41,9 @@ package struct Ledger: Sendable {
     let row = try SourceRow(inserting: source, in: transaction)
     var recorded = Recorded(source: source, row: row)
     for (hint, payload) in zip(source.decoded.hints, source.hintPayloads) {
-      try need(hint, payload: payload, source, id: row.id, in: transaction)
+      for object in try Affected.closures(of: hint.object, reading: transaction) {
+        try need(hint.about(object), payload: payload, source, id: row.id, in: transaction)
+      }
     }
     if source.decoded.disposition == .joined {
       try merge(source, id: row.id, in: transaction, &recorded)
@@ -60,6 +62,12 @@ package struct Ledger: Sendable {
     in transaction: Transaction
   ) throws {
     let provider = hint.object.provider
+    let wasAsked =
+      try hint.isOnce
+      && transaction.first(
+        "SELECT source_id FROM billing.hints WHERE object = $1 AND reason = $2 LIMIT 1",
+        .text(hint.object.description), .text(hint.reason)
+      ) { row in try row.integer(0) } != nil
     try transaction.execute(
       """
       INSERT INTO billing.hints (object, source_id, reason) VALUES ($1, $2, $3)
@@ -67,9 +75,13 @@ package struct Ledger: Sendable {
       """, .text(hint.object.description), .integer(id), .text(hint.reason))
     guard isReadable(provider) else { return }
     let object = hint.object.description
-    if hint.isFirstOnly, try Jobs.find(Self.readJob, object, reading: transaction) != nil { return }
+    if hint.isFirstOnly || wasAsked,
+      try Jobs.find(Self.readJob, object, reading: transaction) != nil
+    {
+      return
+    }
     try Jobs.need(
-      Self.readJob, object, payload: payload, due: source.received,
+      Self.readJob, object, payload: payload, due: source.received + hint.delay,
       settleAfter: source.decoded.settledBy(received: source.received),
       confirmations: provider == .stripe ? 0 : 1, turn: hint.isClaim ? 1 : 0,
       in: transaction)
@@ -84,6 +96,28 @@ package struct Ledger: Sendable {
     try Jobs.need(
       Self.readJob, key.description, payload: payload, due: now, confirmations: 1, turn: turn,
       in: transaction)
+  }
+
+  /// What became of the wish to have something read.
+  package enum Asked: Sendable {
+    case asked
+    /// Its store is never asked, for want of a key.
+    case withoutKey
+    /// A purchase of Google's is read by its token, which only who bought it and Google know.
+    case withoutToken
+  }
+
+  /// Has a subscription or purchase read as soon as may be, also one of which nothing is known.
+  package func read(
+    _ key: ObjectKey, at now: Instant, in transaction: Transaction
+  ) throws -> Asked {
+    guard isReadable(key.provider) else { return .withoutKey }
+    let object = key.description
+    if key.provider == .google, try Jobs.find(Self.readJob, object, reading: transaction) == nil {
+      return .withoutToken
+    }
+    try Jobs.need(Self.readJob, object, due: now, in: transaction)
+    return .asked
   }
 
   private func merge(
@@ -108,7 +142,13 @@ package struct Ledger: Sendable {
       }
     }
     recorded.add(payingTwice: double)
-    for hint in source.decoded.unsettled(recorded.dirty, affected: keys) {
+    let dangling = try source.decoded.facts.filter { fact in
+      try fact.isReversal
+        && Affected.subscriptions(by: [fact], reading: transaction).isEmpty
+    }
+    for hint in source.decoded.unsettled(
+      recorded.dirty, unknown: recorded.unknown, dangling: dangling)
+    {
       try need(hint, payload: nil, source, id: id, in: transaction)
     }
   }
@@ -162,7 +202,10 @@ package struct Ledger: Sendable {
     try EntitlementRows.write(
       Schedule(coverages + grants, catalogue: rules.catalogue), of: account,
       unknown: .free(rules.catalogue), at: now, in: transaction)
-    let paid = coverages.filter { $0.entry(at: now)?.why == .subscribed }
+    let paid = coverages.filter { coverage in
+      let why = coverage.entry(at: now)?.why
+      return why == .subscribed || why == .contested
+    }
     return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
   }
 }

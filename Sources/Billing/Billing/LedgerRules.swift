@@ -57,6 +57,19 @@ extension LedgerRules {
   }
 }
 
+extension Ledger {
+  /// As a command has it that asks for something to be read.
+  package init(_ configuration: StoreConfiguration) {
+    let asked = configuration.asked
+    let readable: [(ObjectKey.Provider, Bool)] = [
+      (.stripe, asked.stripe), (.apple, asked.apple), (.google, asked.google),
+    ]
+    self.init(
+      rules: LedgerRules(configuration),
+      readable: Set(readable.filter { $0.1 }.map { $0.0 }), for: .command)
+  }
+}
+
 extension LedgerRules {
   package init(_ configuration: BillingConfiguration) {
     self.init(

@@ -72,9 +72,7 @@ struct ProviderReads: Sendable {
     guard let stripe = stores.stripeAPI, stripe.partition == key.partition else {
       throw .misconfigured("there is no Stripe key of the \(key.partition.rawValue) mode")
     }
-    let answer =
-      key.kind == .subscription
-      ? try stripe.closure(of: key.id) : try stripe.invoices(paidBy: key.id)
+    let answer = try stripe.closures(about: key)
     return result(
       DecodedSource(
         answerTo: lease, about: key, facts: answer.facts, notes: Set(answer.notes.map(\.rawValue))),

@@ -33,6 +33,7 @@ package struct Recorded: Sendable {
       case unknownStatus = "unknown_status"
       case paidAfterEnd = "paid_after_end"
       case unpaidItem = "unpaid_item"
+      case activeWithoutPayment = "active_without_payment"
       case reversal
       case unplannedEdge = "unplanned_edge"
       case contestedOwner = "contested_owner"
@@ -49,6 +50,8 @@ package struct Recorded: Sendable {
 
   /// Subscriptions whose objects contradict each other.
   private(set) var dirty: [ObjectKey] = []
+  /// Invoices that subscriptions name and nobody told of.
+  private(set) var unknown: [(subscription: ObjectKey, invoice: ObjectKey)] = []
 
   /// The word in the answer.
   var status: String {
@@ -81,6 +84,7 @@ package struct Recorded: Sendable {
   mutating func add(_ derivation: Derivation) {
     let key = derivation.key
     if derivation.isDirty { dirty.append(key) }
+    unknown += derivation.unknown.map { (key, $0) }
     for alarm in derivation.newAlarms {
       alarms.append(Alarm(name: alarm.name, object: key.description, product: alarm.product))
     }
@@ -99,7 +103,7 @@ extension Coverage.Alarm {
     case .unknownProduct(let price, let product): price ?? product
     case .unmappedProduct(let id): id
     case .unpaidItem(let product): product
-    case .unknownStatus, .paidAfterEnd, .reversal: nil
+    case .unknownStatus, .paidAfterEnd, .activeWithoutPayment, .reversal: nil
     }
   }
 
@@ -110,6 +114,7 @@ extension Coverage.Alarm {
     case .unknownStatus: .unknownStatus
     case .paidAfterEnd: .paidAfterEnd
     case .unpaidItem: .unpaidItem
+    case .activeWithoutPayment: .activeWithoutPayment
     case .reversal: .reversal
     }
   }

@@ -39,7 +39,7 @@ struct SourceRow: Sendable {
   }
 
   /// Changes whenever a decoder reads something new; sources keep the one that read them.
-  private static let decoderVersion: Int64 = 2
+  private static let decoderVersion: Int64 = 3
 
   /// Waits for whoever writes to the ledger; what is read after it is current.
   static func takeTurn(in transaction: Transaction) throws {

@@ -18,6 +18,21 @@ extension DecodedSource {
       ])
   }
 
+  /// A thin event is a hint: what happened is read.
+  package init(_ event: StripeThinEvent) {
+    let isOurs = event.context == nil
+    self.init(
+      provider: .stripe, partition: event.partition, deliveryID: event.id, type: event.type,
+      object: event.objectID, created: event.created,
+      hints: isOurs ? [event.object].compactMap { $0 }.map { .happened(event.type, to: $0) } : [],
+      disposition: isOurs ? .recorded : .foreign,
+      meaning: [
+        "type": .string(event.type), "created": .integer(event.created.milliseconds),
+        "account": event.context.map { .string($0) } ?? .null,
+        "object": event.objectID.map { .string($0) } ?? .null,
+      ])
+  }
+
   private static func disposition(of event: StripeEvent, received: Instant) -> Disposition {
     if event.connectedAccount != nil { return .foreign }
     guard !event.facts.isEmpty else { return .recorded }

@@ -22,35 +22,45 @@ extension Webhook {
           } catch {
             throw WebhookRefusal(error)
           }
-          return try PreparedSource(delivery, sealing: sealing)
+          return PreparedSource(delivery, sealing: sealing)
         }
       })
   }
 }
 
 extension PreparedSource {
-  fileprivate init(
-    _ delivery: VerifiedDelivery, sealing: SealingKeys
-  ) throws(WebhookRefusal) {
+  fileprivate init(_ delivery: VerifiedDelivery, sealing: SealingKeys) {
     let head = Array("Stripe-Signature: ".utf8) + delivery.signature
     do throws(StripeEventError) {
       self.init(
-        DecodedSource(try StripeEvent(delivery), received: delivery.receivedAt),
-        received: delivery.receivedAt, head: head, body: delivery.body, sealing: sealing)
+        try DecodedSource(delivery), received: delivery.receivedAt, head: head,
+        body: delivery.body, sealing: sealing)
     } catch {
-      switch error {
-      case .undecodable(let id, let error):
-        self.init(
-          undecodable: id, "\(error)", from: .stripe, received: delivery.receivedAt, head: head,
-          body: delivery.body, sealing: sealing)
-      case .thin:
-        throw WebhookRefusal(
-          reason: "thin", isForgery: false,
-          problem: Problem(
-            400, "thin_event", "Thin events are not taken",
-            "This endpoint takes snapshot events: set the event destination's payload to "
-              + "snapshot."))
-      }
+      let (id, why) = error.undecodable
+      self.init(
+        undecodable: id, why, from: .stripe, received: delivery.receivedAt, head: head,
+        body: delivery.body, sealing: sealing)
+    }
+  }
+}
+
+extension DecodedSource {
+  /// A snapshot or a thin event, whichever the endpoint was set to.
+  fileprivate init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
+    do throws(StripeEventError) {
+      self.init(try StripeEvent(delivery), received: delivery.receivedAt)
+    } catch .thin {
+      self.init(try StripeThinEvent(delivery))
+    }
+  }
+}
+
+extension StripeEventError {
+  /// The event's id where it can be read, and what is wrong with the rest.
+  fileprivate var undecodable: (id: String?, why: String) {
+    switch self {
+    case .thin: (nil, "is thin")
+    case .undecodable(let id, let error): (id, "\(error)")
     }
   }
 }

@@ -36,7 +36,7 @@ struct ObjectDecoder {
     case "dispute": try add(.dispute(StripeDispute(json)), json)
     case "checkout.session": try add(.checkoutSession(StripeCheckoutSession(json, &notes)), json)
     case "customer" where eventType == "customer.deleted" || json["deleted"].bool == true:
-      try add(.customer(StripeCustomer(deletedAt: asOf.from)), json)
+      try add(.customer(StripeCustomer()), json)
     default: break
     }
   }
@@ -53,7 +53,7 @@ struct ObjectDecoder {
   ///
   /// The list of its refunds is there until 2022.
   private mutating func readCharge(_ json: JSON) throws(JSONError) {
-    let content = try StripeCharge(json, seen: asOf.from)
+    let content = try StripeCharge(json)
     if eventType == nil || content.invoice != nil || content.amountRefunded > 0 {
       try add(.charge(content), json)
     }
@@ -91,12 +91,13 @@ extension StripeSubscription {
   ) throws(JSONError) {
     let items = json["items"]
     if items["has_more"].bool == true { notes.insert(.listCutShort) }
+    let start = json["start_date"]
     self.init(
       customer: json["customer"].reference,
       status: Status(try json["status"].requireID()),
       items: try items["data"].requireArray().map { item in
         let (price, product) = readPrice(item)
-        return Item(price: price, product: product)
+        return Item(id: item["id"].reference, price: price, product: product)
       },
       cancelAtPeriodEnd: try json["cancel_at_period_end"].optionalBool(),
       cancelAt: try json["cancel_at"].optionalInstant(),
@@ -106,7 +107,20 @@ extension StripeSubscription {
       trialStart: try json["trial_start"].optionalInstant(),
       trialEnd: try json["trial_end"].optionalInstant(),
       collectionIsPaused: json["pause_collection"].isObject,
+      pause: try Pause(json["status_details"]["paused"]),
+      began: try (start.integer == nil ? json["created"] : start).optionalInstant(),
+      latestInvoice: json["latest_invoice"].reference,
       account: readAccount(json["metadata"], &notes))
+  }
+}
+
+extension StripeSubscription.Pause {
+  /// Nil where nothing tells why, as before 2026-09-30.
+  fileprivate init?(_ json: JSON) throws(JSONError) {
+    guard let reason = json["subscription"]["type"].string.flatMap({ isID($0) ? $0 : nil }) else {
+      return nil
+    }
+    self.init(Reason(reason), at: try json["transitioned_at"].optionalInstant())
   }
 }
 
@@ -127,7 +141,11 @@ extension StripeInvoice {
       isAttempted: json["attempted"].bool == true || (json["attempt_count"].integer ?? 0) > 0,
       created: try json["created"].requireInstant(),
       paidAt: try json["status_transitions"]["paid_at"].optionalInstant(),
-      amountPaid: json["amount_paid"].integer ?? 0,
+      amountPaid: (json["amount_paid"].integer ?? 0)
+        .addingClamped(json["amount_paid_off_stripe"].integer ?? 0),
+      dueAt: json["collection_method"].string == "send_invoice"
+        ? try json["due_date"].optionalInstant() : nil,
+      uncollectibleReason: json["status_details"]["uncollectible"]["reason"].reference,
       payments: [json["payment_intent"].reference, json["charge"].reference].compactMap { $0 },
       lines: try data.filter { readSubscription($0) ?? subscription == subscription }
         .map { line throws(JSONError) in try Line(line) })
@@ -137,8 +155,17 @@ extension StripeInvoice {
 extension StripeInvoice.Line {
   fileprivate init(_ json: JSON) throws(JSONError) {
     let (price, product) = readPrice(json)
+    let amount = try json["amount"].requireInteger()
+    let details = json["parent"]["invoice_item_details"]
+    // What a coupon made free is given back as nothing, and told by what it refers to alone.
+    let credited =
+      details["proration_details"]["credited_items"].isObject
+      || json["proration_details"]["credited_items"].isObject
     self.init(
-      price: price, product: product, amountMinorUnits: try json["amount"].requireInteger(),
+      item: json["parent"]["subscription_item_details"]["subscription_item"].reference
+        ?? details["subscription_item"].reference ?? json["subscription_item"].reference,
+      price: price, product: product, amountMinorUnits: amount,
+      isCredit: amount < 0 || amount == 0 && credited,
       from: try json["period"]["start"].requireInstant(),
       to: try json["period"]["end"].requireInstant())
   }

@@ -14,10 +14,10 @@ extension StripeInvoicePayment {
 }
 
 extension StripeCharge {
-  init(_ json: JSON, seen: Instant) throws(JSONError) {
+  init(_ json: JSON) throws(JSONError) {
     self.init(
       paymentIntent: json["payment_intent"].reference, invoice: json["invoice"].reference,
-      amountRefunded: try json["amount_refunded"].requireInteger(), seen: seen)
+      amountRefunded: try json["amount_refunded"].requireInteger())
   }
 }
 

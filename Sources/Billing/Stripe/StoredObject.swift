@@ -13,7 +13,7 @@ extension StripeObject {
     case .refund(let content): content.stored()
     case .dispute(let content): content.stored()
     case .checkoutSession(let content): content.stored()
-    case .customer(let content): ["deletedAt": .instant(content.deletedAt)]
+    case .customer: .object([])
     }
   }
 
@@ -27,8 +27,7 @@ extension StripeObject {
     case .refund: self = .refund(try StripeRefund(stored: json))
     case .dispute: self = .dispute(try StripeDispute(stored: json))
     case .checkoutSession: self = .checkoutSession(try StripeCheckoutSession(stored: json))
-    case .customer:
-      self = .customer(StripeCustomer(deletedAt: try json["deletedAt"].requireStoredInstant()))
+    case .customer: self = .customer(StripeCustomer())
     case .payment, .transaction, .renewal, .status, .purchase, .order, .grant:
       throw JSONError(
         code: .wrongType, path: json.path, message: "must be a mirrored Stripe object")
@@ -41,13 +40,20 @@ extension StripeSubscription {
     .members([
       ("customer", customer.map { .string($0) }), ("status", .string(status.text)),
       (
-        "items", .array(items.map { .members(price: $0.price, product: $0.product, []) })
+        "items",
+        .array(
+          items.map {
+            .members(
+              price: $0.price, product: $0.product, [("id", $0.id.map { .string($0) })])
+          })
       ),
       ("cancelAtPeriodEnd", cancelAtPeriodEnd ? true : nil), ("cancelAt", .optional(cancelAt)),
       ("canceledAt", .optional(canceledAt)), ("endedAt", .optional(endedAt)),
       ("endedByFailedPayment", endedByFailedPayment ? true : nil),
       ("trialStart", .optional(trialStart)), ("trialEnd", .optional(trialEnd)),
       ("collectionIsPaused", collectionIsPaused ? true : nil),
+      ("pause", pause.map { .string($0.reason.text) }), ("pausedAt", .optional(pause?.at)),
+      ("began", .optional(began)), ("latestInvoice", latestInvoice.map { .string($0) }),
       ("account", account.map { .string($0.description) }),
     ])
   }
@@ -56,7 +62,7 @@ extension StripeSubscription {
     self.init(
       customer: json["customer"].string, status: Status(try json["status"].requireString()),
       items: try json["items"].requireArray().map {
-        Item(price: $0["price"].string, product: $0["product"].string)
+        Item(id: $0["id"].string, price: $0["price"].string, product: $0["product"].string)
       },
       cancelAtPeriodEnd: json["cancelAtPeriodEnd"].bool ?? false,
       cancelAt: json["cancelAt"].storedInstant, canceledAt: json["canceledAt"].storedInstant,
@@ -64,6 +70,9 @@ extension StripeSubscription {
       endedByFailedPayment: json["endedByFailedPayment"].bool ?? false,
       trialStart: json["trialStart"].storedInstant, trialEnd: json["trialEnd"].storedInstant,
       collectionIsPaused: json["collectionIsPaused"].bool ?? false,
+      pause: json["pause"].string.map {
+        Pause(Pause.Reason($0), at: json["pausedAt"].storedInstant)
+      }, began: json["began"].storedInstant, latestInvoice: json["latestInvoice"].string,
       account: json["account"].string.flatMap { Identifier($0) })
   }
 }
@@ -75,6 +84,8 @@ extension StripeInvoice {
       ("isCycle", isCycle ? true : nil), ("isAttempted", isAttempted ? true : nil),
       ("created", .instant(created)), ("paidAt", .optional(paidAt)),
       ("amountPaid", amountPaid == 0 ? nil : .integer(amountPaid)),
+      ("dueAt", .optional(dueAt)),
+      ("uncollectibleReason", uncollectibleReason.map { .string($0) }),
       ("payments", payments.isEmpty ? nil : .array(payments.map { .string($0) })),
       (
         "lines",
@@ -83,7 +94,8 @@ extension StripeInvoice {
             .members(
               price: $0.price, product: $0.product,
               [
-                ("amount", .integer($0.amountMinorUnits)), ("from", .instant($0.from)),
+                ("item", $0.item.map { .string($0) }), ("amount", .integer($0.amountMinorUnits)),
+                ("isCredit", $0.isCredit ? true : nil), ("from", .instant($0.from)),
                 ("to", .instant($0.to)),
               ])
           })
@@ -99,15 +111,17 @@ extension StripeInvoice {
       subscription: json["subscription"].string, status: status,
       isCycle: json["isCycle"].bool ?? false, isAttempted: json["isAttempted"].bool ?? false,
       created: try json["created"].requireStoredInstant(), paidAt: json["paidAt"].storedInstant,
-      amountPaid: json["amountPaid"].integer ?? 0,
+      amountPaid: json["amountPaid"].integer ?? 0, dueAt: json["dueAt"].storedInstant,
+      uncollectibleReason: json["uncollectibleReason"].string,
       payments: json["payments"].exists
         ? try json["payments"].requireArray().map { payment throws(JSONError) in
           try payment.requireString()
         } : [],
       lines: try json["lines"].requireArray().map { line throws(JSONError) in
         Line(
-          price: line["price"].string, product: line["product"].string,
-          amountMinorUnits: try line["amount"].requireInteger(),
+          item: line["item"].string, price: line["price"].string,
+          product: line["product"].string,
+          amountMinorUnits: try line["amount"].requireInteger(), isCredit: line["isCredit"].bool,
           from: try line["from"].requireStoredInstant(),
           to: try line["to"].requireStoredInstant())
       })

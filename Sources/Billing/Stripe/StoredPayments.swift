@@ -22,15 +22,13 @@ extension StripeCharge {
     .members([
       ("paymentIntent", paymentIntent.map { .string($0) }),
       ("invoice", invoice.map { .string($0) }), ("amountRefunded", .integer(amountRefunded)),
-      ("seen", .instant(seen)),
     ])
   }
 
   init(stored json: JSON) throws(JSONError) {
     self.init(
       paymentIntent: json["paymentIntent"].string, invoice: json["invoice"].string,
-      amountRefunded: try json["amountRefunded"].requireInteger(),
-      seen: try json["seen"].requireStoredInstant())
+      amountRefunded: try json["amountRefunded"].requireInteger())
   }
 }
 

@@ -34,38 +34,77 @@ package struct StripeAPI: Sendable {
   /// refunds and disputes of those. About 30 requests for a monthly one, two more for each payment.
   package func closure(of subscription: String) throws(APIFailure) -> StripeAnswer {
     var reading = StripeReading(self)
-    let object = try reading.read("/v1/subscriptions/\(encoded(subscription))")
-    guard object["livemode"].bool == (partition == .live) else {
-      throw .misconfigured("the key is of the other mode than the subscription")
-    }
-    do {
-      try reading.readRest(of: subscription, customer: object["customer"].reference)
-    } catch .notFound {
-      throw .refused(status: 404, "an object that the subscription names is not there")
-    }
+    try reading.readClosure(of: subscription)
     return reading.answer
   }
 
-  /// The invoices that a payment went to: whose subscription a refund or a dispute concerns.
+  /// An object that somebody named, and the closures of the subscriptions that it is about.
   ///
-  /// `payment` is the id of a payment intent or of a charge. Empty for a payment of something else.
-  package func invoices(paidBy payment: String) throws(APIFailure) -> StripeAnswer {
+  /// Of a kind without a subscription, such as a payment for something else, the object alone.
+  package func closures(about key: ObjectKey) throws(APIFailure) -> StripeAnswer {
     var reading = StripeReading(self)
+    switch key.kind {
+    case .subscription: try reading.readClosure(of: key.id)
+    case .payment: try reading.readClosures(paidBy: key.id)
+    case .customer: try reading.read("/v1/customers/\(encoded(key.id))")
+    case .invoice: try reading.readClosures(ofInvoices: [key.id])
+    case .invoicePayment:
+      let payment = try reading.read("/v1/invoice_payments/\(encoded(key.id))")
+      try reading.readClosures(ofInvoices: [payment["invoice"].reference].compactMap { $0 })
+    case .checkoutSession:
+      let session = try reading.read("/v1/checkout/sessions/\(encoded(key.id))")
+      if let id = session["subscription"].reference { try reading.readClosure(of: id) }
+    case .charge: try reading.readClosures(paidBy: key.id)
+    case .refund, .dispute:
+      let reversal = try reading.read("/v1/\(key.kind.rawValue)s/\(encoded(key.id))")
+      let payment = reversal["payment_intent"].reference ?? reversal["charge"].reference
+      if let payment { try reading.readClosures(paidBy: payment) }
+    case .transaction, .renewal, .status, .purchase, .order, .grant:
+      throw .refused(status: 0, "is no object of Stripe's")
+    }
+    return reading.answer
+  }
+}
+
+extension StripeReading {
+  /// The subscription and all that hangs on it.
+  fileprivate mutating func readClosure(of subscription: String) throws(APIFailure) {
+    let object = try read("/v1/subscriptions/\(encoded(subscription))")
+    guard object["livemode"].bool == (api.partition == .live) else {
+      throw .misconfigured("the key is of the other mode than the subscription")
+    }
+    do {
+      try readRest(of: subscription, customer: object["customer"].reference)
+    } catch .notFound {
+      throw .refused(status: 404, "an object that the subscription names is not there")
+    }
+  }
+
+  /// Whose subscription a refund, a dispute or a charge concerns, and all of that.
+  fileprivate mutating func readClosures(paidBy payment: String) throws(APIFailure) {
     var (kind, id) = ("payment_intent", payment)
     if !payment.hasPrefix("pi_") {
-      let charge = try reading.read("/v1/charges/\(encoded(payment))")
+      let charge = try read("/v1/charges/\(encoded(payment))")
       if let intent = charge["payment_intent"].reference {
         id = intent
       } else {
         kind = "charge"
       }
     }
-    let payments = try reading.list(
+    let payments = try list(
       "/v1/invoice_payments", [("payment[type]", kind), ("payment[\(kind)]", id)])
-    for invoice in Set(payments.compactMap { $0["invoice"].reference }).sorted() {
-      try reading.read("/v1/invoices/\(encoded(invoice))")
+    try readClosures(ofInvoices: payments.compactMap { $0["invoice"].reference })
+  }
+
+  fileprivate mutating func readClosures(ofInvoices ids: [String]) throws(APIFailure) {
+    for id in Set(ids).sorted() { try read("/v1/invoices/\(encoded(id))") }
+    let subscriptions = answer.facts.compactMap { fact -> String? in
+      guard case .stripe(.invoice(let invoice)) = fact.object, ids.contains(fact.key.id) else {
+        return nil
+      }
+      return invoice.subscription
     }
-    return reading.answer
+    for id in Set(subscriptions).sorted() { try readClosure(of: id) }
   }
 }
 

@@ -45,7 +45,7 @@ package struct StripeEvent: Hashable, Sendable {
 
 /// Why a signed body is no event that we can use.
 package enum StripeEventError: Error, Equatable, Sendable {
-  /// API v2: it names an object but does not carry it. The endpoint must be set to snapshots.
+  /// API v2: it names an object but does not carry it; `StripeThinEvent` reads it.
   case thin
   /// Signed, so it is recorded; `id` is the event's where it can be read.
   case undecodable(id: String?, JSONError)

@@ -8,7 +8,7 @@ internal import Subscriptions
 struct StripeReading {
   private(set) var answer = StripeAnswer()
 
-  private let api: StripeAPI
+  let api: StripeAPI
   /// The payments of invoices, each with the end of the last period that it paid for.
   private var payments: [String: Instant] = [:]
   private var newest: Instant?
@@ -67,7 +67,7 @@ struct StripeReading {
     return items
   }
 
-  private mutating func pages(
+  mutating func pages(
     _ path: String, _ parameters: [(String, String)], after first: String? = nil
   ) throws(APIFailure) -> [(items: [JSON], asOf: AsOf)] {
     var pages: [(items: [JSON], asOf: AsOf)] = []

@@ -72,6 +72,8 @@ package struct Coverage: Hashable, Sendable {
     case paidAfterEnd(invoice: String)
     /// An item of a purchase has time that no order paid for (Google Play).
     case unpaidItem(product: String)
+    /// The store calls it active although there is no invoice that anybody could have paid.
+    case activeWithoutPayment
     /// Money went or may go back, and the policy only takes note.
     case reversal(ReversalTable.Kind, object: String)
   }

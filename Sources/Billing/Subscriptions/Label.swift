@@ -55,7 +55,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     switch reason {
     case .trial: self = .trialing
     case .grace: self = .grace
-    case .subscribed, .leeway, .storeUnreachable, .courtesy, .granted, .neverSubscribed,
+    case .subscribed, .contested, .leeway, .storeUnreachable, .courtesy, .granted, .neverSubscribed,
       .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed:
       self = .active
     }

@@ -1,3 +1,5 @@
+internal import Base
+
 /// One provider object as a source shows it: whole, and with a place in its lifecycle.
 package protocol Mirrored: Hashable, Sendable {
   /// Grows along the lifecycle and never falls; equal where states may follow in either order.
@@ -51,6 +53,11 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
       contents.append(entry.observation.content)
     }
     return contents
+  }
+
+  /// The earliest moment that one of the maximal observations has it so.
+  func firstShown(_ content: Content) -> Instant? {
+    entries.filter { $0.observation.content == content }.map { $0.observation.asOf.from }.min()
   }
 
   @discardableResult

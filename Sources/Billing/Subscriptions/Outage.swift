@@ -31,7 +31,7 @@ extension Coverage {
       && ofPlan.contains { before in
         guard before.to == leeway.from else { return false }
         switch before.why {
-        case .subscribed, .trial, .courtesy: return true
+        case .subscribed, .contested, .trial, .courtesy: return true
         default: return false
         }
       }

@@ -62,6 +62,13 @@ package struct StripeClosure: Hashable, Sendable {
       || sessions.values.contains { $0.isDirty }
   }
 
+  /// Invoices that it says are its newest and that nobody told of: they may be paid or not.
+  package var unknownInvoices: Set<String> {
+    Set(
+      subscription.contents.filter { $0.isInForce }.compactMap { $0.latestInvoice }
+        .filter { invoices[$0] == nil })
+  }
+
   /// What is owed; where siblings disagree, what any of them owes.
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
     .union(folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
@@ -107,7 +114,7 @@ package struct StripeClosure: Hashable, Sendable {
       StripeFold.Invoice(id: $0, content: $1, of: id, catalogue: catalogue)
     }
     let reversals = reversals(besides: snapshots.count * choices.count)
-    let deletedAt = customer.contents.map { $0.deletedAt }.min()
+    let deletedAt = customer.entries.map { $0.observation.asOf.from }.min()
     return snapshots.flatMap { snapshot in
       choices.flatMap { invoices in
         reversals.map { objects in
@@ -134,7 +141,11 @@ package struct StripeClosure: Hashable, Sendable {
         }
       }
     }
-    choose(charges) { $0.charges = $1 }
+    choose(charges) { way, choice in
+      way.charges = choice.map { id, content in
+        (id, content, charges[id]?.firstShown(content) ?? .distantPast)
+      }
+    }
     choose(refunds) { $0.refunds = $1 }
     choose(disputes) { $0.disputes = $1 }
     if ways.allSatisfy({ $0.isEmpty }) { return ways }

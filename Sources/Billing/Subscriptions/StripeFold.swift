@@ -3,9 +3,10 @@ internal import Tiers
 
 /// Coverage of one Stripe subscription from one value of each of its objects.
 ///
-/// It holds no clock. The letters in the comments are its steps, in their order: (a) paid lines,
-/// (b) each up to the later one that replaces it, (c) what was taken back, (d) the plan that the
-/// snapshot chooses, (e) what is owed beyond paid lines, (f) the end.
+/// It holds no clock. In this order: lines of paid invoices give their periods, and so do those
+/// that are forgiven; a later line of the same item ends an earlier one; what was refunded or
+/// lost in a dispute goes; the snapshot's items choose the plans; trial, leeway and grace are
+/// added; the end of the subscription ends all that was paid before it.
 struct StripeFold {
   let id: String
   let snapshot: Mirror<StripeSubscription>.Observation?
@@ -13,8 +14,9 @@ struct StripeFold {
   let customerDeletedAt: Instant?
   let policy: Policy
   let catalogue: Catalogue
-  /// The lines of paid invoices, in the order of their periods.
-  let paidLines: [Paid]
+  let current: StripeCurrentItems
+  /// What was billed and is owed, or was until it was taken back.
+  let billed: [StripeBilled]
   let reversals: StripeReversals
 
   init(
@@ -28,101 +30,111 @@ struct StripeFold {
     self.customerDeletedAt = customerDeletedAt
     self.policy = policy
     self.catalogue = catalogue
-    let paidLines = Self.paidLines(of: invoices, trial: snapshot?.content)
-    self.paidLines = paidLines
-    let last = paidLines.last.map { invoices[$0.index].id }
-    reversals = StripeReversals(objects, invoices: invoices, table: policy.reversals) {
-      $0.id == last ? .current : .past
+    let current = StripeCurrentItems(snapshot, catalogue)
+    self.current = current
+    let lines = Self.lines(of: invoices, snapshot?.content, policy, current)
+    let newest = Self.newestInvoices(lines, invoices)
+    let reversals = StripeReversals(objects, invoices: invoices, table: policy.reversals) {
+      newest.contains($0.id) ? .current : .past
     }
+    self.reversals = reversals
+    billed = current.chosen(
+      StripeBilled.truncated(lines) { reversals.takings[invoices[$0.index].id] })
   }
 
   struct Invoice {
     let id: String
     let content: StripeInvoice
-    /// Its lines that bill a plan of this subscription; credits do not.
+    /// Its lines that bill a plan of this subscription.
     let tierLines: [(line: StripeInvoice.Line, plan: Plan)]
-
+    /// Its lines that give unused time of a plan back.
+    let credits: [(line: StripeInvoice.Line, plan: Plan)]
     /// What its lines bill that the catalogue does not list.
     let unlisted: [Coverage.Alarm]
 
     init(id: String, content: StripeInvoice, of subscription: String, catalogue: Catalogue) {
       self.id = id
       self.content = content
-      var tierLines: [(line: StripeInvoice.Line, plan: Plan)] = []
+      var lines: [(line: StripeInvoice.Line, plan: Plan)] = []
       var unlisted: [Coverage.Alarm] = []
       for line in content.subscription == subscription ? content.lines : [] {
         let mapping = catalogue.stripeMapping(price: line.price, product: line.product)
         if let alarm = mapping.alarm(price: line.price, product: line.product) {
           unlisted.append(alarm)
         }
-        guard line.amountMinorUnits >= 0, line.from < line.to,
-          let plan = catalogue.plan(for: mapping)
-        else { continue }
-        tierLines.append((line, plan))
+        guard line.from < line.to, let plan = catalogue.plan(for: mapping) else { continue }
+        lines.append((line, plan))
       }
-      self.tierLines = tierLines
+      tierLines = lines.filter { !$0.line.isCredit }
+      credits = lines.filter { $0.line.isCredit }
       self.unlisted = unlisted
     }
   }
 
-  /// A period for which money came.
-  struct Paid {
-    var planID: String
-    let from: Instant
-    var to: Instant
-    /// Its place among the invoices: whole invoices are dear to sort.
-    let index: Int
-    /// When its invoice was made.
-    let created: Instant
-    /// Owed again because what replaced it was taken back.
-    var isRevived = false
-    /// Taken back from then on.
-    var taking: StripeReversals.Taking?
-
-    /// Lines of one invoice that start together bill two items side by side.
-    func isLater(than other: Paid) -> Bool {
-      (from, created) > (other.from, other.created)
-    }
-  }
-
   func coverage() -> Coverage {
-    var alarms = productAlarms.union(reversals.alarms)
-    let paid = withChosenPlan(truncated(paidLines))
+    var alarms = productAlarms.union(statusAlarms).union(reversals.alarms)
     var intervals: [Coverage.Interval] = []
-    for period in paid {
+    for period in billed {
       let interval = interval(
-        period.planID, period.from, min(period.to, period.taking?.at ?? period.to), .subscribed,
+        period.plan.id, period.from, min(period.to, period.taking?.at ?? period.to),
+        period.basis == .paid ? .subscribed : .courtesy,
         .init(.invoice, invoices[period.index].id))
-      if let end, invoices[period.index].wasPaid(after: end) {
+      if period.basis == .paid, let end, invoices[period.index].wasPaid(after: end) {
         alarms.insert(.paidAfterEnd(invoice: invoices[period.index].id))
-        intervals.append(interval)
+        intervals += contested(interval, period)
       } else {
-        intervals.append(ended(interval))
+        intervals += contested(ended(paused(interval, period)), period)
       }
     }
-    let basis = Basis(paid: paid, trial: trial, courtesy: courtesy)
-    for interval in basis.trial + basis.courtesy + extensions(of: basis) {
-      intervals.append(ended(interval))
-    }
+    for interval in trial + extensions + firstLeeway { intervals.append(ended(interval)) }
     intervals = intervals.filter { $0.from < $0.to }
-    return Coverage(
-      intervals: intervals, endings: endings(of: intervals, paid), alarms: alarms)
+    return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
   }
 
-  // MARK: (a) paid lines
+  /// The part for which the customer's bank contests the payment has that for its reason.
+  private func contested(
+    _ interval: Coverage.Interval, _ period: StripeBilled
+  ) -> [Coverage.Interval] {
+    guard period.basis == .paid,
+      let since = reversals.contested[invoices[period.index].id], since < interval.to
+    else { return [interval] }
+    let contested = self.interval(
+      interval.planID, max(since, interval.from), interval.to, .contested, interval.evidence)
+    return [interval.ending(at: since), contested]
+  }
 
-  private static func paidLines(
-    of invoices: [Invoice], trial snapshot: StripeSubscription?
-  ) -> [Paid] {
-    invoices.indices.filter { invoices[$0].content.status == .paid }.flatMap { index in
-      invoices[index].tierLines.filter { !isOfTrial($0.line, snapshot) }.map {
-        Paid(
-          planID: $0.plan.id, from: $0.line.from, to: $0.line.to, index: index,
-          created: invoices[index].content.created)
+  // MARK: Lines
+
+  private static func lines(
+    of invoices: [Invoice], _ snapshot: StripeSubscription?, _ policy: Policy,
+    _ current: StripeCurrentItems
+  ) -> [StripeBilled] {
+    let homes = current.homes(of: invoices)
+    let firstDue = invoices.filter { $0.content.isAwaited }.compactMap { $0.content.dueAt }.min()
+    func billed(
+      _ entry: (line: StripeInvoice.Line, plan: Plan), _ index: Int, _ basis: StripeBilled.Basis,
+      until end: Instant? = nil
+    ) -> StripeBilled {
+      StripeBilled(
+        entry.line, entry.plan,
+        lineage: (entry.line.item ?? homes[entry.plan.id]).map { .item($0) }
+          ?? .plan(entry.plan.id), to: end ?? entry.line.to, index: index,
+        created: invoices[index].content.created, basis: basis)
+    }
+    return invoices.indices.flatMap { index -> [StripeBilled] in
+      let invoice = invoices[index]
+      if invoice.content.status == .paid {
+        return invoice.tierLines.filter { !isOfTrial($0.line, snapshot) }
+          .map { billed($0, index, .paid) } + invoice.credits.map { billed($0, index, .credit) }
       }
-    }.sorted {
-      ($0.from, $0.created, $0.to, $0.planID, $0.index)
-        < ($1.from, $1.created, $1.to, $1.planID, $1.index)
+      guard let snapshot else { return [] }
+      if snapshot.isForgiven(invoice.content, policy) {
+        return invoice.tierLines.map { billed($0, index, .courtesy) }
+      }
+      // Nothing more is awaited from whom an earlier invoice is overdue.
+      guard invoice.content.isAwaited, let firstDue, snapshot.isInForce else { return [] }
+      return invoice.tierLines.filter { $0.line.from < firstDue }
+        .map { billed($0, index, .courtesy, until: firstDue) }
     }
   }
 
@@ -136,65 +148,22 @@ struct StripeFold {
     return start <= line.from && line.from < end
   }
 
-  // MARK: (b) a later paid line truncates, (c) and what was taken back does not
-
-  /// Each up to the next that stands; from the last to the first, so that it is one pass.
-  private func truncated(_ sorted: [Paid]) -> [Paid] {
-    var lines = sorted
-    var next: (standing: Instant, any: Instant) = (.distantFuture, .distantFuture)
-    var end = lines.endIndex
-    while end > lines.startIndex {
-      // Those that start together and were billed together do not end each other.
-      var start = end - 1
-      while start > lines.startIndex, !lines[start].isLater(than: lines[start - 1]) { start -= 1 }
-      var begun = next
-      for index in start..<end {
-        lines[index].taking = reversals.takings[invoices[lines[index].index].id]
-        lines[index].to = min(lines[index].to, next.standing)
-        lines[index].isRevived = next.any < lines[index].to
-        begun.any = lines[index].from
-        if lines[index].taking == nil { begun.standing = lines[index].from }
+  /// The invoice of the last paid period of each item.
+  private static func newestInvoices(_ lines: [StripeBilled], _ invoices: [Invoice]) -> Set<String>
+  {
+    var last: [StripeBilled.Lineage: StripeBilled] = [:]
+    for line in lines where line.basis == .paid {
+      if let known = last[line.lineage],
+        (line.from, line.created, line.index) < (known.from, known.created, known.index)
+      {
+        continue
       }
-      next = begun
-      end = start
+      last[line.lineage] = line
     }
-    return lines
+    return Set(last.values.map { invoices[$0.index].id })
   }
 
-  // MARK: (d) the plan of the snapshot
-
-  /// The current items choose the plan of the last paid period, unless they are older than it.
-  ///
-  /// While a payment is overdue they do not: an upgrade whose proration stays unpaid leaves the
-  /// paid plan until its end. Neither do they once an upgrade's money went back.
-  private func withChosenPlan(_ paid: [Paid]) -> [Paid] {
-    guard let snapshot, let chosen = snapshotPlan, let last = paid.map({ $0.to }).max() else {
-      return paid
-    }
-    switch snapshot.content.status {
-    case .active, .trialing: break
-    case .incomplete, .incompleteExpired, .pastDue, .unpaid, .canceled, .paused, .other:
-      return paid
-    }
-    return paid.map { line in
-      var line = line
-      if line.to == last, !line.isRevived, snapshot.asOf.from >= line.from {
-        line.planID = chosen.id
-      }
-      return line
-    }
-  }
-
-  /// The largest plan among the current items: tiers never add up.
-  var snapshotPlan: Plan? {
-    (snapshot?.content.items ?? [])
-      .compactMap {
-        catalogue.plan(for: catalogue.stripeMapping(price: $0.price, product: $0.product))
-      }
-      .max { ($0.byteCount, $0.id) < ($1.byteCount, $1.id) }
-  }
-
-  // MARK: alarms
+  // MARK: Alarms
 
   private var productAlarms: Set<Coverage.Alarm> {
     var alarms: Set<Coverage.Alarm> = []
@@ -207,9 +176,20 @@ struct StripeFold {
     for invoice in invoices where invoice.content.status == .paid {
       alarms.formUnion(invoice.unlisted)
     }
+    return alarms
+  }
+
+  private var statusAlarms: Set<Coverage.Alarm> {
+    var alarms: Set<Coverage.Alarm> = []
     if case .other(let status)? = snapshot?.content.status {
       alarms.insert(.unknownStatus(status))
     }
+    if let word = unknownPause { alarms.insert(.unknownStatus("paused: \(word)")) }
+    for invoice in invoices where invoice.content.hasUnknownReason {
+      alarms.insert(
+        .unknownStatus("uncollectible: \(invoice.content.uncollectibleReason ?? "")"))
+    }
+    if isWithoutInvoice { alarms.insert(.activeWithoutPayment) }
     return alarms
   }
 
@@ -229,7 +209,7 @@ extension StripeFold.Invoice {
 }
 
 extension Catalogue {
-  fileprivate func stripeMapping(price: String?, product: String?) -> Mapping {
+  func stripeMapping(price: String?, product: String?) -> Mapping {
     mapping(provider: "stripe", price: price, product: product)
   }
 }

@@ -1,7 +1,7 @@
 internal import Base
 internal import Tiers
 
-/// When and why a subscription's periods end: step (f).
+/// When and why a subscription's periods end.
 extension StripeFold {
   /// When the subscription ended; nil while it lives.
   ///
@@ -20,16 +20,20 @@ extension StripeFold {
   }
 
   /// Why nothing follows, at every moment at which nothing does; the intervals may come unsorted.
-  func endings(of intervals: [Coverage.Interval], _ paid: [Paid]) -> [Schedule.Ending] {
+  func endings(of intervals: [Coverage.Interval]) -> [Schedule.Ending] {
     var endings: [Schedule.Ending] = []
     var last: Instant?
     for interval in intervals.sorted() {
-      if let moment = last, moment < interval.from { endings.append(ending(at: moment, paid)) }
+      if let moment = last, moment < interval.from {
+        endings.append(ending(at: moment, of: intervals))
+      }
       last = max(last ?? interval.to, interval.to)
     }
-    if let last, last < .distantFuture { endings.append(ending(at: last, paid, isLast: true)) }
+    if let last, last < .distantFuture {
+      endings.append(ending(at: last, of: intervals, isLast: true))
+    }
     // What was taken back from its very start left no interval to end.
-    for line in paid {
+    for line in billed {
       if let taking = line.taking, taking.at <= line.from, line.from < line.to {
         endings.append(Schedule.Ending(at: taking.at, reason: taking.reason))
       }
@@ -38,21 +42,23 @@ extension StripeFold {
   }
 
   private func ending(
-    at moment: Instant, _ paid: [Paid], isLast: Bool = false
+    at moment: Instant, of intervals: [Coverage.Interval], isLast: Bool = false
   ) -> Schedule.Ending {
-    let takings = paid.compactMap { line in
+    let takings = billed.compactMap { line in
       line.from <= moment && moment < line.to ? line.taking : nil
     }.filter { $0.at <= moment }
     if let reason = takings.map({ $0.reason }).min(by: { $0.precedence < $1.precedence }) {
       return Schedule.Ending(at: moment, reason: reason)
     }
-    let failed = paymentFailed(at: moment) || isLast && failureEndedIt
+    let failed =
+      paymentFailed(at: moment) || isLast && failureEndedIt
+      || intervals.contains { $0.to == moment && $0.why == .grace }
     return Schedule.Ending(at: moment, reason: failed ? .paymentFailed : .lapsed)
   }
 
   private func paymentFailed(at moment: Instant) -> Bool {
     invoices.contains { invoice in
-      let isUnpaid = isFailing(invoice.content) || invoice.content.status == .uncollectible
+      let isUnpaid = invoice.content.isFailing || invoice.content.status == .uncollectible
       return isUnpaid
         && invoice.tierLines.contains { $0.line.from <= moment && moment < $0.line.to }
     }

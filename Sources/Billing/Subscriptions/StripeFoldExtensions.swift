@@ -1,82 +1,77 @@
 internal import Base
 internal import Tiers
 
-/// What is owed beyond paid lines: step (e).
+/// What is owed beyond paid lines.
 extension StripeFold {
   var trial: [Coverage.Interval] {
     guard let content = snapshot?.content, let start = content.trialStart,
-      let end = content.trialEnd, let plan = snapshotPlan
+      let end = content.trialEnd
     else { return [] }
     switch content.status {
     case .incomplete, .incompleteExpired, .other: return []
     case .trialing, .active, .pastDue, .unpaid, .canceled, .paused:
-      return [interval(plan.id, start, end, .trial, .init(.subscription, id))]
+      return current.owed.map { interval($0.id, start, end, .trial, .init(.subscription, id)) }
     }
   }
 
-  /// The periods of renewals that the seller forgave while the subscription stayed in good standing.
-  ///
-  /// Nothing is forgiven to whom the last payment was given back.
-  var courtesy: [Coverage.Interval] {
-    guard let content = snapshot?.content, content.status == .active else { return [] }
-    let last = paidLines.last
-    let end = last.flatMap { reversals.takings[invoices[$0.index].id] == nil ? nil : $0.from }
-    return invoices.filter { isForgiven($0.content, content) }.flatMap { invoice in
-      invoice.tierLines.filter { $0.line.from < end ?? .distantFuture }.map {
-        interval($0.plan.id, $0.line.from, $0.line.to, .courtesy, .init(.invoice, invoice.id))
+  /// The last period of one item, before grace and leeway look at where it ends.
+  private struct Last {
+    var end: Instant
+    var plans: Set<Plan>
+    var isTakenBack = false
+  }
+
+  /// Grace or leeway after the last end of each item, never both and neither after an end or a
+  /// cancel.
+  var extensions: [Coverage.Interval] {
+    guard endedAt == nil, snapshot != nil else { return [] }
+    return lasts.flatMap { last in
+      last.plans.sorted { $0.id < $1.id }.flatMap { extensions(of: $0, from: last.end) }
+    }
+  }
+
+  private func extensions(of plan: Plan, from lastEnd: Instant) -> [Coverage.Interval] {
+    let failing = invoices.first {
+      $0.content.isFailing && hasUnpaidPeriod($0, of: plan, beyond: lastEnd)
+    }
+    if standing == .overdue || standing == .good && failing != nil {
+      guard billed.contains(where: { $0.basis == .paid }) || policy.graceAfterUnpaidTrial else {
+        return []
+      }
+      let evidence = failing.map { Coverage.Evidence(.invoice, $0.id) } ?? .init(.subscription, id)
+      return [interval(plan.id, lastEnd, lastEnd + policy.grace, .grace, evidence)]
+    }
+    guard standing == .good, snapshot?.content.cancelAtPeriodEnd == false,
+      !invoices.contains(where: {
+        $0.content.isGivenUp && hasUnpaidPeriod($0, of: plan, beyond: lastEnd)
+      })
+    else { return [] }
+    return [interval(plan.id, lastEnd, lastEnd + policy.leeway, .leeway, .init(.subscription, id))]
+  }
+
+  /// Where what was not taken back ends, for each item; none whose last period was taken back or
+  /// that gave way to another.
+  private var lasts: [Last] {
+    var lasts: [StripeBilled.Lineage: Last] = [:]
+    func note(_ lineage: StripeBilled.Lineage, _ plan: Plan, _ end: Instant) {
+      var last = lasts[lineage] ?? Last(end: end, plans: [])
+      if end > last.end { last = Last(end: end, plans: []) }
+      if end == last.end { last.plans.insert(plan) }
+      lasts[lineage] = last
+    }
+    for line in billed
+    where line.taking == nil && !line.isReplaced && !current.lacks(line) && !isWaiting(line) {
+      note(line.lineage, line.plan, line.to)
+    }
+    if let trialEnd = trial.first?.to {
+      for (lineage, plan) in current.plans { note(lineage, plan, trialEnd) }
+    }
+    for line in billed where line.taking != nil {
+      if let last = lasts[line.lineage], line.to > last.end {
+        lasts[line.lineage]?.isTakenBack = true
       }
     }
-  }
-
-  private func isForgiven(_ invoice: StripeInvoice, _ subscription: StripeSubscription) -> Bool {
-    guard invoice.isCycle else { return false }
-    let byPause = subscription.collectionIsPaused && policy.courtesyForPausedCollection
-    switch invoice.status {
-    case .paid, .open: return false
-    case .draft: return byPause
-    case .void: return byPause || policy.courtesyForVoided
-    case .uncollectible: return byPause || policy.courtesyForUncollectible
-    }
-  }
-
-  /// What is owed before grace and leeway look at where it ends.
-  struct Basis {
-    let paid: [Paid]
-    let trial: [Coverage.Interval]
-    let courtesy: [Coverage.Interval]
-
-    /// Where what was not taken back ends, and the plans that end there.
-    var last: (end: Instant, planIDs: Set<String>)? {
-      let ends =
-        paid.filter { $0.taking == nil }.map { (to: $0.to, planID: $0.planID) }
-        + (trial + courtesy).map { (to: $0.to, planID: $0.planID) }
-      guard let end = ends.map({ $0.to }).max() else { return nil }
-      return (end, Set(ends.filter { $0.to == end }.map { $0.planID }))
-    }
-
-    /// Whether the last period was taken back: then nothing follows it.
-    func isTakenBack(beyond end: Instant) -> Bool {
-      paid.contains { $0.taking != nil && $0.to > end }
-    }
-  }
-
-  /// Grace or leeway after the last end, never both and neither after an end or a cancel.
-  func extensions(of basis: Basis) -> [Coverage.Interval] {
-    guard endedAt == nil, let snapshot, let (lastEnd, plans) = basis.last,
-      !basis.isTakenBack(beyond: lastEnd)
-    else { return [] }
-    let failing = invoices.first { isFailing($0.content) && hasUnpaidPeriod($0, beyond: lastEnd) }
-    if standing == .overdue || standing == .good && failing != nil {
-      guard !basis.paid.isEmpty || policy.graceAfterUnpaidTrial else { return [] }
-      let evidence = failing.map { Coverage.Evidence(.invoice, $0.id) } ?? .init(.subscription, id)
-      return plans.map { interval($0, lastEnd, lastEnd + policy.grace, .grace, evidence) }
-    }
-    guard standing == .good, !snapshot.content.cancelAtPeriodEnd,
-      !invoices.contains(where: { isGivenUp($0.content) && hasUnpaidPeriod($0, beyond: lastEnd) })
-    else { return [] }
-    return plans.map {
-      interval($0, lastEnd, lastEnd + policy.leeway, .leeway, .init(.subscription, id))
-    }
+    return lasts.values.filter { !$0.isTakenBack }
   }
 
   enum Standing { case good, overdue, none }
@@ -94,22 +89,123 @@ extension StripeFold {
         return paidAt >= snapshot.asOf.to && !invoice.tierLines.isEmpty
       }
       return isOutdated ? .good : .overdue
-    case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: return .none
+    case .paused: return snapshot.content.pause?.reason.isFailedPayment == true ? .overdue : .none
+    case .incomplete, .incompleteExpired, .unpaid, .canceled, .other: return .none
     }
   }
 
-  func isFailing(_ invoice: StripeInvoice) -> Bool {
-    invoice.isCycle && invoice.isAttempted && invoice.status == .open
+  private func hasUnpaidPeriod(_ invoice: Invoice, of plan: Plan, beyond end: Instant) -> Bool {
+    let isDueLater = invoice.content.dueAt.map { $0 >= end } ?? false
+    return invoice.tierLines.contains {
+      $0.plan.isAddition == plan.isAddition && ($0.line.to > end || isDueLater)
+    }
   }
 
-  private func isGivenUp(_ invoice: StripeInvoice) -> Bool {
+  // MARK: Before the first payment
+
+  /// A day of leeway where the store calls it active and nobody told of any invoice yet.
+  var firstLeeway: [Coverage.Interval] {
+    guard let snapshot, snapshot.content.status == .active, endedAt == nil,
+      let began = snapshot.content.began, snapshot.asOf.from < began + policy.leeway,
+      trial.isEmpty, invoices.isEmpty
+    else { return [] }
+    return current.owed.map {
+      interval($0.id, began, began + policy.leeway, .leeway, .init(.subscription, id))
+    }
+  }
+
+  /// Whether the store calls it active and names no invoice that anybody could have paid.
+  var isWithoutInvoice: Bool {
+    guard let content = snapshot?.content, content.status == .active, !current.plans.isEmpty else {
+      return false
+    }
+    return content.latestInvoice == nil && content.began != nil && trial.isEmpty
+      && invoices.isEmpty
+  }
+
+  // MARK: The status `paused`
+
+  /// What of a billed period is owed while the subscription is paused.
+  ///
+  /// Its unused time is given back where the pause was asked for; money that came after the pause
+  /// began counts when the pause is over.
+  func paused(_ interval: Coverage.Interval, _ period: StripeBilled) -> Coverage.Interval {
+    guard let pause, let start = pause.at else { return interval }
+    return pause.reason == .requested || isWaiting(period) ? interval.ending(at: start) : interval
+  }
+
+  /// Paid after the pause began, so that it waits for the pause's end.
+  private func isWaiting(_ period: StripeBilled) -> Bool {
+    guard let start = pause?.at else { return false }
+    return invoices[period.index].wasPaid(after: start)
+  }
+
+  private var pause: StripeSubscription.Pause? {
+    snapshot?.content.status == .paused ? snapshot?.content.pause : nil
+  }
+
+  /// The word for a pause that nothing known explains; the end of a trial explains one without any.
+  var unknownPause: String? {
+    guard let content = snapshot?.content, content.status == .paused else { return nil }
+    switch content.pause?.reason {
+    case .requested, .firstPaymentFailure, .finalPaymentFailure, .trialEnd: return nil
+    case .other(let word): return word
+    case nil:
+      let isAfterTrial = content.trialEnd != nil && !billed.contains { $0.basis == .paid }
+      return isAfterTrial ? nil : "no reason"
+    }
+  }
+}
+
+extension StripeSubscription.Pause.Reason {
+  fileprivate var isFailedPayment: Bool {
+    switch self {
+    case .firstPaymentFailure, .finalPaymentFailure: true
+    case .requested, .trialEnd, .other: false
+    }
+  }
+}
+
+extension StripeSubscription {
+  /// Whether the seller forgave this renewal while the subscription stayed in good standing.
+  func isForgiven(_ invoice: StripeInvoice, _ policy: Policy) -> Bool {
+    guard status == .active, invoice.isCycle else { return false }
+    let byPause = collectionIsPaused && policy.courtesyForPausedCollection
     switch invoice.status {
-    case .void, .uncollectible: invoice.isCycle
+    case .paid, .open: return false
+    case .draft: return byPause
+    case .void: return byPause || policy.courtesyForVoided
+    case .uncollectible:
+      return byPause || invoice.isForgivenToUser
+        || invoice.uncollectibleReason == nil && policy.courtesyForUncollectible
+    }
+  }
+}
+
+extension StripeInvoice {
+  /// Sent to the customer, who may still pay it.
+  var isAwaited: Bool { status == .open && dueAt != nil }
+
+  /// A renewal whose payment failed, or is overdue once its due date has passed.
+  var isFailing: Bool { isCycle && status == .open && (isAttempted || dueAt != nil) }
+
+  var isGivenUp: Bool {
+    switch status {
+    case .void, .uncollectible: isCycle
     case .draft, .open, .paid: false
     }
   }
 
-  private func hasUnpaidPeriod(_ invoice: Invoice, beyond end: Instant) -> Bool {
-    invoice.tierLines.contains { $0.line.to > end }
+  /// https://docs.stripe.com/api/invoices/object#invoice_object-status_details
+  var isForgivenToUser: Bool { uncollectibleReason == "user_forgiven" }
+
+  /// Written off for a reason this decoder does not know: an alarm, and as without a reason.
+  var hasUnknownReason: Bool {
+    switch uncollectibleReason {
+    case nil, "user_forgiven", "max_payment_attempts", "payment_not_received",
+      "subscription_canceled", "subscription_paused":
+      false
+    default: status == .uncollectible
+    }
   }
 }

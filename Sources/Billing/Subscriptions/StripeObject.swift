@@ -53,6 +53,12 @@ package struct StripeSubscription: Mirrored {
   package let trialStart: Instant?
   package let trialEnd: Instant?
   package let collectionIsPaused: Bool
+  /// Why and since when its status is `paused`, as told since 2026-09-30.
+  package let pause: Pause?
+  /// When it began; unknown of what was stored before this was read.
+  package let began: Instant?
+  /// The invoice that it says is its newest.
+  package let latestInvoice: String?
   /// The account that our own metadata names.
   package let account: Identifier?
 
@@ -60,7 +66,8 @@ package struct StripeSubscription: Mirrored {
     customer: String?, status: Status, items: [Item], cancelAtPeriodEnd: Bool = false,
     cancelAt: Instant? = nil, canceledAt: Instant? = nil, endedAt: Instant? = nil,
     endedByFailedPayment: Bool = false, trialStart: Instant? = nil, trialEnd: Instant? = nil,
-    collectionIsPaused: Bool = false, account: Identifier? = nil
+    collectionIsPaused: Bool = false, pause: Pause? = nil, began: Instant? = nil,
+    latestInvoice: String? = nil, account: Identifier? = nil
   ) {
     self.customer = customer
     self.status = status
@@ -73,6 +80,9 @@ package struct StripeSubscription: Mirrored {
     self.trialStart = trialStart
     self.trialEnd = trialEnd
     self.collectionIsPaused = collectionIsPaused
+    self.pause = pause
+    self.began = began
+    self.latestInvoice = latestInvoice
     self.account = account
   }
 
@@ -121,12 +131,58 @@ package struct StripeSubscription: Mirrored {
   }
 
   package struct Item: Hashable, Sendable {
+    /// Unknown of what was stored before it was read.
+    package let id: String?
     package let price: String?
     package let product: String?
 
-    package init(price: String?, product: String?) {
+    package init(id: String? = nil, price: String?, product: String?) {
+      self.id = id
       self.price = price
       self.product = product
+    }
+  }
+
+  /// https://docs.stripe.com/billing/subscriptions/pause
+  package struct Pause: Hashable, Sendable {
+    package let reason: Reason
+    package let at: Instant?
+
+    package init(_ reason: Reason, at: Instant?) {
+      self.reason = reason
+      self.at = at
+    }
+
+    package enum Reason: Hashable, Sendable {
+      /// By the seller or, in the portal, the customer; unused time is credited.
+      case requested
+      /// By the account's setting for renewals whose first attempt, or whose last, fails.
+      case firstPaymentFailure
+      case finalPaymentFailure
+      case trialEnd
+      /// A reason this decoder does not know: as the end of a trial, with an alarm.
+      case other(String)
+
+      /// Stripe's word for it.
+      package var text: String {
+        switch self {
+        case .requested: "pause_requested"
+        case .firstPaymentFailure: "first_payment_failure"
+        case .finalPaymentFailure: "final_payment_failure"
+        case .trialEnd: "trial_end_without_payment_method"
+        case .other(let text): text
+        }
+      }
+
+      package init(_ text: String) {
+        switch text {
+        case "pause_requested": self = .requested
+        case "first_payment_failure": self = .firstPaymentFailure
+        case "final_payment_failure": self = .finalPaymentFailure
+        case "trial_end_without_payment_method": self = .trialEnd
+        default: self = .other(text)
+        }
+      }
     }
   }
 
@@ -135,6 +191,14 @@ package struct StripeSubscription: Mirrored {
     case .incomplete: 0
     case .trialing, .active, .pastDue, .unpaid, .paused, .other: 1
     case .canceled, .incompleteExpired: 2
+    }
+  }
+
+  /// Whether its last invoice says what is owed now.
+  package var isInForce: Bool {
+    switch status {
+    case .trialing, .active, .pastDue: true
+    case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: false
     }
   }
 
@@ -157,14 +221,21 @@ package struct StripeInvoice: Mirrored {
   package let created: Instant
   package let paidAt: Instant?
   /// In minor units; zero where nothing was due, so that nothing can be refunded.
+  ///
+  /// What was paid outside Stripe counts on top, as no refund of a charge gives it back.
   package let amountPaid: Int64
+  /// Until when the customer may pay an invoice that was sent to them; nil where a card is charged.
+  package let dueAt: Instant?
+  /// Why it was written off, as told since 2026-09-30: `user_forgiven`, `max_payment_attempts`, ….
+  package let uncollectibleReason: String?
   /// The payment intent and the charge that it names, as it did before basil (2025-03-31).
   package let payments: [String]
   package let lines: [Line]
 
   package init(
     subscription: String?, status: Status, isCycle: Bool, isAttempted: Bool, created: Instant,
-    paidAt: Instant? = nil, amountPaid: Int64 = 0, payments: [String] = [], lines: [Line]
+    paidAt: Instant? = nil, amountPaid: Int64 = 0, dueAt: Instant? = nil,
+    uncollectibleReason: String? = nil, payments: [String] = [], lines: [Line]
   ) {
     self.subscription = subscription
     self.status = status
@@ -173,6 +244,8 @@ package struct StripeInvoice: Mirrored {
     self.created = created
     self.paidAt = paidAt
     self.amountPaid = amountPaid
+    self.dueAt = dueAt
+    self.uncollectibleReason = uncollectibleReason
     self.payments = payments
     self.lines = lines
   }
@@ -183,18 +256,25 @@ package struct StripeInvoice: Mirrored {
 
   /// One billed item; its period is the service it pays for.
   package struct Line: Hashable, Sendable {
+    /// The subscription's item; since basil (2025-03-31) no proration names it.
+    package let item: String?
     package let price: String?
     package let product: String?
     package let amountMinorUnits: Int64
+    /// Gives unused time back: what it bills ends where its period starts.
+    package let isCredit: Bool
     package let from: Instant
     package let to: Instant
 
     package init(
-      price: String?, product: String?, amountMinorUnits: Int64, from: Instant, to: Instant
+      item: String? = nil, price: String?, product: String?, amountMinorUnits: Int64,
+      isCredit: Bool? = nil, from: Instant, to: Instant
     ) {
+      self.item = item
       self.price = price
       self.product = product
       self.amountMinorUnits = amountMinorUnits
+      self.isCredit = isCredit ?? (amountMinorUnits < 0)
       self.from = from
       self.to = to
     }
@@ -226,11 +306,9 @@ package struct StripeCheckoutSession: Mirrored {
   package var rank: Int { isOpen ? 0 : 1 }
 }
 
-/// A deleted customer: every subscription of theirs ended then. A present one says nothing.
+/// A deleted customer: every subscription of theirs has ended. A present one says nothing.
 package struct StripeCustomer: Mirrored {
-  package let deletedAt: Instant
-
-  package init(deletedAt: Instant) { self.deletedAt = deletedAt }
+  package init() {}
 
   package var rank: Int { 1 }
 }

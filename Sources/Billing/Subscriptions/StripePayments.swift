@@ -24,16 +24,11 @@ package struct StripeCharge: Mirrored {
   package let invoice: String?
   /// Of all refunds together, in minor units.
   package let amountRefunded: Int64
-  /// When the value is from: no refund in it is later.
-  package let seen: Instant
 
-  package init(
-    paymentIntent: String?, invoice: String?, amountRefunded: Int64, seen: Instant
-  ) {
+  package init(paymentIntent: String?, invoice: String?, amountRefunded: Int64) {
     self.paymentIntent = paymentIntent
     self.invoice = invoice
     self.amountRefunded = amountRefunded
-    self.seen = seen
   }
 
   package var rank: Int { 0 }
@@ -103,6 +98,9 @@ package struct StripeDispute: Mirrored {
     case needsResponse
     case underReview
     case won, lost
+    /// What was decided is contested again: as lost until that is decided.
+    case appealNeedsResponse
+    case appealUnderReview
     /// Settled before it became a dispute.
     case prevented
     /// A status this decoder does not know: as an open one.
@@ -118,6 +116,8 @@ package struct StripeDispute: Mirrored {
       case .underReview: "under_review"
       case .won: "won"
       case .lost: "lost"
+      case .appealNeedsResponse: "appeal_needs_response"
+      case .appealUnderReview: "appeal_under_review"
       case .prevented: "prevented"
       case .other(let text): text
       }
@@ -128,14 +128,15 @@ package struct StripeDispute: Mirrored {
     private static let known: [String: Status] = Dictionary(
       uniqueKeysWithValues: [
         .warningNeedsResponse, .warningUnderReview, .warningClosed, .needsResponse, .underReview,
-        .won, .lost, .prevented,
+        .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented,
       ].map { ($0.text, $0) })
   }
 
+  /// An appeal may follow a decision and a decision an appeal, so that only time orders those.
   package var rank: Int {
     switch status {
     case .warningNeedsResponse, .warningUnderReview, .needsResponse, .underReview, .other: 0
-    case .warningClosed, .won, .lost, .prevented: 1
+    case .warningClosed, .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented: 1
     }
   }
 }

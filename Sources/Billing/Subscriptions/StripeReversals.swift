@@ -9,7 +9,8 @@ struct StripeReversals {
   /// One value of each object that tells how payments, invoices and reversals hang together.
   struct Objects {
     var invoicePayments: [StripeInvoicePayment] = []
-    var charges: [(id: String, content: StripeCharge)] = []
+    /// With when each was first seen so: no refund in it is later.
+    var charges: [(id: String, content: StripeCharge, seen: Instant)] = []
     var refunds: [(id: String, content: StripeRefund)] = []
     var disputes: [(id: String, content: StripeDispute)] = []
 
@@ -24,6 +25,8 @@ struct StripeReversals {
 
   /// By the invoice's id.
   private(set) var takings: [String: Taking] = [:]
+  /// Since when an invoice's money is withheld by a dispute that the policy lets pass, by its id.
+  private(set) var contested: [String: Instant] = [:]
   private(set) var alarms: Set<Coverage.Alarm> = []
 
   private let table: ReversalTable
@@ -96,7 +99,11 @@ struct StripeReversals {
   ) {
     switch table.effect(of: kind, on: scope) {
     case .none: break
-    case .flag: alarms.insert(.reversal(kind, object: object))
+    case .flag:
+      alarms.insert(.reversal(kind, object: object))
+      if let invoice, kind == .disputeOpened, reason != nil {
+        contested[invoice] = min(contested[invoice] ?? moment, moment)
+      }
     case .suspend, .cut:
       guard let invoice, let reason else {
         alarms.insert(.reversal(kind, object: object))
@@ -144,7 +151,7 @@ private struct Payments {
   private var intents: [String: String] = [:]
 
   init(_ objects: StripeReversals.Objects, invoices: [StripeFold.Invoice]) {
-    for (id, charge) in objects.charges { tie(id, to: charge.paymentIntent) }
+    for (id, charge, _) in objects.charges { tie(id, to: charge.paymentIntent) }
     for (_, refund) in objects.refunds { tie(refund.charge, to: refund.paymentIntent) }
     for (_, dispute) in objects.disputes { tie(dispute.charge, to: dispute.paymentIntent) }
     for invoice in invoices {
@@ -153,7 +160,7 @@ private struct Payments {
     for payment in objects.invoicePayments where payment.status != .canceled {
       if let id = payment.payment { bind(id, to: payment.invoice) }
     }
-    for (id, charge) in objects.charges {
+    for (id, charge, _) in objects.charges {
       if let invoice = charge.invoice { bind(id, to: invoice) }
     }
     addRefunds(objects)
@@ -199,13 +206,13 @@ private struct Payments {
 
   /// What a charge says went back beyond the refunds that are known, whatever became of those.
   private mutating func addUnexplained(
-    _ charges: [(id: String, content: StripeCharge)], _ known: [String: Int64]
+    _ charges: [(id: String, content: StripeCharge, seen: Instant)], _ known: [String: Int64]
   ) {
-    for (id, charge) in charges {
+    for (id, charge, seen) in charges {
       let payment = name(charge.paymentIntent ?? id)
       let rest = charge.amountRefunded.subtractingClamped(known[payment] ?? 0)
       guard rest > 0 else { continue }
-      shares[payment, default: []].append(Share(at: charge.seen, amount: rest, object: id))
+      shares[payment, default: []].append(Share(at: seen, amount: rest, object: id))
     }
   }
 
@@ -227,21 +234,9 @@ extension StripeDispute.Status {
     switch self {
     case .warningNeedsResponse, .warningUnderReview: (.disputeOpened, nil)
     case .needsResponse, .underReview, .other: (.disputeOpened, .disputed)
-    case .lost: (.disputeLost, .refunded)
+    case .lost, .appealNeedsResponse, .appealUnderReview: (.disputeLost, .refunded)
     case .won: (.disputeWon, .disputed)
     case .warningClosed, .prevented: nil
     }
-  }
-}
-
-extension Int64 {
-  fileprivate func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
-  }
-
-  fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
-    let (difference, overflow) = subtractingReportingOverflow(other)
-    return overflow ? 0 : difference
   }
 }

@@ -85,6 +85,12 @@ package struct Subscription: Hashable, Sendable {
     }
   }
 
+  /// Objects of its store that it names and that nobody told of, though they say what is owed.
+  package var unknown: [ObjectKey] {
+    guard case .stripe(let closure) = store else { return [] }
+    return closure.unknownInvoices.sorted().map { key.sibling(.invoice, $0) }
+  }
+
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
     let known = knownCoverage(policy: policy, catalogue: catalogue)
     guard let unansweredSince, willRenew else { return known }

@@ -4,7 +4,8 @@ enum CommandTable {
     .migrate, .accountList, .accountShow, .accountCreate, .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
-    .subscriptionRelease, .planList, .jobsList, .jobsRetry, .webhookSend, .request, .config,
+    .subscriptionRelease, .subscriptionRead, .planList, .jobsList, .jobsRetry, .webhookSend,
+    .request, .config,
   ]
 
   /// The commands whose words begin with `words`.

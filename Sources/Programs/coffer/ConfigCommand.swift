@@ -10,9 +10,13 @@ extension Command {
     options: [
       Option(
         name: "--program", value: "name",
-        text: "coffer-sync or coffer-billing: check what this program needs")
+        text: "coffer-sync or coffer-billing: check what this program needs"),
+      Option(
+        name: "--check-stripe", value: nil,
+        text: "compare the event types of Stripe's webhook endpoints with those needed"),
     ],
     run: { invocation in
+      if invocation.has("--check-stripe") { return try checkStripe(invocation) }
       let program = try program(invocation.option("--program"))
       let effective = EffectiveSettings(invocation.settings)
       let problems = EffectiveSettings.problems(invocation.settings, for: program)

@@ -127,6 +127,7 @@ enum ExplanationText {
     switch reason {
     case .neverSubscribed: "no plan was ever owed"
     case .subscribed: "the period is paid"
+    case .contested: "the period is paid, and the customer's bank contests the payment"
     case .trial: "a trial runs"
     case .grace: "a payment is failing and access is kept for a while"
     case .leeway: "the renewal has not been seen yet"

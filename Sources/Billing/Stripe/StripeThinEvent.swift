@@ -1,0 +1,70 @@
+package import Base
+internal import JSON
+package import Subscriptions
+
+/// An event notification of API v2: it names the object that something happened to, and no more.
+///
+/// What became of the object only a read tells; the type is how it was when the event was made.
+/// https://docs.stripe.com/event-destinations
+package struct StripeThinEvent: Hashable, Sendable {
+  package let id: String
+  package let type: String
+  package let created: Instant
+  package let partition: ObjectKey.Partition
+  /// Only for Connect and organisations: the account it belongs to, which is not ours.
+  package let context: String?
+  /// The id of the object it names, of whatever kind that is.
+  package let objectID: String?
+  /// The object, where it can concern a subscription.
+  package let object: ObjectKey?
+
+  /// Reads a signed body; throws nothing for members and types it does not know.
+  package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
+    let json: JSON
+    do { json = try JSON.parse(delivery.body) } catch { throw .undecodable(id: nil, error) }
+    do { try self.init(json) } catch {
+      throw .undecodable(id: json["id"].string.flatMap { isID($0) ? $0 : nil }, error)
+    }
+  }
+
+  private init(_ json: JSON) throws(JSONError) {
+    guard try json["object"].requireString() == "v2.core.event" else {
+      throw JSONError(
+        code: .wrongType, path: json["object"].path, message: "must be a v2.core.event")
+    }
+    id = try json["id"].requireID()
+    type = try json["type"].requireID()
+    guard let created = Instant(rfc3339: try json["created"].requireString()) else {
+      throw JSONError(
+        code: .wrongType, path: json["created"].path,
+        message: "must be a time, e.g. 2026-10-28T12:00:00.123Z")
+    }
+    self.created = created
+    let partition: ObjectKey.Partition = try json["livemode"].requireBool() ? .live : .sandbox
+    self.partition = partition
+    context = json["context"].reference
+    let related = json["related_object"]
+    objectID = related["id"].reference
+    guard let id = objectID, let kind = Self.kind(related["type"].string, of: type) else {
+      object = nil
+      return
+    }
+    object = ObjectKey(provider: .stripe, partition: partition, kind: kind, id: id)
+  }
+
+  /// What a read of it could tell about a subscription.
+  private static func kind(_ related: String?, of type: String) -> ObjectKey.Kind? {
+    switch related.flatMap({ ObjectKey.Kind(rawValue: $0) }) {
+    case .subscription: .subscription
+    case .invoice: .invoice
+    case .invoicePayment: .invoicePayment
+    case .checkoutSession: .checkoutSession
+    case .refund: .refund
+    case .dispute: .dispute
+    // Each payment has some of these events and tells nothing by them but its refund.
+    case .charge: type == "v1.charge.refunded" ? .charge : nil
+    case .customer: type == "v1.customer.deleted" ? .customer : nil
+    case .payment, .transaction, .renewal, .status, .purchase, .order, .grant, nil: nil
+    }
+  }
+}

@@ -1,0 +1,54 @@
+internal import Base
+internal import Billing
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Subscriptions
+
+extension Command {
+  static let subscriptionRead = Command(
+    words: ["subscription", "read"],
+    abstract: "Has a subscription read from its store, known or not.",
+    discussion: """
+      A running coffer-billing reads it within a second, with all that hangs on it. It need not \
+      have heard of it before: so subscriptions come in that began before Coffer did. A Google \
+      purchase must be known, as its token is not told by any list.
+      """,
+    arguments: [
+      Argument(
+        name: "subscription",
+        text: "its key, e.g. stripe:live:subscription:sub_1; of Stripe's the id is enough")
+    ],
+    run: { invocation in
+      let text = invocation.argument("subscription")
+      return try Store.with(invocation, owning: .billing) { database, configuration in
+        let (ledger, now) = (Ledger(configuration), configuration.clock.now())
+        guard let key = key(text, ledger), key.kind == .subscription || key.kind == .purchase else {
+          throw CommandFailure(
+            .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
+        }
+        switch try database.write(for: nil, { try ledger.read(key, at: now, in: $0) }) {
+        case .asked: break
+        case .withoutKey:
+          throw CommandFailure(
+            .refused, "\(key.provider.rawValue) is never asked: no key of its API is configured")
+        case .withoutToken:
+          throw CommandFailure(
+            .refused, "nothing is known of \(key): have its app post the purchase again")
+        }
+        return Answer(
+          text: "\(key) is read next; coffer jobs list shows it until then\n",
+          json: ["asked": .string(key.description)])
+      }
+    })
+
+  /// As named in full, or Stripe's own id of the mode that grants.
+  private static func key(_ text: String, _ ledger: Ledger) -> ObjectKey? {
+    if text.hasPrefix("sub_") {
+      return ObjectKey(
+        provider: .stripe, partition: ledger.rules.grantingPartition, kind: .subscription,
+        id: text)
+    }
+    return ObjectKey(text)
+  }
+}

@@ -1,0 +1,78 @@
+import Base
+import Jobs
+import Storage
+import Testing
+
+/// Asking for what was never told, and for what is told at all.
+struct StripeCheckTests {
+  private let scratch: Scratch
+  private let environment: [String: String]
+
+  init() throws {
+    scratch = try Scratch()
+    environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    database.close()
+  }
+
+  private func coffer(
+    _ words: String..., settings: [String: String] = [:]
+  ) throws -> Finished {
+    try Finished(words, environment: environment.merging(settings) { $1 })
+  }
+
+  private static let stripe = [
+    "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_1", "COFFER_STRIPE_API_KEY": "rk_live_1",
+  ]
+
+  @Test(arguments: ["sub_9", "stripe:live:subscription:sub_9"])
+  func `a subscription that was never heard of is read`(name: String) throws {
+    let finished = try coffer("subscription", "read", name, settings: Self.stripe)
+    #expect(finished.code == 0)
+    let jobs = try coffer("jobs", "list").out
+    #expect(jobs.contains("stripe:live:subscription:sub_9"))
+    #expect(jobs.contains("waiting"))
+  }
+
+  @Test func `without a key of its store nothing is asked, and the line says so`() throws {
+    let finished = try coffer("subscription", "read", "sub_9")
+    #expect(finished.code == 1)
+    #expect(finished.errors.contains("stripe is never asked: no key of its API is configured"))
+    #expect(try !coffer("jobs", "list").out.contains("sub_9"))
+  }
+
+  @Test func `a purchase of Google's that nobody told of cannot be read`() throws {
+    let finished = try coffer(
+      "subscription", "read", "google:live:purchase:abc",
+      settings: ["COFFER_GOOGLE_PACKAGE": "com.example.coffer"])
+    #expect(finished.code == 1)
+    #expect(finished.errors.contains("have its app post the purchase again"))
+  }
+
+  @Test func `the README lists the needed event types`() throws {
+    let source = #filePath
+    let root = try #require(source.ranges(of: "/Tests/").last.map { source[..<$0.lowerBound] })
+    let readme = try Scratch.text("\(root)/README.md")
+    let mark = "<!-- stripe event types -->\n```\n"
+    let start = try #require(readme.firstRange(of: mark)).upperBound
+    let end = try #require(readme[start...].firstRange(of: "```")).lowerBound
+    let shown = try coffer(
+      "config", "--check-stripe", settings: ["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_1"]
+    ).out.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { $0.dropFirst(2) }
+    #expect(readme[start..<end].split(separator: "\n") == shown)
+  }
+
+  @Test func `the needed event types are listed where nothing can be compared`() throws {
+    let keyless = try coffer(
+      "config", "--check-stripe", settings: ["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_1"])
+    #expect(keyless.code == 1)
+    #expect(keyless.out.contains("  invoice.paid\n"))
+    #expect(keyless.out.contains("not compared: no API key is configured"))
+    let silent = Self.stripe.merging(
+      ["COFFER_STRIPE_API_URL": "http://127.0.0.1:\(Running.freePort())"]) { $1 }
+    let unreachable = try coffer("config", "--check-stripe", settings: silent)
+    #expect(unreachable.code == 69)
+    #expect(unreachable.out.contains("not compared: Stripe does not answer"))
+  }
+}
