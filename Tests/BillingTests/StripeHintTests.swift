@@ -11,10 +11,12 @@ import Testing
 /// What is kept of deliveries and answers that do not tell all, or tell it twice.
 struct StripeHintTests {
   private static func thin(
-    _ id: String, _ type: String, _ related: JSONValue, context: JSONValue = nil
+    _ id: String, _ type: String, _ related: JSONValue, context: JSONValue = nil,
+    isLive: Bool = true
   ) -> [UInt8] {
     let body: JSONValue = [
-      "id": .string(id), "object": "v2.core.event", "type": .string(type), "livemode": true,
+      "id": .string(id), "object": "v2.core.event", "type": .string(type),
+      "livemode": .bool(isLive),
       "created": "2026-01-01T00:00:00.123Z", "context": context, "related_object": related,
     ]
     return body.encoded()
@@ -57,13 +59,39 @@ struct StripeHintTests {
       try post(Self.thin("evt_b\(tag)", "v1.invoice.upcoming", nil), to: harness) == "recorded")
     let foreign = Self.thin(
       "evt_c\(tag)", "v1.customer.subscription.updated", other, context: "acct_9")
-    #expect(try post(foreign, to: harness) == "recorded")
+    #expect(try post(foreign, to: harness) == "foreign")
     #expect(
       try harness.count(
         """
         SELECT count(*) FROM billing.hints WHERE object IN
           ('stripe:live:subscription:sub_\(tag)', 'stripe:live:invoice:price_\(tag)')
         """) == 0)
+  }
+
+  /// No key reads the other mode, so that a job would be tried for ever.
+  @Test(arguments: TestEngine.available)
+  func `a thin event of the other mode asks for nothing`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    let tag = harness.tag
+    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue), readable: [.stripe])
+    let secrets = WebhookSecrets([Harness.secret])
+    for isLive in [true, false] {
+      let body = Self.thin(
+        "evt_\(isLive)\(tag)", "v1.customer.subscription.updated",
+        ["id": .string("sub_\(tag)"), "type": "subscription"], isLive: isLive)
+      let signature = Array(signatureHeader(body: body, secret: Harness.secret, at: day0).utf8)
+      let event = try StripeThinEvent(
+        try #require(secrets).verify(headers: [signature], body: body, now: day0))
+      let source = PreparedSource(
+        DecodedSource(event), received: day0, head: [], body: body, sealing: Harness.sealing)
+      try harness.database.write(for: nil) { _ = try ledger.record(source, in: $0) }
+    }
+    let jobs = try harness.database.read { reader in
+      try reader.rows(
+        "SELECT object FROM billing.jobs WHERE object LIKE $1", .text("%:sub_\(tag)")
+      ) { row in try row.text(0) }
+    }
+    #expect(jobs == ["stripe:live:subscription:sub_\(tag)"])
   }
 
   @Test(arguments: TestEngine.available)

@@ -100,7 +100,7 @@ struct WebhookTests {
   func `a thin event that cannot be read is kept like any other`(engine: TestEngine) throws {
     let harness = try Harness(engine)
     let body = Array(#"{"id":"evt_1","object":"v2.core.event","type":"v1.x"}"#.utf8)
-    #expect(try harness.post(body, signatures: [signed(body)]) == (200, "recorded"))
+    #expect(try harness.post(body, signatures: [signed(body)]) == (200, "undecodable"))
     #expect(
       try harness.count(
         "SELECT count(*) FROM billing.sources WHERE disposition = 'undecodable'") == 1)

@@ -11,7 +11,7 @@ package struct StripeSale: Hashable, Sendable {
   package let soldAt: Instant
   package let basis: Basis
   /// The subscription's item that bills it.
-  let item: String
+  package let item: String
 
   package enum Basis: Hashable, Sendable {
     case invoice(String)

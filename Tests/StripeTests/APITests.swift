@@ -120,8 +120,30 @@ struct APITests {
     let answer = try closure(answers)
     #expect(answer.facts.filter { $0.key.kind == .invoice }.map(\.key.id) == ["in_2", "in_1"])
     let invoice = try #require(answer.facts.first { $0.key.id == "in_2" })
-    guard case .stripe(.invoice(let content)) = invoice.object else { return }
+    guard case .stripe(.invoice(let content)) = invoice.object else {
+      Issue.record("\(invoice)")
+      return
+    }
     #expect(content.lines.map(\.amountMinorUnits) == [299, 5])
+    #expect(answer.notes.isEmpty)
+  }
+
+  @Test func `items that a subscription does not carry are read, too`() throws {
+    var answers = Self.answers
+    let within: JSONValue = ["id": "si_1", "price": "price_a"]
+    let beyond: JSONValue = ["id": "si_2", "price": "price_b"]
+    answers["/v1/subscriptions/sub_1"] = SampleSubscription(from: Self.day0, to: Self.day30)
+      .json(.basil).adding(["items": Self.list([within], hasMore: true)])
+    answers["/v1/subscription_items?subscription=sub_1&limit=100&starting_after=si_1"] = Self.list([
+      beyond
+    ])
+    let answer = try closure(answers)
+    let fact = try #require(answer.facts.first { $0.key.id == "sub_1" })
+    guard case .stripe(.subscription(let content)) = fact.object else {
+      Issue.record("\(fact)")
+      return
+    }
+    #expect(content.items.map(\.price) == ["price_a", "price_b"])
     #expect(answer.notes.isEmpty)
   }
 

@@ -27,7 +27,11 @@ package struct Ledger: Sendable {
     try current.requireServers(reading: database)
   }
 
-  func isReadable(_ provider: ObjectKey.Provider) -> Bool { readable.contains(provider) }
+  /// Whether its store can be asked of it: a key of Stripe's reads the mode that grants and no other.
+  func isReadable(_ key: ObjectKey) -> Bool {
+    readable.contains(key.provider)
+      && (key.provider != .stripe || key.partition == rules.grantingPartition)
+  }
 
   /// The kind of the jobs that read an object again.
   static let readJob = "read"
@@ -73,7 +77,7 @@ package struct Ledger: Sendable {
       INSERT INTO billing.hints (object, source_id, reason) VALUES ($1, $2, $3)
       ON CONFLICT (object, source_id, reason) DO NOTHING
       """, .text(hint.object.description), .integer(id), .text(hint.reason))
-    guard isReadable(provider) else { return }
+    guard isReadable(hint.object) else { return }
     let object = hint.object.description
     if hint.isFirstOnly || wasAsked,
       try Jobs.find(Self.readJob, object, reading: transaction) != nil
@@ -111,7 +115,7 @@ package struct Ledger: Sendable {
   package func read(
     _ key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws -> Asked {
-    guard isReadable(key.provider) else { return .withoutKey }
+    guard isReadable(key) else { return .withoutKey }
     let object = key.description
     if key.provider == .google, try Jobs.find(Self.readJob, object, reading: transaction) == nil {
       return .withoutToken

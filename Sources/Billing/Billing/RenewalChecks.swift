@@ -26,7 +26,7 @@ extension Ledger {
   /// Has a subscription read whose renewal is due and was not seen, and looks again later.
   func checkRenewal(of key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     try SourceRow.takeTurn(in: transaction)
-    guard isReadable(key.provider), let row = try SubscriptionRow(key, reading: transaction) else {
+    guard isReadable(key), let row = try SubscriptionRow(key, reading: transaction) else {
       return
     }
     let coverage = try Coverage(text: row.coverage)
@@ -42,7 +42,7 @@ extension Ledger {
   func expectRenewal(
     of key: ObjectKey, _ coverage: Coverage, at now: Instant, in transaction: Transaction
   ) throws {
-    guard isReadable(key.provider), let next = coverage.nextRenewalCheck(after: now) else { return }
+    guard isReadable(key), let next = coverage.nextRenewalCheck(after: now) else { return }
     let waiting = try Jobs.find(RenewalChecks.job, key.description, reading: transaction)?.due
     if let waiting, waiting <= next { return }
     try Jobs.need(RenewalChecks.job, key.description, due: next, in: transaction)

@@ -42,7 +42,7 @@ enum Unanswered {
 extension Ledger {
   /// A read of a subscription failed: what it is owed may go on until the store answers.
   func noteFailedRead(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
-    guard isReadable(key.provider) else { return }
+    guard isReadable(key) else { return }
     try SourceRow.takeTurn(in: transaction)
     guard try knows(key, reading: transaction),
       try Unanswered.begin(key, at: now, in: transaction)
@@ -67,7 +67,7 @@ extension Ledger {
   ) throws -> String? {
     try SourceRow.takeTurn(in: transaction)
     let objects = try Unanswered.all(after: last, countMax: countMax, reading: transaction)
-    for key in objects.compactMap({ ObjectKey($0) }) where !isReadable(key.provider) {
+    for key in objects.compactMap({ ObjectKey($0) }) where !isReadable(key) {
       _ = try Unanswered.end(key, in: transaction)
       try derive([key], cause: .policy, source: nil, at: now, in: transaction) { _ in }
     }

@@ -13,8 +13,8 @@ struct ObjectDecoder {
   let asOf: AsOf
   /// The event's type; nil for an answer of the API, whose reader completes lists that are cut.
   let eventType: String?
-  /// Lines of invoices beyond those within them, by the invoice's id.
-  var moreLines: [String: [JSON]] = [:]
+  /// Lines of invoices and items of subscriptions beyond those within them, by the object's id.
+  var rest: [String: [JSON]] = [:]
   private(set) var facts: [Fact] = []
   private(set) var notes: Set<StripeEvent.Note> = []
 
@@ -27,7 +27,9 @@ struct ObjectDecoder {
   /// Reads an object and what it carries within; one that can concern no subscription is left out.
   mutating func read(_ json: JSON) throws(JSONError) {
     switch json["object"].string {
-    case "subscription": try add(.subscription(StripeSubscription(json, &notes)), json)
+    case "subscription":
+      try add(.subscription(StripeSubscription(json, rest: rest(of: json), &notes)), json)
+      noteCut(json["items"])
     // A preview of a coming invoice is no object yet, whether its id is null, absent or made up.
     case "invoice" where eventType != "invoice.upcoming": try readInvoice(json)
     case "invoice_payment": try add(.invoicePayment(StripeInvoicePayment(json)), json)
@@ -42,8 +44,7 @@ struct ObjectDecoder {
   }
 
   private mutating func readInvoice(_ json: JSON) throws(JSONError) {
-    let more = json["id"].reference.flatMap { moreLines[$0] } ?? []
-    try add(.invoice(StripeInvoice(json, moreLines: more)), json)
+    try add(.invoice(StripeInvoice(json, rest: rest(of: json))), json)
     noteCut(json["lines"])
     // There only where an answer was asked to expand it.
     try readList(json["payments"])
@@ -67,6 +68,10 @@ struct ObjectDecoder {
     for item in try json["data"].requireArray() { try read(item) }
   }
 
+  private func rest(of json: JSON) -> [JSON] {
+    json["id"].reference.flatMap { rest[$0] } ?? []
+  }
+
   private mutating func noteCut(_ list: JSON) {
     if eventType != nil, list["has_more"].bool == true { notes.insert(.listCutShort) }
   }
@@ -87,15 +92,14 @@ struct ObjectDecoder {
 
 extension StripeSubscription {
   fileprivate init(
-    _ json: JSON, _ notes: inout Set<StripeEvent.Note>
+    _ json: JSON, rest: [JSON], _ notes: inout Set<StripeEvent.Note>
   ) throws(JSONError) {
-    let items = json["items"]
-    if items["has_more"].bool == true { notes.insert(.listCutShort) }
+    let items = try json["items"]["data"].requireArray() + rest
     let start = json["start_date"]
     self.init(
       customer: json["customer"].reference,
       status: Status(try json["status"].requireID()),
-      items: try items["data"].requireArray().map { item in
+      items: items.map { item in
         let (price, product) = readPrice(item)
         return Item(id: item["id"].reference, price: price, product: product)
       },
@@ -125,12 +129,12 @@ extension StripeSubscription.Pause {
 }
 
 extension StripeInvoice {
-  fileprivate init(_ json: JSON, moreLines: [JSON]) throws(JSONError) {
+  fileprivate init(_ json: JSON, rest: [JSON]) throws(JSONError) {
     guard let status = Status(rawValue: try json["status"].requireString()) else {
       throw JSONError(
         code: .wrongType, path: json["status"].path, message: "must be a known status")
     }
-    let data = try json["lines"]["data"].requireArray() + moreLines
+    let data = try json["lines"]["data"].requireArray() + rest
     // Since basil (2025-03-31) under `parent`, before at the top; a manual one names it in lines.
     let subscription =
       json["parent"]["subscription_details"]["subscription"].reference

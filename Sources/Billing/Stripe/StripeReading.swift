@@ -112,16 +112,28 @@ struct StripeReading {
 
   private mutating func decode(_ objects: [JSON], _ asOf: AsOf) throws(APIFailure) {
     var decoder = ObjectDecoder(partition: api.partition, asOf: asOf)
-    for object in objects where object["lines"]["has_more"].bool == true {
-      guard let id = object["id"].reference else { continue }
-      let last = object["lines"]["data"].array?.last?["id"].reference
-      decoder.moreLines[id] =
-        try pages("/v1/invoices/\(encoded(id))/lines", [], after: last).flatMap { $0.items }
+    for object in objects {
+      if let id = object["id"].reference { decoder.rest[id] = try rest(of: object, id) }
     }
     for object in objects {
       try malformed { () throws(JSONError) in try decoder.read(object) }
     }
     answer.add(decoder)
+  }
+
+  /// What an object's own list leaves out: of an invoice its lines, of a subscription its items.
+  private mutating func rest(of object: JSON, _ id: String) throws(APIFailure) -> [JSON]? {
+    let (lines, items) = (object["lines"], object["items"])
+    if lines["has_more"].bool == true {
+      return try pages(
+        "/v1/invoices/\(encoded(id))/lines", [], after: lines["data"].array?.last?["id"].reference
+      ).flatMap { $0.items }
+    }
+    guard items["has_more"].bool == true else { return nil }
+    return try pages(
+      "/v1/subscription_items", [("subscription", id)],
+      after: items["data"].array?.last?["id"].reference
+    ).flatMap { $0.items }
   }
 
   private mutating func get(
