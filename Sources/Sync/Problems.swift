@@ -231,7 +231,7 @@ extension OverCap {
         "The owner of this tree has no room for this write.",
         members: [.init("owner", .string(owner.description))])
     }
-    let fitting = catalogue.plansThatFit(neededByteCount).map { plan in
+    let fitting = catalogue.plansThatFit(neededByteCount, beside: capByteCount).map { plan in
       JSONValue.object([
         .init("id", .string(plan.id)), .init("title", .string(plan.title)),
         .init("bytes", .integer(plan.byteCount)),

@@ -1,3 +1,5 @@
+internal import Base
+
 /// Every plan there is, and which of the providers' products mean which plan.
 ///
 /// Data, not code: a change of prices or sizes is a new catalogue with a new version, and every
@@ -93,10 +95,13 @@ package struct Catalogue: Hashable, Sendable {
     mappings[Key(provider: provider, id: id)] != nil
   }
 
-  /// The plans that hold `byteCount` bytes, smallest first.
-  package func plansThatFit(_ byteCount: Int64) -> [Plan] {
-    ([free] + paid).filter { $0.byteCount >= byteCount }
-      .sorted { ($0.byteCount, $0.id) < ($1.byteCount, $1.id) }
+  /// The plans with which an account of that cap could hold `byteCount` bytes, the least first.
+  package func plansThatFit(_ byteCount: Int64, beside cap: Int64) -> [Plan] {
+    func held(_ plan: Plan) -> Int64 {
+      plan.isAddition ? cap.addingClamped(plan.byteCount) : plan.byteCount
+    }
+    return ([free] + paid).filter { held($0) >= byteCount }
+      .sorted { (held($0), $0.id) < (held($1), $1.id) }
   }
 
   private struct Key: Hashable {

@@ -19,7 +19,8 @@ import Testing
 
     #expect(try scene.laptop.put(scene.document, small, ifMatch: "\"0\"").status == 200)
     let unpaid = try scene.laptop.put(scene.document, large, ifMatch: "*")
-    try scene.expectRefusal(unpaid, reason: "never_subscribed", plans: ["premium", "plus"])
+    try scene.expectRefusal(
+      unpaid, reason: "never_subscribed", plans: ["extra", "premium", "plus"])
     let cursor = try scene.phone.get("/v1/updates").json["cursor"].requireString()
 
     for _ in 0..<3 { try scene.deliverNext() }
@@ -35,7 +36,7 @@ import Testing
     while try scene.deliverNext() {}
     let longer = large + [0]
     let lapsed = try scene.laptop.put(scene.document, longer, ifMatch: "*")
-    try scene.expectRefusal(lapsed, reason: "payment_failed", plans: ["premium", "plus"])
+    try scene.expectRefusal(lapsed, reason: "payment_failed", plans: ["extra", "premium", "plus"])
     #expect(try scene.phone.get("/v1/files/\(scene.document)/content").holds(large))
     #expect(try scene.explain().contains("because   payment_failed"))
     #expect(try scene.phone.put(scene.document, small, ifMatch: "*").status == 200)

@@ -37,9 +37,17 @@ struct CatalogueTests {
   }
 
   @Test func `plans that fit come smallest first`() throws {
-    #expect(try catalogue().plansThatFit(50).map(\.id) == ["small", "large"])
-    #expect(try catalogue().plansThatFit(100).map(\.id) == ["small", "large"])
-    #expect(try catalogue().plansThatFit(1001).isEmpty)
+    #expect(try catalogue().plansThatFit(50, beside: 10).map(\.id) == ["small", "large"])
+    #expect(try catalogue().plansThatFit(100, beside: 10).map(\.id) == ["small", "large"])
+    #expect(try catalogue().plansThatFit(1001, beside: 10).isEmpty)
+  }
+
+  @Test func `an addition fits where it is enough on top of what there is`() throws {
+    let extra = Plan(id: "extra", title: "Extra", byteCount: 50, isAddition: true)
+    let catalogue = try Catalogue(version: "1", free: free, paid: [extra, large, small])
+    #expect(catalogue.plansThatFit(60, beside: 10).map(\.id) == ["extra", "small", "large"])
+    #expect(catalogue.plansThatFit(61, beside: 10).map(\.id) == ["small", "large"])
+    #expect(catalogue.plansThatFit(1050, beside: 1000).map(\.id) == ["extra"])
   }
 
   @Test func `the default is what the founding document says`() {

@@ -8,6 +8,7 @@ Y2020 = "2020-08-27"
 ACACIA = "2024-11-20.acacia"
 BASIL = "2025-03-31.basil"
 DAHLIA = "2026-07-29.dahlia"
+ENDIVE = "2026-10-28.endive"
 
 # First versions that changed something in our objects; names sort as their dates.
 CHECKOUT_2022 = "2022-08-01"

@@ -4,8 +4,8 @@
 """
 
 from .api import (
-    BASIL, CHARGES_2022, CHECKOUT_2022, CLOVER, FIRST_DAHLIA, TRAINS, changed, identifier, letters,
-    since, until,
+    BASIL, CHARGES_2022, CHECKOUT_2022, CLOVER, ENDIVE, FIRST_DAHLIA, TRAINS, changed, identifier,
+    letters, since, until,
 )
 from .catalogue import Price
 
@@ -70,6 +70,17 @@ def item_list(sub) -> dict:
     return listed(items(sub), f"/v1/subscription_items?subscription={sub.id}")
 
 
+def collection_method(sub) -> str:
+    return "charge_automatically" if sub.days_until_due is None else "send_invoice"
+
+
+def paused(sub) -> dict | None:
+    if sub.paused is None:
+        return None
+    reason, at = sub.paused
+    return {"subscription": {"type": reason}, "transitioned_at": at, "type": "subscription"}
+
+
 def subscription(sub) -> dict:
     return {
         "id": sub.id, "object": "subscription", "application": None,
@@ -92,10 +103,10 @@ def subscription(sub) -> dict:
         "cancellation_details": {
             "comment": None, "feedback": sub.feedback, "reason": sub.cancellation_reason,
         },
-        "collection_method": "charge_automatically", "created": sub.created, "currency": "usd",
+        "collection_method": collection_method(sub), "created": sub.created, "currency": "usd",
         "current_period_end": until(BASIL, sub.period[1]),
         "current_period_start": until(BASIL, sub.period[0]), "customer": sub.customer,
-        "customer_account": since(CLOVER, None), "days_until_due": None,
+        "customer_account": since(CLOVER, None), "days_until_due": sub.days_until_due,
         "default_payment_method": sub.payment_method, "default_source": None,
         "default_tax_rates": [], "description": None, "discount": until(BASIL, None),
         "discounts": since(TRAINS, []), "ended_at": sub.ended_at,
@@ -123,7 +134,8 @@ def subscription(sub) -> dict:
         },
         "pending_invoice_item_interval": None, "pending_setup_intent": None,
         "pending_update": sub.pending_update, "plan": until(BASIL, plan(sub.price)), "quantity": until(BASIL, 1),
-        "schedule": None, "start_date": sub.created, "status": sub.status, "test_clock": None,
+        "schedule": None, "start_date": sub.created, "status": sub.status,
+        "status_details": since(ENDIVE, {"paused": paused(sub)}), "test_clock": None,
         "transfer_data": None, "trial_end": sub.trial and sub.trial[1],
         "trial_settings": {
             "end_behavior": {
@@ -190,9 +202,11 @@ def invoice(inv) -> dict:
     is_final = inv.status != "draft"
     secret = letters(inv.seed + "hosted", 96)
     hosted = f"https://invoice.stripe.com/i/acct_1Lk4QzTmRvXcE0w/live_{secret}"
-    charge = identifier("ch", inv.seed) if inv.attempt_count and due else None
-    intent = identifier("pi", inv.seed) if is_final and due else None
-    return {
+    has_payment = due and not inv.is_paid_outside
+    charge = identifier("ch", inv.seed) if inv.attempt_count and has_payment else None
+    intent = identifier("pi", inv.seed) if is_final and has_payment else None
+    outside = due if inv.is_paid_outside else 0
+    shown = {
         "id": inv.id, "object": "invoice", "account_country": "US",
         "account_name": "Coffer", "account_tax_ids": None, "amount_due": due,
         "amount_overpaid": since(CLOVER, 0), "amount_paid": due if is_paid else 0,
@@ -207,13 +221,13 @@ def invoice(inv) -> dict:
             TRAINS, None if is_final else inv.created + 3600
         ),
         "billing_reason": inv.reason, "charge": until(BASIL, charge),
-        "collection_method": "charge_automatically", "created": inv.created, "currency": "usd",
+        "collection_method": collection_method(sub), "created": inv.created, "currency": "usd",
         "custom_fields": None, "customer": sub.customer, "customer_account": since(CLOVER, None),
         "customer_address": ADDRESS, "customer_email": EMAIL, "customer_name": NAME,
         "customer_phone": None, "customer_shipping": None, "customer_tax_exempt": "none",
         "customer_tax_ids": [], "default_payment_method": None, "default_source": None,
         "default_tax_rates": [], "description": None, "discount": until(BASIL, None),
-        "discounts": [], "due_date": None, "effective_at": inv.finalized_at,
+        "discounts": [], "due_date": inv.due_at, "effective_at": inv.finalized_at,
         "ending_balance": min(0, inv.balance + total) if is_final else None, "footer": None, "from_invoice": None,
         "hosted_invoice_url": f"{hosted}?s=ap" if is_final else None,
         "invoice_pdf": f"{hosted}/pdf?s=ap" if is_final else None, "issuer": {"type": "self"},
@@ -226,7 +240,7 @@ def invoice(inv) -> dict:
         "livemode": True, "metadata": {}, "next_payment_attempt": inv.next_attempt,
         "number": f"{letters(sub.id, 8).upper()}-{inv.number:04}" if is_final else None,
         "on_behalf_of": None, "paid": until(BASIL, is_paid),
-        "paid_out_of_band": until(BASIL, False),
+        "paid_out_of_band": until(BASIL, inv.is_paid_outside),
         "parent": since(
             BASIL,
             {
@@ -260,6 +274,13 @@ def invoice(inv) -> dict:
         ),
         "rendering_options": until(TRAINS, None), "shipping_cost": None, "shipping_details": None,
         "starting_balance": inv.balance, "statement_descriptor": None, "status": inv.status,
+        "status_details": since(
+            ENDIVE,
+            {
+                "uncollectible": inv.uncollectible_reason
+                and {"reason": inv.uncollectible_reason},
+            },
+        ),
         "status_transitions": {
             "finalized_at": inv.finalized_at,
             "marked_uncollectible_at": inv.uncollectible_at,
@@ -273,6 +294,10 @@ def invoice(inv) -> dict:
         "total_tax_amounts": until(BASIL, []), "total_taxes": since(BASIL, []),
         "transfer_data": until(BASIL, None), "webhooks_delivered_at": inv.delivered_at,
     }
+    if outside:
+        shown["amount_paid_off_stripe"] = since(BASIL, outside)
+        shown["amount_paid"] = changed(BASIL, outside, 0)
+    return shown
 
 
 def checkout_session(session) -> dict:

@@ -86,6 +86,10 @@ class Subscription:
     ended_at: Optional[int] = None
     latest_invoice: Optional[str] = None
     pause: Optional[dict] = None
+    # Why its status is `paused`, and since when.
+    paused: Optional[tuple[str, int]] = None
+    # Within how many days an invoice that is sent may be paid; None where the card is charged.
+    days_until_due: Optional[int] = None
     pending_update: Optional[dict] = None
     additions: list[Addition] = field(default_factory=list)
 
@@ -122,6 +126,9 @@ class Invoice:
     voided_at: Optional[int] = None
     delivered_at: Optional[int] = None
     uncollectible_at: Optional[int] = None
+    uncollectible_reason: Optional[str] = None
+    # Paid by other means than Stripe's: no payment of Stripe's is behind it.
+    is_paid_outside: bool = False
     # What the customer has with the seller; below zero is to their credit.
     balance: int = 0
 
@@ -132,6 +139,11 @@ class Invoice:
     @property
     def due(self) -> int:
         return max(0, self.total + self.balance)
+
+    @property
+    def due_at(self) -> Optional[int]:
+        days = self.subscription.days_until_due
+        return None if days is None else self.created + days * DAY
 
     def finalize(self, at: int):
         self.status, self.finalized_at, self.delivered_at = "open", at, at
@@ -418,6 +430,11 @@ class Story:
         newest = "Stripe's published OpenAPI fixtures of API 2026-07-29.dahlia"
         if self.version == api.DAHLIA:
             return f"Shape: {newest} and the webhook documentation. Values: written by us."
+        if self.version == api.ENDIVE:
+            return (
+                f"Shape: {newest}, with what Stripe's API changelog adds up to {self.version}. "
+                "Values: written by us."
+            )
         return (
             f"Shape: {newest}, taken back to {self.version} by Stripe's API changelog. "
             "Values: written by us."

@@ -3,14 +3,14 @@
 from datetime import datetime, timezone
 
 from . import api, changes, reversals  # noqa: F401  they register what they tell
-from . import additions  # noqa: F401  last, so that the others keep their days
+from . import additions, arrangements  # noqa: F401  last, so that the others keep their days
 from .stories import TELLINGS
 from .story import DAY, MINUTE, Story, months_later
 
 # Days on which a version's first customer buys; each later customer buys a day after.
 _FIRST_DAY = {
     api.Y2020: (2026, 1, 5), api.ACACIA: (2026, 2, 3), api.BASIL: (2026, 3, 2),
-    api.DAHLIA: (2026, 8, 3),
+    api.DAHLIA: (2026, 8, 3), api.ENDIVE: (2026, 11, 2),
 }
 # Then the next month begins: before the 29th, so that every month has the day.
 _PER_MONTH = 22

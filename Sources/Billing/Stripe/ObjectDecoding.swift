@@ -94,11 +94,12 @@ extension StripeSubscription {
   fileprivate init(
     _ json: JSON, rest: [JSON], _ notes: inout Set<StripeEvent.Note>
   ) throws(JSONError) {
+    let status = Status(try json["status"].requireID())
     let items = try json["items"]["data"].requireArray() + rest
     let start = json["start_date"]
     self.init(
       customer: json["customer"].reference,
-      status: Status(try json["status"].requireID()),
+      status: status,
       items: items.map { item in
         let (price, product) = readPrice(item)
         return Item(id: item["id"].reference, price: price, product: product)
