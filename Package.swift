@@ -119,11 +119,15 @@ let package = Package(
     .target(
       name: "TestCertificates", dependencies: ["Base", "Crypto", "JSON", "JWS"],
       path: "Tests/TestCertificates", swiftSettings: settings),
+    .target(
+      name: "TestDevices",
+      dependencies: ["Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON"],
+      path: "Tests/TestDevices", swiftSettings: settings),
     program(
       "bench",
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
-        "Tiers", "Subscriptions", "Billing", "SeededRandom", "TestCertificates",
+        "Tiers", "Subscriptions", "Billing", "SeededRandom", "TestCertificates", "TestDevices",
       ]),
 
     tests("BaseTests", ["Base", "SeededRandom"]),
@@ -159,10 +163,6 @@ let package = Package(
     .target(
       name: "RecordedStories", dependencies: ["Base", "JSON"], path: "Tests/RecordedStories",
       swiftSettings: settings),
-    .target(
-      name: "TestDevices",
-      dependencies: ["Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON"],
-      path: "Tests/TestDevices", swiftSettings: settings),
     tests(
       "SyncTests",
       [

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+package import Crypto
 package import JSON
 
 /// Changes of the tree and of shares: single ones send a batch of one.
@@ -10,16 +10,7 @@ extension TestDevice {
   }
 
   package func batchBody(files: [FileChange] = [], shares: [ShareChange] = []) -> JSONValue {
-    var members = [
-      JSONValue.Member("author", .string(Base64.standard.encode(key.publicKey.bytes)))
-    ]
-    if !files.isEmpty {
-      members.append(.init("files", .array(files.map { $0.json(signedBy: key) })))
-    }
-    if !shares.isEmpty {
-      members.append(.init("shares", .array(shares.map { $0.json(signedBy: key) })))
-    }
-    return .object(members)
+    key.batchBody(files: files, shares: shares)
   }
 
   /// A new file under the root or `parent`, in this account's tree unless `owner` says otherwise.
@@ -155,4 +146,18 @@ extension Answer {
 
   /// The rules alone, sorted, each once.
   package var rules: [String] { get throws { try Set(failures.map(\.rule)).sorted() } }
+}
+
+extension Ed25519PrivateKey {
+  /// What a device with this key sends as one batch.
+  package func batchBody(files: [FileChange] = [], shares: [ShareChange] = []) -> JSONValue {
+    var members = [JSONValue.Member("author", .string(Base64.standard.encode(publicKey.bytes)))]
+    if !files.isEmpty {
+      members.append(.init("files", .array(files.map { $0.json(signedBy: self) })))
+    }
+    if !shares.isEmpty {
+      members.append(.init("shares", .array(shares.map { $0.json(signedBy: self) })))
+    }
+    return .object(members)
+  }
 }

@@ -26,6 +26,8 @@ struct WorstAttack: Sendable {
     return [
       unknownToken(nobody), unknownKey(nobody), unknownKeyUpload(nobody), refusedBatch(free),
       try rewoundCursor(free, client), halfSentBodies(free),
+      try WorstShares(client, random: &random).moves(random: &random),
+      try WorstShares(client, random: &random).grants(random: &random),
     ]
   }
 
