@@ -37,5 +37,8 @@ package enum Migrations {
     Migration(number: 6, name: "held", sql: PackageResources.billing_0006_held_sql),
     Migration(number: 7, name: "outages", sql: PackageResources.billing_0007_outages_sql),
     Migration(number: 8, name: "claims", sql: PackageResources.billing_0008_claims_sql),
+    Migration(
+      number: 9, name: "former_owners",
+      sql: PackageResources.billing_0009_former_owners_sql),
   ]
 }

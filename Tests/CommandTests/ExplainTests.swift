@@ -151,4 +151,89 @@ struct ExplainTests {
     let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
     #expect(text.contains("because   grant_revoked: a plan given by an admin was taken back"))
   }
+
+  @Test func `what an admin decided is told with its note, the newest first`() throws {
+    let granted = try Finished(
+      ["entitlement", "grant", "ada", "--plan", "plus", "--note", "for a talk", "--json"],
+      environment: environment)
+    let grant = granted.out.split(separator: "\"").map(String.init)[3]
+    try Scratch.write("1772800000000\n", to: scratch.path + "/clock")
+    let revoked = try Finished(
+      ["entitlement", "revoke", "ada", "--grant", grant, "--note", "the talk is over"],
+      environment: environment)
+    #expect(revoked.code == 0, "\(revoked.errors)")
+    let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    let decisions = text.table(beneath: "decisions, newest first")
+    #expect(
+      decisions == [
+        "AT NUMBER DECISION ABOUT NOTE",
+        "2026-03-06T12:26:40Z 5 revoke \(grant) the talk is over",
+        "2026-03-02T10:00:06Z 4 grant \(grant) for a talk",
+      ])
+    let json = try Finished(
+      ["entitlement", "explain", "ada", "--json"], environment: environment
+    ).out
+    #expect(
+      json.contains(
+        """
+        "decisions":[{"decision":5,"at":"2026-03-06T12:26:40Z","kind":"revoke",\
+        "account":"\(Self.account)","about":"\(grant)","note":"the talk is over"},\
+        {"decision":4,"at":"2026-03-02T10:00:06Z","kind":"grant","account":"\(Self.account)",\
+        "about":"\(grant)","note":"for a talk"}]
+        """))
+  }
+
+  @Test func `a transfer's note is told of the account that got and of the one that lost`() throws {
+    try createHeir()
+    for (owner, note) in [("bob", "he pays for it"), (Self.account, "she pays for it after all")] {
+      let transfer = try Finished(
+        ["subscription", "transfer", Self.subscription, owner, "--note", note],
+        environment: environment)
+      #expect(transfer.code == 0, "\(transfer.errors)")
+    }
+    for account in ["ada", "bob"] {
+      let text = try Finished(["entitlement", "explain", account], environment: environment).out
+      let decisions = text.table(beneath: "decisions, newest first")
+      #expect(decisions.count == 3, "\(text)")
+      #expect(decisions.dropFirst().first?.hasSuffix("she pays for it after all") == true)
+      #expect(decisions.last?.hasSuffix("he pays for it") == true)
+    }
+  }
+
+  @Test func `no note takes hold of a terminal or begins a line of its own`() throws {
+    let note = "a\u{1B}[2Jb\u{9B}2Jc\nnow  always  30 GB\r\u{202E}d\u{2028}\u{7F}é"
+    let granted = try Finished(
+      ["entitlement", "grant", "ada", "--plan", "plus", "--note", note], environment: environment)
+    #expect(granted.code == 0, "\(granted.errors)")
+    let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    #expect(text.contains("  note: a?[2Jb?2Jc?now  always  30 GB??d??é\n"))
+    #expect(text.contains("  a?[2Jb?2Jc?now  always  30 GB??d??é\n"))
+    let json = try Finished(
+      ["entitlement", "explain", "ada", "--json"], environment: environment
+    ).out
+    #expect(
+      json.contains(
+        #""note":"a\u001B[2Jb\u009B2Jc\nnow  always  30 GB\r\u202Ed\u2028\u007Fé""#))
+    for scalar in (text + json).unicodeScalars where scalar != "\n" {
+      #expect(scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value))
+    }
+  }
+
+  @Test func `a note is no longer than 1,000 bytes`() throws {
+    for (count, code) in [(1000, 0), (1001, 64)] as [(Int, Int32)] {
+      let note = String(repeating: "n", count: count)
+      let granted = try Finished(
+        ["entitlement", "grant", "ada", "--plan", "plus", "--note", note], environment: environment)
+      #expect(granted.code == code, "\(granted.errors)")
+    }
+  }
+}
+
+extension String {
+  /// The lines of a table beneath a title, with single spaces.
+  fileprivate func table(beneath title: String) -> [String] {
+    split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      .drop { $0 != title }.dropFirst().prefix { !$0.isEmpty }
+      .map { $0.split(separator: " ").joined(separator: " ") }
+  }
 }

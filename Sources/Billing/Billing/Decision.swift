@@ -36,6 +36,14 @@ package enum Decision: Sendable {
     }
   }
 
+  /// What its admin wrote beside it; nil where none did.
+  package var note: String? {
+    switch self {
+    case .grant(_, _, _, _, let note), .ungrant(_, _, let note), .transfer(_, _, let note): note
+    case .claim, .accountDeleted: nil
+    }
+  }
+
   fileprivate var object: ObjectKey? {
     switch self {
     case .claim(_, let object), .transfer(_, let object, _): object
@@ -151,28 +159,22 @@ package struct Grant: Sendable, Hashable {
   ) throws -> [Grant] {
     var grants: [Grant] = []
     var takenBack: [Identifier: Instant] = [:]
-    let rows = try database.rows(
+    let decisions = try database.rows(
       """
-      SELECT id, kind, decided_ms, content FROM billing.decisions
+      SELECT \(Decided.columns) FROM billing.decisions
       WHERE account_id = $1 AND kind IN ('grant', 'ungrant', 'account_deleted') ORDER BY sequence
       """, .id(account)
-    ) { row in
-      (try row.id(0), try row.text(1), try row.instant(2), try row.text(3))
-    }
-    for (id, kind, decided, content) in rows {
-      if kind == "account_deleted" { return [] }
-      let json = try JSON.parse(Array(content.utf8))
-      if kind == "ungrant" {
-        if let grant = Identifier(try json["grant"].requireString()) {
-          takenBack[grant] = min(takenBack[grant] ?? decided, decided)
-        }
-      } else {
+    ) { row in try Decided(row) }
+    for decided in decisions {
+      switch decided.decision {
+      case .accountDeleted: return []
+      case .ungrant(_, let grant, _):
+        takenBack[grant] = min(takenBack[grant] ?? decided.at, decided.at)
+      case .grant(_, let plan, let from, let until, let note):
         grants.append(
           Grant(
-            id: id, planID: try json["plan"].requireString(),
-            from: Instant(milliseconds: try json["from"].requireInteger()),
-            until: json["until"].integer.map { Instant(milliseconds: $0) }, isRevoked: false,
-            note: try json["note"].requireString()))
+            id: decided.id, planID: plan, from: from, until: until, isRevoked: false, note: note))
+      case .claim, .transfer: continue
       }
     }
     return grants.map { grant in

@@ -22,6 +22,8 @@ package struct EntitlementExplanation: Sendable {
   package let subscriptions: [Subscription]
   /// Plans given by an admin, the oldest first.
   package let grants: [Grant]
+  /// What was decided for it, and what took a subscription from it, the newest first.
+  package let decisions: [Decided]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
   package let paysTwiceSince: Instant?
 
@@ -87,6 +89,9 @@ package struct EntitlementExplanation: Sendable {
   /// How many transitions of a subscription are told.
   private static let transitionCountMax: Int64 = 50
 
+  /// How many decisions are told.
+  private static let decisionCountMax: Int64 = 50
+
   /// `catalogue` tells what an account has that billing never heard of.
   package init(
     of account: Identifier, at now: Instant, catalogue: Catalogue, reading reader: Reader
@@ -106,6 +111,8 @@ package struct EntitlementExplanation: Sendable {
       """, .id(account)
     ) { row in (try row.text(0), try row.text(1), try row.instant(2)) }
     grants = try Grant.standing(of: account, reading: reader)
+    decisions = try Decided.all(
+      concerning: account, countMax: Self.decisionCountMax, reading: reader)
     paysTwiceSince = try reader.first(
       "SELECT since_ms FROM billing.double_payments WHERE account_id = $1", .id(account)
     ) { row in try row.instant(0) }

@@ -13,7 +13,8 @@ extension Command {
     abstract: "Explains what an account may store over time, and because of what.",
     discussion: "Shows the schedule of caps that coffer-sync obeys, the subscriptions it is "
       + "derived from, the intervals each is owed with the provider's object that says so, and "
-      + "the deliveries that brought it. Nothing is changed.",
+      + "the deliveries that brought it, and the newest decisions about the account with their "
+      + "notes. Nothing is changed.",
     arguments: [Argument(name: "account", text: "its id or its username")],
     run: { invocation in
       try Store.with(invocation) { database, configuration in

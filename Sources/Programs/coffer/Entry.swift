@@ -28,7 +28,7 @@ enum Entry {
     do {
       let answer = try command.run(invocation)
       if invocation.has("--json") {
-        print(String(decoding: answer.json.encoded(), as: UTF8.self))
+        print(Printable.json(String(decoding: answer.json.encoded(), as: UTF8.self)))
       } else {
         print(answer.text, terminator: "")
       }

@@ -23,6 +23,7 @@ enum ExplanationJSON {
       } ?? .null,
       "pays_twice_since": explanation.paysTwiceSince.map { .string($0.description) } ?? .null,
       "grants": .array(explanation.grants.map(grant)),
+      "decisions": .array(explanation.decisions.map(decided)),
       "subscriptions": .array(explanation.subscriptions.map(subscription)),
     ]
   }
@@ -46,6 +47,14 @@ enum ExplanationJSON {
       "grant": .string(grant.id.description), "plan": .string(grant.planID),
       "from": moment(grant.from), "until": grant.until.map { moment($0) } ?? .null,
       "note": .string(grant.note),
+    ]
+  }
+
+  private static func decided(_ decided: Decided) -> JSONValue {
+    [
+      "decision": .integer(decided.sequence), "at": moment(decided.at),
+      "kind": .string(decided.word), "account": .string(decided.decision.account.description),
+      "about": .string(decided.about), "note": decided.decision.note.map { .string($0) } ?? .null,
     ]
   }
 
@@ -102,5 +111,28 @@ enum ExplanationJSON {
   /// RFC 3339, or null at either end of time.
   private static func moment(_ instant: Instant) -> JSONValue {
     instant == .distantPast || instant == .distantFuture ? .null : .string(instant.description)
+  }
+}
+
+extension Decided {
+  /// The command's own word for it.
+  var word: String {
+    switch decision {
+    case .grant: "grant"
+    case .ungrant: "revoke"
+    case .claim: "claim"
+    case .transfer: "transfer"
+    case .accountDeleted: "release"
+    }
+  }
+
+  /// The grant, the subscription or the account that was decided about.
+  var about: String {
+    switch decision {
+    case .grant: id.description
+    case .ungrant(_, let grant, _): grant.description
+    case .claim(_, let object), .transfer(_, let object, _): object.description
+    case .accountDeleted(let account): account.description
+    }
   }
 }

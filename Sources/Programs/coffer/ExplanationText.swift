@@ -29,7 +29,11 @@ enum ExplanationText {
     text += "\nschedule\n" + indented(schedule(explanation).text)
     for grant in explanation.grants {
       text += "\ngrant \(grant.id): \(grant.planID) from \(grant.from) until "
-      text += "\(grant.until?.description ?? "further notice")\n  note: \(grant.note)\n"
+      text += "\(grant.until?.description ?? "further notice")\n"
+      text += "  note: \(Printable.text(grant.note))\n"
+    }
+    if !explanation.decisions.isEmpty {
+      text += "\ndecisions, newest first\n" + indented(decisions(explanation.decisions).text)
     }
     for subscription in explanation.subscriptions { text += "\n" + self.subscription(subscription) }
     return text
@@ -51,6 +55,23 @@ enum ExplanationText {
     return table
   }
 
+  private static func decisions(_ decisions: [Decided]) -> Table {
+    var table = Table(
+      ("AT", .left), ("NUMBER", .right), ("DECISION", .left), ("ABOUT", .left), ("NOTE", .left))
+    for decided in decisions {
+      let about: String =
+        switch decided.decision {
+        case .claim(let account, let object), .transfer(let account, let object, _):
+          "\(object) to \(account)"
+        case .grant, .ungrant, .accountDeleted: decided.about
+        }
+      table.add(
+        decided.at.description, String(decided.sequence), decided.word, about,
+        decided.decision.note ?? "")
+    }
+    return table
+  }
+
   private static func subscription(_ subscription: EntitlementExplanation.Subscription) -> String {
     var text = "\(subscription.key): \(subscription.label.rawValue)"
     text += subscription.willRenew ? ", renews" : ", does not renew"
@@ -58,7 +79,8 @@ enum ExplanationText {
     if subscription.partition == .sandbox { text += ", sandbox" }
     text += "\n  the account's own: \(ownership(subscription.ownerEvidence))\n"
     for product in subscription.unmappedProducts {
-      text += "  \(product) is in no catalogue any more: it keeps the plan that it had\n"
+      text += "  \(Printable.text(product)) is in no catalogue any more: "
+      text += "it keeps the plan that it had\n"
     }
     for read in subscription.openReads { text += "  \(sentence(read))\n" }
     if !subscription.intervals.isEmpty {
@@ -100,7 +122,7 @@ enum ExplanationText {
     text += read.due.map { "next at \($0)" } ?? "given up"
     if let since = read.unansweredSince { text += "; no answer since \(since)" }
     if read.attempts > 0 { text += "; \(read.attempts) attempts failed in a row" }
-    if let error = read.lastError { text += "; the last: \(error)" }
+    if let error = read.lastError { text += "; the last: \(Printable.text(error))" }
     return text
   }
 

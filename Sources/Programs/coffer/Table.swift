@@ -9,7 +9,7 @@ struct Table {
 
   mutating func add(_ cells: String...) {
     precondition(cells.count == columns.count, "a row has one cell for each column")
-    rows.append(cells.map(Self.printable))
+    rows.append(cells.map(Printable.text))
   }
 
   var text: String {
@@ -25,13 +25,6 @@ struct Table {
       while line.last == " " { line.removeLast() }
       return line + "\n"
     }.joined()
-  }
-
-  /// No cell can move the cursor or begin a line of its own.
-  private static func printable(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { $0.value < 0x20 || 0x7F...0x9F ~= $0.value ? "?" : $0 }))
   }
 }
 

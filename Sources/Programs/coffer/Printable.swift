@@ -1,0 +1,35 @@
+/// Text that others wrote, for a terminal: it moves no cursor, begins no line and turns no line around.
+enum Printable {
+  /// With a question mark for each character that would.
+  static func text(_ text: String) -> String { replacing(text) { _ in "?" } }
+
+  /// The same JSON value, with those characters escaped.
+  static func json(_ text: String) -> String {
+    replacing(text) { scalar in
+      let digits = String(scalar.value, radix: 16, uppercase: true)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+  }
+
+  private static func replacing(
+    _ text: String, _ replacement: (Unicode.Scalar) -> String
+  ) -> String {
+    var replaced = ""
+    for scalar in text.unicodeScalars {
+      if isObeyed(scalar) {
+        replaced += replacement(scalar)
+      } else {
+        replaced.unicodeScalars.append(scalar)
+      }
+    }
+    return replaced
+  }
+
+  /// Whether a terminal does what it says instead of showing it; all of these have four digits at most.
+  private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    default: scalar.properties.isBidiControl
+    }
+  }
+}
