@@ -33,7 +33,7 @@ struct ConcernTests {
           "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
       }
       isHeld.signal { $0 = true }
-      for _ in 0..<10_000 where try server.waitingLockCount() < 1 {}
+      try server.wait(forLocks: 1)
       try transaction.execute(
         """
         INSERT INTO sync.shares (file_id, account_id, owner_id, mode, state, share_key, author_key,
@@ -94,7 +94,7 @@ struct ConcernTests {
     try other.write(for: nil) { transaction in
       try transaction.execute("UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(owner))
       isHeld.signal { $0 = true }
-      for _ in 0..<10_000 where try server.waitingLockCount() < 1 {}
+      try server.wait(forLocks: 1)
       let blocked = try receiver.send(receiver.sign("PUT", "/v1/blocks/\(owner)"))
       guard blocked.status == 204 else { throw UnexpectedAnswer(blocked) }
     }
@@ -137,18 +137,112 @@ struct ConcernTests {
     try other.write(for: nil) { transaction in
       try transaction.execute("UPDATE sync.invites SET note = note WHERE id = $1", .id(made.id))
       isHeld.signal { $0 = true }
-      for _ in 0..<10_000 where try server.waitingLockCount() < 2 {}
+      try server.wait(forLocks: 2)
     }
     for thread in threads { thread.join() }
     #expect(answers.withLock { $0 } == [201, 201])
     let invite = try server.database.read { try Invite.find($0, made.id) }
     #expect(invite?.useCount == 1)
   }
+
+  // MARK: Judged again
+
+  /// Holds the table of views, for which a new link is judged after its folder was looked at and
+  /// before the accounts' numbers are.
+  private final class Barrier {
+    private let instance: Database
+    private let state = Locked(State.waits)
+    private var thread: Thread?
+
+    private enum State { case waits, holds, ends }
+
+    /// Opens what it needs, so that beginning takes no time for which others wait for locks.
+    init(_ server: TestServer) throws { instance = try server.anotherInstance() }
+
+    deinit { instance.close() }
+
+    func begin() {
+      thread = Thread { [instance, state] in
+        try? instance.write(for: nil) { transaction in
+          try transaction.execute("LOCK TABLE sync.views IN ACCESS EXCLUSIVE MODE")
+          state.signal { if $0 == .waits { $0 = .holds } }
+          _ = state.wait { $0 == .ends ? true : nil }
+        }
+        state.signal { $0 = .ends }
+      }
+    }
+
+    func waitUntilHeld() throws {
+      let found = state.wait { $0 == .waits ? nil : $0 }
+      try #require(found == .holds)
+    }
+
+    func end() {
+      state.signal { $0 = .ends }
+      thread?.join()
+    }
+  }
+
+  @Test func `what happens while a batch is judged again is not overlooked`() throws {
+    // Whoever waits here does so for the test, which may get few turns on a busy machine.
+    var options = DatabaseOptions()
+    (options.lockWait, options.readTime) = (.seconds(60), .seconds(60))
+    let server = try TestServer(.postgres, options: options)
+    let (alice, bob) = (try server.register(), try server.register())
+    let shared = try alice.add()
+    try alice.grant(shared, to: bob.account).requireSuccess()
+    let folder = try bob.add("folder")
+    let link = try bob.creation("link", parent: folder, target: shared)
+    let account = try bob.account
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let answer = Locked<Answer?>(nil)
+    let (first, second) = (try Barrier(server), try Barrier(server))
+    defer { [first, second].forEach { $0.end() } }
+
+    first.begin()
+    try first.waitUntilHeld()
+    let thread = Thread {
+      let sent = try? bob.batch(files: [link])
+      answer.withLock { $0 = sent }
+    }
+    try server.wait(forLocks: 1)
+    // What was judged by the first snapshot is outdated.
+    try other.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
+    }
+    second.begin()
+    try server.wait(forLocks: 2)
+    first.end()
+    try second.waitUntilHeld()
+    try server.wait(forLocks: 1)
+    // Now that its folder was seen alive by the second judgement, too, it is deleted.
+    try other.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
+      try transaction.execute(
+        """
+        UPDATE sync.files SET deleted = 1, deleted_ms = 0,
+          seq = (SELECT seq FROM sync.accounts WHERE id = $2) WHERE id = $1
+        """, .id(folder), .id(account))
+    }
+    second.end()
+    thread.join()
+    let refused = try #require(answer.withLock { $0 })
+    #expect(try refused.rules == ["parent_deleted"], "\(refused.status)")
+  }
 }
 
 extension TestServer {
+  /// Returns when so many transactions wait for others' locks.
+  fileprivate func wait(forLocks count: Int64) throws {
+    let deadline = MonotonicTime.now() + .seconds(30)
+    while try waitingLockCount() != count { try #require(MonotonicTime.now() < deadline) }
+  }
+
   /// Transactions that wait for another's lock.
-  fileprivate func waitingLockCount() throws -> Int64 {
+  private func waitingLockCount() throws -> Int64 {
     try database.read { reader in
       try reader.first(
         """

@@ -20,6 +20,7 @@ final class TestServer: Sendable {
   let clock: TestClock
   let catalogue: Catalogue
   let limits: SyncLimits
+  private let options: DatabaseOptions
   private let server: HTTPServer
   private let pool: WorkPool
   private let scratch: ScratchDatabase
@@ -34,6 +35,7 @@ final class TestServer: Sendable {
     freeByteCount: Int64 = 1_000_000,
     limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
     registration: SyncConfiguration.Registration = .open, trustedProxies: [AddressRange] = [],
+    options: DatabaseOptions = DatabaseOptions(),
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
@@ -41,9 +43,10 @@ final class TestServer: Sendable {
     limits.requestBurst = requestBurst
     self.limits = limits
     self.observe = observe
+    self.options = options
     scratch = try other?.scratch ?? ScratchDatabase(engine)
     clock = other?.clock ?? TestClock(Instant(seconds: 1_780_000_000))
-    database = try Database.open(scratch.location, owning: .sync)
+    database = try Database.open(scratch.location, owning: .sync, options: options)
     try History.establish(database)
     objects = try ObjectStore(directory: scratch.directory.path + "/objects")
     pool = WorkPool(threads: 2, capacity: 64)
@@ -104,7 +107,7 @@ final class TestServer: Sendable {
 
   /// The same database as another instance of the program has it.
   func anotherInstance() throws -> Database {
-    try Database.open(scratch.location, owning: .sync)
+    try Database.open(scratch.location, owning: .sync, options: options)
   }
 
   /// Sets an account's cap, as coffer-billing would.

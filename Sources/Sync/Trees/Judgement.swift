@@ -25,6 +25,13 @@ struct Judgement: Sendable {
     try owners.allSatisfy { try Self.number(of: $0, queryable) == numbers[$0] }
   }
 
+  /// Where the accounts that it concerns stand now.
+  func currentNumbers(_ queryable: some Queryable) throws -> [Identifier: Int64] {
+    var current: [Identifier: Int64] = [:]
+    for account in accounts { current[account] = try Self.number(of: account, queryable) }
+    return current
+  }
+
   static func number(of account: Identifier, _ queryable: some Queryable) throws -> Int64? {
     try queryable.first("SELECT seq FROM sync.accounts WHERE id = $1", .id(account)) { row in
       try row.integer(0)

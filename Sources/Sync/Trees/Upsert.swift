@@ -34,19 +34,23 @@ struct Upsert: Sendable {
     _ transaction: Transaction, _ judgement: Judgement, now: Instant
   ) throws -> Outcome {
     var judgement = judgement
+    var isOfOneMoment = true
     if try !judgement.isCurrent(transaction) {
       let before = try self.caller(transaction, now: now)
+      let numbers = try judgement.currentNumbers(transaction)
       do { judgement = try judgeAgain(transaction, before, now: now) } catch let refusal as Refusal
       {
         // What it was refused for may be its own effect.
         if let recorded = try Nonces.recorded(transaction, credentials) { return recorded }
         throw refusal
       }
+      // On PostgreSQL each statement sees a moment of its own: all the same one, if nobody went on.
+      isOfOneMoment = judgement.numbers.allSatisfy { numbers[$0.key] == $0.value }
     }
     let owners = try LockedOwners(transaction, judgement.accounts)
     let caller = try self.caller(transaction, now: now)
     return try Nonces.once(transaction, credentials) {
-      if owners.numbers != judgement.numbers {
+      if !isOfOneMoment || owners.numbers != judgement.numbers {
         judgement = try judgeAgain(transaction, caller, now: now)
         // Whom else it concerns could not be locked in order now.
         guard judgement.accounts.isSubset(of: owners.accounts) else { throw OutdatedDecision() }
