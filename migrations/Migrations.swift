@@ -25,6 +25,8 @@ package enum Migrations {
     Migration(number: 7, name: "cursors", sql: PackageResources.sync_0007_cursors_sql),
     Migration(number: 8, name: "live_shares", sql: PackageResources.sync_0008_live_shares_sql),
     Migration(number: 9, name: "strangers", sql: PackageResources.sync_0009_strangers_sql),
+    Migration(
+      number: 10, name: "share_versions", sql: PackageResources.sync_0010_share_versions_sql),
   ]
 
   package static let billing: [Migration] = [

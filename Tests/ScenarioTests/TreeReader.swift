@@ -42,9 +42,8 @@ final class TreeReader: Sendable {
     }
   }
 
-  /// Waits for the sweep, pulls the rest, and compares with a device that begins now.
+  /// Pulls the rest, when all sweeps are over, and compares with a device that begins now.
   func check(against history: TreeHistory) throws {
-    try waitForSweep()
     let (kept, fresh) = try state.withLock { state in
       try state.replica.pull(limit: 7)
       var fresh = Replica(device)
@@ -70,21 +69,12 @@ final class TreeReader: Sendable {
   private static func agree(
     _ kept: SeenRecord?, _ fresh: SeenRecord?, seenBy account: Identifier
   ) -> Bool {
-    guard let kept = kept.map(unnumbered), let fresh = fresh.map(unnumbered) else {
-      return kept == nil && fresh == nil
-    }
+    guard let kept, let fresh else { return kept == nil && fresh == nil }
     guard kept != fresh else { return true }
     let isOffered = fresh.owner != account && fresh.shares.first?.state == "pending"
     return isOffered && kept.statement == fresh.statement
       && kept.contentVersion == fresh.contentVersion
       && kept.contentByteCount == fresh.contentByteCount && kept.shares == fresh.shares
-  }
-
-  /// Without the numbers of its shares: one that is told again gets another, its file need not.
-  private static func unnumbered(_ record: SeenRecord) -> SeenRecord {
-    var record = record
-    for index in record.shares.indices { record.shares[index].version = 0 }
-    return record
   }
 
   /// The account's own tree is the one that its acknowledged changes leave, in their order.

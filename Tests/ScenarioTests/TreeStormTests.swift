@@ -45,6 +45,8 @@ import Testing
     Self.run(writers, beside: readers)
 
     #expect(writers.flatMap(\.trouble) == [])
+    // Whoever is only invited to a file hears from the sweep that a folder above it was deleted.
+    for reader in readers { try reader.waitForSweep() }
     for reader in readers { try reader.check(against: history) }
     #expect(readers.allSatisfy { $0.highestUsage <= Self.freeByteCount })
     #expect(history.count > Self.accountCount)

@@ -149,31 +149,98 @@ import Testing
     }
   }
 
-  @Test(arguments: TestEngine.available)
-  func `more than a thousand invitations outlive a restart`(engine: TestEngine) throws {
+  // MARK: Many invitations
+
+  /// So many new documents of Alice's, each with an invitation of Bob's.
+  private func offer(
+    _ count: Int, by alice: TestDevice, to bob: TestDevice
+  ) throws -> Set<Identifier> {
+    let account = try bob.account
+    var offered: Set<Identifier> = []
+    for start in stride(from: 0, to: count, by: 250) {
+      let files = try (start..<min(count, start + 250)).map { _ in try alice.creation() }
+      let shares = files.map { Self.invitation($0.file.id, account) }
+      try alice.batch(files: files, shares: shares).requireSuccess()
+      offered.formUnion(files.map(\.file.id))
+    }
+    return offered
+  }
+
+  private static func invitation(_ file: Identifier, _ account: Identifier) -> ShareChange {
+    ShareChange(
+      expect: "new",
+      ShareStatement(file: file, account: account, state: .granted(mode: "read", key: [1])))
+  }
+
+  private static func server(_ engine: TestEngine) throws -> TestServer {
     var limits = SyncLimits()
     limits.openInvitationCountMax = 10_000
     limits.invitationsPerDay = 10_000
     limits.receivedInvitationCountMax = 10_000
-    let server = try TestServer(engine, freeByteCount: 10_000_000, limits: limits)
+    return try TestServer(engine, freeByteCount: 10_000_000, limits: limits)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a thousand invitations outlive a restart, and the end of the view that is read again`(
+    engine: TestEngine
+  ) throws {
+    let server = try Self.server(engine)
     let (alice, bob) = (try server.register(), try server.register())
-    let account = try bob.account
-    var offered: Set<Identifier> = []
-    for _ in 0..<5 {
-      let files = try (0..<220).map { _ in try alice.creation() }
-      let shares = files.map { change in
-        ShareChange(
-          expect: "new",
-          ShareStatement(
-            file: change.file.id, account: account, state: .granted(mode: "read", key: [1])))
-      }
-      try alice.batch(files: files, shares: shares).requireSuccess()
-      offered.formUnion(files.map(\.file.id))
-    }
+    let offered = try offer(999, by: alice, to: bob)
     let folder = try alice.add("folder")
-    var replica = try bob.pulled()
+    var whole = try bob.pulled()
+    var half = whole
     try alice.share(folder, with: bob)
-    try replica.pull()
-    #expect(offered.isSubset(of: replica.ids))
+    try whole.pull()
+    #expect(offered.isSubset(of: whole.ids))
+    // One that has begun to read the view again when it ends.
+    try half.pullPage(limit: 10)
+    try alice.revoke(folder, from: bob.account, expect: "accepted").requireSuccess()
+    try half.pull(limit: 100)
+    #expect(half.ids.intersection(offered).count == 999)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `of one account's files another has a thousand shares at most`(engine: TestEngine) throws {
+    let server = try Self.server(engine)
+    let (alice, bob, carol) = (
+      try server.register(), try server.register(), try server.register()
+    )
+    let offered = try offer(999, by: alice, to: bob).sorted()
+    let two = try (0..<2).map { _ in try alice.add() }
+    let account = try bob.account
+    let refused = try alice.batch(shares: two.map { Self.invitation($0, account) })
+    #expect(try refused.rules == ["too_many_shares"])
+    try alice.share(two[0], with: bob)
+    #expect(try alice.grant(two[1], to: account).rules == ["too_many_shares"])
+    try alice.grant(two[1], to: carol.account).requireSuccess()
+    try alice.revoke(offered[0], from: account, expect: "pending").requireSuccess()
+    try alice.grant(two[1], to: account).requireSuccess()
+    // One that lives already may get another key.
+    try alice.grant(offered[1], to: account, mode: "write", expect: "pending").requireSuccess()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a share that is told again is the same to all who know of it`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let (alice, bob) = (try server.register(), try server.register())
+    let (shared, offered) = (try alice.add("folder"), try alice.add())
+    try alice.grant(offered, to: bob.account).requireSuccess()
+    try alice.share(shared, with: bob)
+    var replicas = [try alice.pulled(), try bob.pulled()]
+    let before = replicas[1].shares[offered]
+    // The view ends, and with it the invitation is told anew; then as its file changes.
+    try alice.revoke(shared, from: bob.account, expect: "accepted").requireSuccess()
+    for step in 0..<2 {
+      for index in replicas.indices {
+        try replicas[index].pull()
+        let fresh = try replicas[index].device.pulled()
+        #expect(replicas[index].records[offered] == fresh.records[offered], "step \(step)")
+        #expect(replicas[index].shares == fresh.shares)
+      }
+      #expect(replicas[0].records[offered]?.shares == before.map { [$0] })
+      #expect(replicas[1].shares[offered] == before)
+      try alice.rename(offered).requireSuccess()
+    }
   }
 }

@@ -78,8 +78,8 @@ extension TestServer {
         content_version, content_bytes, 0 FROM sync.files ORDER BY id
       """,
       """
-      SELECT file_id, account_id, owner_id, share_key, signature, author_key, seq, changed_ms, 0, 0,
-        0, 0 FROM sync.shares ORDER BY file_id, account_id
+      SELECT file_id, account_id, owner_id, share_key, signature, author_key, seq, changed_ms,
+        version, 0, 0, 0 FROM sync.shares ORDER BY file_id, account_id
       """,
       """
       SELECT id, id, id, id, id, id, seq, usage_bytes, record_count, invitation_day,

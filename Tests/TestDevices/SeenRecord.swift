@@ -20,7 +20,7 @@ package struct SeenRecord: Sendable, Equatable {
   package let signature: [UInt8]?
   package let contentVersion: Int64?
   package let contentByteCount: Int64?
-  package var shares: [SeenShare]
+  package let shares: [SeenShare]
 
   /// Nil where a member is missing or of another type.
   package init?(_ json: JSON) {
@@ -87,7 +87,7 @@ package struct SeenShare: Sendable, Equatable {
   package let key: [UInt8]?
   package let author: [UInt8]
   package let signature: [UInt8]
-  package var version: Int64
+  package let version: Int64
 
   /// Nil where a member is missing or of another type.
   package init?(_ json: JSON) {

@@ -65,7 +65,7 @@ struct BatchWriting {
           [
             "file": .string(share.file.description),
             "account": .string(share.account.description),
-            "state": .string(share.state.rawValue), "version": .integer(share.sequence),
+            "state": .string(share.state.rawValue), "version": .integer(share.version),
           ]
         }),
     ]

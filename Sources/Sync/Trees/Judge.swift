@@ -14,6 +14,9 @@ struct Judge {
   static let viewCountMax = 256
   /// Pending and accepted shares of one file.
   static let shareCountMax = 256
+  /// Pending and accepted shares of one account's files that one other has, so that all its invitations
+  /// can be told again in one transaction.
+  static let sharesBetweenMax = Visibility.restampCountMax
   /// Shares of one file that were ever granted; each stays on record.
   static let shareRowCountMax = 1024
 
@@ -50,6 +53,8 @@ struct Judge {
     var seenOwners: Set<Identifier>?
     var liveShareCounts: [Identifier: Int64] = [:]
     var shareCounts: [Identifier: Int] = [:]
+    /// By sharee: its live shares of the caller's files, with those that the batch adds.
+    var sharesBetween: [Identifier: Int64] = [:]
     var contacts: [Identifier: Bool] = [:]
     /// By receiver: whether it has blocked the caller.
     var blocks: [Identifier: Bool] = [:]

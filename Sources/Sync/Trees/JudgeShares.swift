@@ -45,6 +45,9 @@ extension Judge {
       if share?.state.isLive != true {
         let live = try liveShareCount(statement.file)
         if live + Int64(grants) > Int64(Self.shareCountMax) { return .tooManyShares }
+        let between = try sharesBetween(statement.account) + 1
+        if between > Int64(Self.sharesBetweenMax) { return .tooManyShares }
+        known.sharesBetween[statement.account] = between
       }
       if share == nil {
         let all = try shareCount(statement.file)
@@ -69,6 +72,19 @@ extension Judge {
       """, .id(file)
     ) { row in try row.integer(0) }
     known.liveShareCounts[file] = count
+    return count ?? 0
+  }
+
+  /// Shares of deleted files are among them until those are forgotten.
+  private func sharesBetween(_ account: Identifier) throws -> Int64 {
+    if let count = known.sharesBetween[account] { return count }
+    let count = try source.first(
+      """
+      SELECT CAST(count(*) AS BIGINT) FROM (
+        SELECT file_id FROM sync.shares
+        WHERE account_id = $1 AND owner_id = $2 AND state IN ('pending', 'accepted') LIMIT $3) AS s
+      """, .id(account), .id(caller), .integer(Int64(Self.sharesBetweenMax))
+    ) { row in try row.integer(0) }
     return count ?? 0
   }
 

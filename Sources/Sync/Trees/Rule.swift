@@ -82,7 +82,9 @@ package enum Rule: String, CaseIterable, Sendable {
     case .shareWithOwner: "The owner of a file needs no share of it."
     case .accountNotFound: "There is no such account."
     case .shareNotFound: "There is no such share."
-    case .tooManyShares: "A file has at most \(Judge.shareCountMax) shares at a time."
+    case .tooManyShares:
+      "A file has at most \(Judge.shareCountMax) shares at a time, and one account at most "
+        + "\(Judge.sharesBetweenMax) of another's."
     case .tooManyInvitations: "Too many invitations to strangers are unanswered."
     case .invitationNotTaken: "The account takes no invitation of the caller now."
     }

@@ -27,17 +27,19 @@ struct Share: Sendable {
   /// The file's key, sealed for the sharee; nil once access has ended.
   var key: [UInt8]?
   var author: FileRecord.Author
-  /// A number of the sharee's sequence.
-  var sequence: Int64
+  /// The number of the sharee's sequence at which it changed last; all who know of it hold the same.
+  private(set) var version: Int64
+  /// The number of the sharee's sequence under which it is told: a later one where it was told again.
+  private(set) var sequence: Int64
 
   static let columns = """
-    file_id, account_id, owner_id, mode, state, share_key, author_key, signature, seq
+    file_id, account_id, owner_id, mode, state, share_key, author_key, signature, seq, version
     """
 
   /// The same of a table under another name.
   static let joinedColumns = """
     s.file_id, s.account_id, s.owner_id, s.mode, s.state, s.share_key, s.author_key, s.signature, \
-    s.seq
+    s.seq, s.version
     """
 
   init(
@@ -52,6 +54,7 @@ struct Share: Sendable {
     self.key = key
     self.author = author
     self.sequence = sequence
+    version = sequence
   }
 
   init(row: borrowing Row) throws {
@@ -65,6 +68,14 @@ struct Share: Sendable {
     key = try row.optionalBlob(5)
     author = FileRecord.Author(key: try row.blob(6), signature: try row.blob(7))
     sequence = try row.integer(8)
+    version = try row.integer(9)
+  }
+
+  /// It stands otherwise, as of a number of the sharee's sequence.
+  mutating func become(_ state: State, at number: Int64) {
+    self.state = state
+    version = number
+    sequence = number
   }
 
   var json: JSONValue {
@@ -72,7 +83,7 @@ struct Share: Sendable {
       "file": .string(file.description), "owner": .string(owner.description),
       "account": .string(account.description), "mode": .string(mode.rawValue),
       "state": .string(state.rawValue), "key": .base64(key), "author": .base64(author.key),
-      "signature": .base64(author.signature), "version": .integer(sequence),
+      "signature": .base64(author.signature), "version": .integer(version),
     ]
   }
 
@@ -113,13 +124,14 @@ struct Share: Sendable {
     try transaction.execute(
       """
       INSERT INTO sync.shares (\(Self.columns), changed_ms)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
       ON CONFLICT (file_id, account_id) DO UPDATE SET
         mode = excluded.mode, state = excluded.state, share_key = excluded.share_key,
         author_key = excluded.author_key, signature = excluded.signature, seq = excluded.seq,
-        changed_ms = excluded.changed_ms
+        version = excluded.version, changed_ms = excluded.changed_ms
       """,
       .id(file), .id(account), .id(owner), .text(mode.rawValue), .text(state.rawValue), .blob(key),
-      .blob(author.key), .blob(author.signature), .integer(sequence), .instant(now))
+      .blob(author.key), .blob(author.signature), .integer(sequence),
+      .integer(version), .instant(now))
   }
 }

@@ -35,9 +35,7 @@ extension Visibility {
       """, .id(account), .id(owner))
     guard count == 1 else { return }
     restarted.remove(ViewID(account: account, owner: owner))
-    for file in try offered(to: account, owner).prefix(Self.restampCountMax) {
-      try renew(file, account, &owners)
-    }
+    for file in try offered(to: account, owner) { try renew(file, account, &owners) }
   }
 
   private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
@@ -95,17 +93,15 @@ extension Visibility {
     to account: Identifier, _ owner: Identifier
   ) throws -> [Identifier] { try files(in: .pending, account, owner) }
 
-  /// The files that the owner shares with the account in a state; one more than `restampCountMax`
-  /// stands for all beyond.
+  /// The files that the owner shares with the account in a state; the judge lets no more be live.
   func files(
     in state: Share.State, _ account: Identifier, _ owner: Identifier
   ) throws -> [Identifier] {
     try transaction.rows(
       """
       SELECT file_id FROM sync.shares WHERE account_id = $1 AND owner_id = $2 AND state = $3
-      ORDER BY file_id LIMIT $4
-      """,
-      .id(account), .id(owner), .text(state.rawValue), .integer(Int64(Self.restampCountMax) + 1)
+      ORDER BY file_id
+      """, .id(account), .id(owner), .text(state.rawValue)
     ) { row in try row.id(0) }
   }
 }

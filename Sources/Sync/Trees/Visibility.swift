@@ -71,8 +71,7 @@ final class Visibility {
     guard var share = try Share.find(transaction, target, account), share.state == standing else {
       return
     }
-    share.state = next
-    share.sequence = try owners.nextSequence(of: account)
+    share.become(next, at: try owners.nextSequence(of: account))
     try change(share, from: standing, &owners)
   }
 
@@ -234,7 +233,8 @@ final class Visibility {
     return files
   }
 
-  /// Tells those who are only invited to a file that it changed, by telling them of their share anew.
+  /// Tells those who are only invited to a file that it changed, by telling them of their share anew:
+  /// the share keeps its version.
   func renew(_ file: Identifier, _ owners: inout LockedOwners) throws {
     for account in try invited(to: file) { try renew(file, account, &owners) }
   }

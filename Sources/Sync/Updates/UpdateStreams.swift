@@ -66,7 +66,7 @@ struct OwnStream {
       JOIN sync.shares AS s ON s.file_id = f.id
       WHERE f.owner_id = $1 AND f.seq > $2 AND f.seq <= $3 ORDER BY f.seq, s.account_id LIMIT $4
       """, .id(account), .integer(read), .integer(end), .integer(Int64(Self.shareCountMax) + 1)
-    ) { row in (share: try Share(row: row), fileSequence: try row.integer(9)) }
+    ) { row in (share: try Share(row: row), fileSequence: try row.integer(10)) }
     let isFull = shares.count > Self.shareCountMax
     return (
       Dictionary(grouping: shares.map(\.share), by: \.file),
