@@ -71,9 +71,11 @@ final class Installation: Sendable {
     return server
   }
 
-  /// Starts a server program without waiting.
+  /// Starts a server program without waiting; by a shell where it is to have a soft limit of
+  /// descriptors.
   func launch(
-    _ program: Program, port: UInt16? = nil, settings: [String: String] = [:]
+    _ program: Program, port: UInt16? = nil, settings: [String: String] = [:],
+    softDescriptorLimit: Int? = nil
   ) throws -> Server {
     let port = try port ?? Ports.free()
     let listen = program == .sync ? "COFFER_SYNC_LISTEN" : "COFFER_BILLING_LISTEN"
@@ -82,8 +84,13 @@ final class Installation: Sendable {
       "COFFER_METRICS_LISTEN": "127.0.0.1:\(try Ports.free())",
     ]) { $1 }.merging(settings) { $1 }
     let log = "\(directory)/\(program.rawValue)-\(port).log"
+    let executable = try Self.executable(program)
+    let words =
+      softDescriptorLimit.map { limit in
+        ["/bin/sh", "-c", "ulimit -Sn \(limit) && exec \"$0\"", executable]
+      } ?? [executable]
     let process = try ChildProcess(
-      Self.executable(program), environment: environment, output: log, errors: log)
+      words[0], Array(words.dropFirst()), environment: environment, output: log, errors: log)
     processes.withLock { $0.append(process) }
     return Server(self, program, process, port: port, log: log)
   }

@@ -1,6 +1,7 @@
 import Base
 import Configuration
 import Crypto
+import HTTPClient
 import JSON
 import TestDevices
 import TestEngines
@@ -17,6 +18,38 @@ import Testing
     let refused = try #require(answers.first { $0.status != 200 })
     #expect(try refused.problem == "rate_limited")
     #expect(refused.header("RateLimit-Policy") == "\"requests\";q=3;w=3")
+  }
+
+  @Test(arguments: [Program.sync, .billing])
+  func `a server has all the descriptors that it may have, however few it is started with`(
+    program: Program
+  ) throws {
+    let installation = try Installation()
+    let server = try installation.launch(program, softDescriptorLimit: 64)
+    try server.waitUntilReady()
+    let limits = try #require(TextFile.read("/proc/\(server.process.id)/limits"))
+    let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+    let words = line.split(separator: " ")
+    try #require(words.count == 6)
+    #expect(words[3] == words[4], "\(line)")
+    #expect(words[3] != "64")
+    #expect(server.stop() == .exited(0), "\(server.lastWords)")
+  }
+
+  @Test func `no cache may keep what coffer-billing answers`() throws {
+    let installation = try Installation(settings: [
+      "COFFER_BILLING_AUTHORITIES": "billing.coffer.test"
+    ])
+    let billing = try installation.start(.billing)
+    let client = HTTPClient()
+    for target in ["/v1/claims", "/webhooks/stripe", "/webhooks/apple"] {
+      let answer = try client.send(
+        "POST", billing.url + target, body: Array("{}".utf8), timeout: .seconds(10))
+      let told = Answer(status: answer.status, headers: answer.headers, body: answer.body)
+      #expect(told.status >= 400)
+      #expect(told.header("Cache-Control") == "private, no-store", "\(target)")
+    }
+    #expect(billing.stop() == .exited(0))
   }
 
   @Test func `an account owns as many files as the settings allow`() throws {

@@ -1,5 +1,6 @@
 package import Base
 package import Crypto
+internal import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 package import Jobs
@@ -50,7 +51,7 @@ package struct BillingService: Sendable {
         return AbsentProvider.route(provider)
       }
       return webhook.route(ledger: ledger, clock: clock, forgeries: forgeries, on: database)
-    } + [claim].compactMap { $0 }
+    }.map(\.uncached) + [claim].compactMap { $0?.uncached }
   }
 
   /// What reads from the providers in the background; start it after the server, stop it before
@@ -140,5 +141,16 @@ package struct BillingService: Sendable {
           after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
       }
     } while last != nil
+  }
+}
+
+extension Route {
+  /// Nothing that it answers may be kept: a signed request has no Authorization field, so caches that
+  /// are shared could (RFC 9111, section 3.5).
+  fileprivate var uncached: Route {
+    Route(method, pattern) { head, captures in
+      head.answerFields.set("Cache-Control", "private, no-store")
+      return try admit(head, captures)
+    }
   }
 }
