@@ -35,11 +35,13 @@ final class Scratch {
     return path
   }
 
+  /// All at once: a running program may read the file (its clock) at any moment.
   static func write(_ text: String, to path: String) throws {
-    guard let file = unsafe fopen(path, "w") else { throw Failure.system(path, errno) }
+    let fresh = path + ".new"
+    guard let file = unsafe fopen(fresh, "w") else { throw Failure.system(fresh, errno) }
     let bytes = Array(text.utf8)
     let count = unsafe fwrite(bytes, 1, bytes.count, file)
-    guard unsafe fclose(file) == 0, count == bytes.count else {
+    guard unsafe fclose(file) == 0, count == bytes.count, rename(fresh, path) == 0 else {
       throw Failure.system(path, errno)
     }
   }
