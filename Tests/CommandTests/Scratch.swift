@@ -41,7 +41,7 @@ final class Scratch {
     guard let file = unsafe fopen(fresh, "w") else { throw Failure.system(fresh, errno) }
     let bytes = Array(text.utf8)
     let count = unsafe fwrite(bytes, 1, bytes.count, file)
-    guard unsafe fclose(file) == 0, count == bytes.count, rename(fresh, path) == 0 else {
+    guard unsafe fclose(file) == 0, count == bytes.count, unsafe rename(fresh, path) == 0 else {
       throw Failure.system(path, errno)
     }
   }
