@@ -1,5 +1,6 @@
 /// A fixed number of threads that run submitted work, behind a bounded queue with a lane for each
-/// owner: lanes take turns, and within one the order is that of arrival.
+/// owner: lanes take turns, and within one the order is that of arrival. No owner has more than half
+/// of the threads, so that whoever sends much that is long leaves some to the others.
 package final class WorkPool: Sendable {
   private let state: Locked<State>
   private let capacity: Int
@@ -11,7 +12,12 @@ package final class WorkPool: Sendable {
     var lanes: [Identifier?: [@Sendable () -> Void]] = [:]
     var turns: [Identifier?] = []
     var count = 0
+    /// How many threads work for each owner.
+    var running: [Identifier?: Int] = [:]
+    let runningMax: Int
     var isStopped = false
+
+    init(runningMax: Int) { self.runningMax = runningMax }
 
     mutating func append(_ work: @escaping @Sendable () -> Void, _ owner: Identifier?) {
       if lanes[owner] == nil { turns.append(owner) }
@@ -19,9 +25,11 @@ package final class WorkPool: Sendable {
       count += 1
     }
 
-    mutating func next() -> (@Sendable () -> Void)? {
-      guard !turns.isEmpty else { return nil }
-      let owner = turns.removeFirst()
+    mutating func next() -> Turn? {
+      guard let place = turns.firstIndex(where: { running[$0, default: 0] < runningMax }) else {
+        return nil
+      }
+      let owner = turns.remove(at: place)
       guard var lane = lanes.removeValue(forKey: owner) else { return nil }
       let work = lane.removeFirst()
       if !lane.isEmpty {
@@ -29,19 +37,33 @@ package final class WorkPool: Sendable {
         turns.append(owner)
       }
       count -= 1
-      return work
+      running[owner, default: 0] += 1
+      return Turn(owner: owner, work: work)
     }
+
+    mutating func end(_ turn: Turn) {
+      let rest = running[turn.owner, default: 1] - 1
+      running[turn.owner] = rest == 0 ? nil : rest
+    }
+  }
+
+  private struct Turn: Sendable {
+    let owner: Identifier?
+    let work: @Sendable () -> Void
   }
 
   /// `capacity` bounds what waits, not what runs; `laneCapacity` what waits in one lane.
   package init(threads threadCount: Int, capacity: Int, laneCapacity: Int? = nil) {
-    let state = Locked(State())
+    let state = Locked(State(runningMax: max(1, threadCount / 2)))
     self.state = state
     self.capacity = capacity
     self.laneCapacity = laneCapacity ?? capacity
     threads = (0..<threadCount).map { _ in
       Thread {
-        while let work = Self.take(from: state) { work() }
+        while let turn = Self.take(from: state) {
+          turn.work()
+          state.signal { $0.end(turn) }
+        }
       }
     }
   }
@@ -66,11 +88,11 @@ package final class WorkPool: Sendable {
   }
 
   /// The next work, waiting for some; nil once the pool is stopped and empty.
-  private static func take(from state: Locked<State>) -> (@Sendable () -> Void)? {
-    let work = state.wait { state -> (@Sendable () -> Void)?? in
-      if let work = state.next() { return .some(work) }
-      return state.isStopped ? .some(nil) : nil
+  private static func take(from state: Locked<State>) -> Turn? {
+    let turn = state.wait { state -> Turn?? in
+      if let turn = state.next() { return .some(turn) }
+      return state.isStopped && state.count == 0 ? .some(nil) : nil
     }
-    return work ?? nil
+    return turn ?? nil
   }
 }

@@ -25,9 +25,9 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
     case write(
       share: @Sendable (Input) -> Identifier?, @Sendable (Transaction, Input) throws -> Output)
     /// Reads first what can be refused or answered without any lock, on the pool; only then joins the
-    /// writer's batch. What was read may have changed by then.
+    /// writer's batch. What was read may have changed by then. Its body is prepared on the pool, too.
     case decidedWrite(
-      share: @Sendable (Input) -> Identifier?, @Sendable (Reader, Input) throws -> Decision)
+      share: @Sendable (Admitted) -> Identifier?, @Sendable (Reader, Input) throws -> Decision)
   }
 
   package enum Decision: Sendable {
@@ -66,8 +66,9 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
     }
   }
 
-  /// The stages as the server runs them: `admit` and `prepare` on the HTTP worker, inquiries and short
-  /// reads there too where they cannot block (SQLite), everything else with the connection suspended.
+  /// The stages as the server runs them: `admit` and `prepare` on the HTTP worker, unless a decision is
+  /// to be read, inquiries and short reads there too where they cannot block (SQLite), everything else
+  /// with the connection suspended.
   package func admission(
     _ head: RequestHead, _ captures: [Substring], on database: Database
   ) throws -> Step<Admission> {
@@ -78,22 +79,27 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
       return .ready(
         Admission(
           body: body,
-          finish: { bytes in try perform(prepare(admitted, bytes), on: database) }, abandon: nil))
+          finish: { bytes in try perform(admitted, bytes, on: database) }, abandon: nil))
     }
   }
 
-  private func perform(_ input: Input, on database: Database) throws -> Step<Response> {
-    let respond = self.respond
+  private func perform(
+    _ admitted: Admitted, _ bytes: [UInt8], on database: Database
+  ) throws -> Step<Response> {
+    let (prepare, respond) = (self.prepare, self.respond)
     switch work {
     case .read(_, let isLong, let read) where database.readsInline && !isLong:
+      let input = try prepare(admitted, bytes)
       return .ready(try respond(database.read { reader in try read(reader, input) }))
     case .read(let share, _, let read):
+      let input = try prepare(admitted, bytes)
       return .pending { done in
         database.submitRead(for: share(input), { reader in try read(reader, input) }) { result in
           done(result.flatMap { output in Result { try respond(output) } })
         }
       }
     case .write(let share, let write):
+      let input = try prepare(admitted, bytes)
       return .pending { done in
         database.submitWrite(for: share(input), { transaction in try write(transaction, input) }) {
           result in done(result.flatMap { output in Result { try respond(output) } })
@@ -101,12 +107,13 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
       }
     case .decidedWrite(let share, let decide):
       return .pending { done in
-        database.submitRead(for: share(input), { reader in try decide(reader, input) }) {
-          decision in
+        database.submitRead(for: share(admitted)) { reader in
+          try decide(reader, prepare(admitted, bytes))
+        } completion: { decision in
           switch decision {
           case .success(.done(let output)): done(Result { try respond(output) })
           case .success(.write(let write)):
-            database.submitWrite(for: share(input), write) { result in
+            database.submitWrite(for: share(admitted), write) { result in
               done(result.flatMap { output in Result { try respond(output) } })
             }
           case .failure(let error): done(.failure(error))

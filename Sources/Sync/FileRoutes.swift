@@ -23,7 +23,7 @@ extension SyncAPI {
         request.credentials.meter.charge(Price.json(body.count), for: .json)
         return (request, try Batch(body, counting: signatures))
       },
-      work: .decidedWrite(share: { $0.0.credentials.share }) { reader, input in
+      work: .decidedWrite(share: { $0.credentials.share }) { reader, input in
         let (request, batch) = input
         let meter = request.credentials.meter
         let upsert = Upsert(request.credentials, batch, catalogue: catalogue, limits: limits)

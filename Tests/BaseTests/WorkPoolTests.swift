@@ -39,6 +39,25 @@ import Testing
     #expect(ran.withLock { $0 } == 2)
   }
 
+  @Test func `whoever sends what is long leaves half of the threads to the others`() {
+    let pool = WorkPool(threads: 2, capacity: 100)
+    let flooder = Identifier(high: 1, low: 1)
+    let state = Locked((running: 0, others: 0, mayEnd: false))
+    for _ in 0..<4 {
+      #expect(
+        pool.submit(for: flooder) {
+          state.signal { $0.running += 1 }
+          _ = state.wait(until: .now() + .seconds(30)) { $0.mayEnd ? true : nil }
+        })
+    }
+    #expect(pool.submit(for: Identifier(high: 2, low: 2)) { state.signal { $0.others += 1 } })
+    let others = state.wait(until: .now() + .seconds(30)) { $0.others == 1 ? $0.running : nil }
+    #expect(others == 1)
+    state.signal { $0.mayEnd = true }
+    pool.stop()
+    #expect(state.withLock { $0.running } == 4)
+  }
+
   @Test func `owners take turns, and one's flood fills only its own lane`() {
     let pool = WorkPool(threads: 1, capacity: 100, laneCapacity: 3)
     let flooder = Identifier(high: 1, low: 1)
