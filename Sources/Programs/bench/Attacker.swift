@@ -3,11 +3,14 @@ internal import Glibc
 
 /// Sends one attack's requests as fast as a few connections allow, until stopped.
 ///
-/// From another address of loopback than everybody else's, so that what it is refused for is not
-/// laid to theirs.
+/// From behind a proxy, so that it is one stranger's address: this machine's own have no limits.
 final class Attacker: Sendable {
   static let connectionCount = 4
   private static let address: UInt32 = 0x7F00_0002
+  /// What the server is to believe of whom it serves.
+  static let proxy = "127.0.0.2"
+  private static let client = "198.51.100.7"
+  private static let niceness: Int32 = 19
   private static let pauseMicroseconds: UInt32 = 1000
 
   struct Outcome: Sendable {
@@ -33,6 +36,8 @@ final class Attacker: Sendable {
   init(_ attack: WorstAttack, port: UInt16) {
     let threads = (0..<Self.connectionCount).map { index in
       Thread { [isStopped, outcome] in
+        // Its own work would be another machine's: here it takes what the server leaves.
+        setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
         var socket: Socket?
         var held: [Socket] = []
         var next = index
@@ -42,7 +47,7 @@ final class Attacker: Sendable {
               socket = try Socket(port: port, from: Self.address, answerByteCountMax: 4 << 20)
             }
             guard let open = socket else { continue }
-            try open.send(attack.request(next), 0)
+            try open.send(attack.request(next).forwarded(for: Self.client), 0)
             next += Self.connectionCount
             if attack.hangs {
               held.append(open)

@@ -27,6 +27,16 @@ struct Requests: Sendable {
     bytes += others.bytes
   }
 
+  /// The only request, as a proxy passes it on for a client of its own.
+  func forwarded(for address: String) -> Requests {
+    var part = self
+    let field = Array("X-Forwarded-For: \(address)\r\n".utf8)
+    guard let lineEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return self }
+    part.bytes.insert(contentsOf: field, at: lineEnd + 1)
+    part.ends = ends.map { $0 + field.count }
+    return part
+  }
+
   /// Requests whose last one is never finished.
   func withoutLastByte() -> Requests {
     var part = self

@@ -23,7 +23,8 @@ final class TreeStore {
   enum Limits { case none, standard }
 
   init(
-    _ engine: Engine, _ options: Options, _ workspace: Workspace, limits: Limits = .none
+    _ engine: Engine, _ options: Options, _ workspace: Workspace, limits: Limits = .none,
+    behind proxy: String? = nil
   ) throws(BenchError) {
     self.engine = engine
     self.workspace = workspace
@@ -48,6 +49,7 @@ final class TreeStore {
       settings["COFFER_REQUESTS_BURST"] = "1000000"
       settings["COFFER_REQUESTS_PER_SECOND"] = "1000000"
     }
+    settings["COFFER_TRUSTED_PROXIES"] = proxy
     self.settings = settings
     metricsPort = try ServerProcess.freePort()
     server = try Self.start(engine, settings, workspace, metricsPort)

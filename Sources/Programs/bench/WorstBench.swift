@@ -35,7 +35,7 @@ struct WorstBench {
 
   private func measure(_ engine: TreeStore.Engine, _ report: inout Report) throws(BenchError) {
     // The limits are those that an operator gets: they are what is measured.
-    let store = try TreeStore(engine, options, workspace, limits: .standard)
+    let store = try TreeStore(engine, options, workspace, limits: .standard, behind: Attacker.proxy)
     var random = SeededGenerator(seed: options.seed)
     let client = try TreeClient(port: store.server.port)
     let victim = try Victim(client, random: &random)
