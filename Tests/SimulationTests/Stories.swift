@@ -50,7 +50,7 @@ enum Stories {
 
   struct Lived: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Told on both engines in the short run, too.
+    /// Told in the short run, too.
     let isShort: Bool
     let live: @Sendable () -> Live
     var testDescription: String { name }
