@@ -27,6 +27,7 @@ package enum Migrations {
     Migration(number: 9, name: "strangers", sql: PackageResources.sync_0009_strangers_sql),
     Migration(
       number: 10, name: "share_versions", sql: PackageResources.sync_0010_share_versions_sql),
+    Migration(number: 11, name: "folds", sql: PackageResources.sync_0011_folds_sql),
   ]
 
   package static let billing: [Migration] = [

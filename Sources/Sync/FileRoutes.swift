@@ -162,7 +162,8 @@ extension SyncAPI {
   }
 
   private static func contentWrite(_ request: Request) throws -> Contents.Write {
-    try Contents.Write(request.credentials, request.identifier(0), request.head.headers)
+    try Contents.Write(
+      request.credentials, request.identifier(0), request.head.headers, digest: request.digest)
   }
 
   /// `GET /v1/files/{id}/content`: the content, whole or a range, under its version as entity tag.

@@ -168,4 +168,84 @@ import Testing
     scene.server.clock.advance(.seconds(wait))
     #expect(try device.batch(files: (0..<500).map { _ in try device.creation() }).status == 200)
   }
+
+  // MARK: What would grow with every write
+
+  /// As after 12,000 writes by a version that kept every entry, and 10,000 more.
+  @Test(arguments: TestEngine.available)
+  func `the ledger keeps the latest entries, and the sum of the older ones`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (id, account) = (try scene.device.add(), try scene.device.account)
+    try scene.server.database.write(for: account) { transaction in
+      for number in 0..<12_000 {
+        try transaction.execute(
+          """
+          INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+          VALUES ($1, $2, $3, 'content_changed', $4, 0)
+          """, .id(account), .integer(Int64(number) + 3), .integer(number % 2 == 0 ? 5 : -5),
+          .id(id))
+      }
+    }
+    var lines: [Int64] = []
+    for round in 0..<20 {
+      try scene.server.database.write(for: account) { transaction in
+        _ = try transaction.execute(
+          "UPDATE sync.accounts SET seq = $2 WHERE id = $1",
+          .id(account), .integer(12_499 + 500 * Int64(round)))
+      }
+      let before = scene.server.database.writeWork
+      try scene.device.put(id, Array("\(round)".utf8), ifMatch: "*").requireSuccess()
+      let work = scene.server.database.writeWork - before
+      #expect(work.changedRowCount <= 1020 && work.returnedRowCount <= 1020)
+      lines.append(try lineCount(scene.server, account))
+    }
+    #expect(lines == lines.sorted(by: >))
+    #expect(try #require(lines.last) <= 5500)
+    let recount = Recount(scene.server.database, catalogue: scene.server.catalogue)
+    let finding = try #require(try recount.audit(account))
+    #expect(finding.isRight)
+    #expect(finding.ledger["content_changed"]?.entryCount == 12_020)
+    let latest = try scene.server.database.read { reader in
+      try UsageEntry.latest(reader, of: account, limit: 6000)
+    }
+    #expect(latest.prefix(5000).allSatisfy { $0.entryCount == 1 })
+  }
+
+  private func lineCount(_ server: TestServer, _ account: Identifier) throws -> Int64 {
+    try server.database.read { reader in
+      try reader.first(
+        "SELECT count(*) FROM sync.usage_entries WHERE owner_id = $1", .id(account)
+      ) { row in try row.integer(0) }
+    } ?? 0
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a file that comes and goes leaves one departure, and every reader learns of it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, bob) = (try server.register(), try server.register())
+    let (shared, hidden) = (try alice.add("folder"), try alice.add("folder"))
+    let file = try alice.add(in: shared)
+    try alice.share(shared, with: bob)
+    var readers = [try bob.pulled()]
+    for _ in 0..<5 {
+      try alice.move(file, to: hidden).requireSuccess()
+      readers.append(try bob.pulled())
+      try alice.move(file, to: shared).requireSuccess()
+      readers.append(try bob.pulled())
+    }
+    try alice.move(file, to: hidden).requireSuccess()
+    let rows = try server.database.read { reader in
+      try reader.rows("SELECT file_id FROM sync.departures") { row in try row.id(0) }
+    }
+    #expect(rows == [file])
+    let fresh = try bob.pulled()
+    for var reader in readers {
+      try reader.pull()
+      #expect(reader.ids == fresh.ids && reader.troubles == [])
+    }
+  }
 }

@@ -109,6 +109,77 @@ import Testing
     #expect(other.holds(answer.body))
   }
 
+  /// `*` overwrites what the first has just written with the same; a version is another by then.
+  @Test(arguments: [("*", [200, 200, 200]), ("\"0\"", [200, 412, 412])], TestEngine.available)
+  func `repeats in a session wait for the first, near the cap too`(
+    condition: (ifMatch: String, statuses: [Int]), engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, byteCount: 60_000)
+    let opened = try scene.device.send(scene.device.sign("POST", "/v1/sessions"))
+    let token = try #require(try opened.json["token"].string)
+    let digest = Base64.standard.encode(SHA256.hash(scene.content))
+    let request = TestDevice.Signed(
+      method: "PUT", target: scene.request.target,
+      headers: [
+        ("Host", TestServer.authority), ("Authorization", "Bearer \(token)"),
+        ("If-Match", condition.ifMatch), ("Content-Digest", "sha-256=:\(digest):"),
+      ], body: scene.content)
+    let answers = Locked<[Answer]>([])
+    let threads = (0..<3).map { _ in
+      Thread {
+        let client = scene.server.device(key: scene.device.key, root: scene.device.root)
+        if let answer = try? client.send(request) { answers.withLock { $0.append(answer) } }
+      }
+    }
+    for thread in threads { thread.join() }
+    let all = answers.withLock { $0 }
+    #expect(all.map(\.status).sorted() == condition.statuses, "\(all.map(UnexpectedAnswer.init))")
+    #expect(try scene.device.usage() == 2000 + 60_000)
+    #expect(try scene.server.reservedObjects() == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a repeat through another instance waits for the first and gets its answer`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, byteCount: 60_000)
+    let other = try TestServer(beside: scene.server)
+    let first = try scene.begin()
+    let second = Locked<Answer?>(nil)
+    let repeated = Thread {
+      let client = other.device(key: scene.device.key, root: scene.device.root)
+      let answer = try? client.send(scene.request)
+      second.withLock { $0 = answer }
+    }
+    usleep(500_000)
+    #expect(second.withLock { $0 == nil })
+    scene.sendRest(first)
+    let answer = try #require(first.receiveResponse())
+    repeated.join()
+    #expect(answer.status == 200)
+    let again = try #require(second.withLock { $0 })
+    #expect(again.status == 200 && again.holds(answer.body))
+    #expect(try scene.device.usage() == 2000 + 60_000)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a repeat through another instance takes the place of an attempt that stands still`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, byteCount: 60_000)
+    let other = try TestServer(beside: scene.server)
+    let first = try scene.begin()
+    let client = other.device(key: scene.device.key, root: scene.device.root)
+    let answer = try client.send(scene.request)
+    #expect(answer.status == 200)
+    scene.sendRest(first)
+    let late = try #require(first.receiveResponse())
+    #expect(late.status == 200 && answer.holds(late.body))
+    #expect(try scene.device.get("/v1/files/\(scene.document)/content").holds(scene.content))
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(try scene.device.usage() == 2000 + 60_000)
+  }
+
   // MARK: When the first is dead
 
   @Test(arguments: TestEngine.available)

@@ -12,7 +12,8 @@ extension Command {
     discussion: """
       Counts the live records and their content, and sets what they cost beside what is recorded: \
       the total that writes are held to, and the ledger that says how it came to be. The latest \
-      entries of the ledger are listed, and what the account's clients sent and got by month (UTC). \
+      entries of the ledger are listed (the last 5,000 are kept one by one, older ones as one for \
+      each reason), and what the account's clients sent and got by month (UTC). \
       Where the records say something else than the total, coffer usage recount corrects it.
       """,
     arguments: [Argument(name: "account", text: "its id or its username")],
@@ -115,7 +116,8 @@ private struct UsageReport {
     for entry in entries {
       table.add(
         String(entry.number), entry.at.description, entry.reason, String(entry.deltaByteCount),
-        entry.file.description)
+        entry.entryCount == 1
+          ? entry.file.description : "\(entry.entryCount) entries until then, in one")
     }
     return table
   }
@@ -161,7 +163,7 @@ private struct UsageReport {
     [
       "number": .integer(entry.number), "at": .string(entry.at.description),
       "reason": .string(entry.reason), "bytes": .integer(entry.deltaByteCount),
-      "file": .string(entry.file.description),
+      "file": .string(entry.file.description), "entries": .integer(entry.entryCount),
     ]
   }
 }

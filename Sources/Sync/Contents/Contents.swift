@@ -1,4 +1,5 @@
 internal import Base
+internal import Crypto
 internal import HTTPMessages
 internal import HTTPSignatures
 internal import JSON
@@ -31,20 +32,28 @@ enum Contents {
   struct Write: Sendable {
     let credentials: Credentials
     let file: Identifier
+    /// What tells an upload and its repeats from all others of the key: a signed one's nonce. A
+    /// session's request has none; where it announces a digest, what it would do stands for it.
+    let identity: [UInt8]?
     private let preconditions: Preconditions
 
     /// Without If-Match a client could overwrite what it never saw.
-    init(_ credentials: Credentials, _ file: Identifier, _ headers: Headers) throws {
+    init(
+      _ credentials: Credentials, _ file: Identifier, _ headers: Headers, digest: ContentDigest?
+    ) throws {
       self.credentials = credentials
       self.file = file
       preconditions = try Preconditions(headers)
       guard preconditions.ifMatch != nil else { throw Refusal.preconditionRequired }
-    }
-
-    /// What tells this request and its repeats from all others; a session's has nothing that does.
-    var nonce: [UInt8]? {
-      guard case .signed(let signature) = credentials.proof else { return nil }
-      return signature.nonce
+      switch credentials.proof {
+      case .signed(let signature): identity = signature.nonce
+      case .session:
+        identity = digest.map { digest in
+          let conditions = ["if-match", "if-none-match"].map { headers.combined($0) ?? [] }
+          let parts = [file.bytes] + conditions + digest.values.map(\.bytes)
+          return SHA256.hash(parts.map { SHA256.hash($0) }.reduce([], +))
+        }
+      }
     }
 
     /// A document without content is at version 0.
@@ -73,7 +82,7 @@ enum Contents {
     let outcome = try Nonces.once(transaction, write.credentials) {
       if case .object(let id, _) = source {
         try Reservations.consume(
-          transaction, id, of: locked.caller, nonce: write.nonce, now: now)
+          transaction, id, of: locked.caller, identity: write.identity, now: now)
       }
       let file = try locked.document(transaction)
       let delta = source.byteCount - file.contentByteCount

@@ -16,9 +16,10 @@ enum Reservations {
 
   /// Promises room to an upload, before its first byte, and its object a life until it is visible.
   ///
-  /// A client that got no answer asks again with the same nonce. Such a repeat waits (nil) while the
-  /// earlier attempt gets on, whose recorded answer it shall have; where that one is dead, or stands
-  /// still, or `isLast`, the repeat takes its place. The owner's room is not asked for twice.
+  /// A client that got no answer asks the same again (`Contents.Write.identity`). Such a repeat waits
+  /// (nil) while the earlier attempt gets on, whose recorded answer it shall have; where that one is
+  /// dead, or stands still, or `isLast`, the repeat takes its place. The owner's room is not asked for
+  /// twice.
   static func reserve(
     _ transaction: Transaction, _ asked: ContentUpload.Asked, catalogue: Catalogue,
     isLast: Bool, isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool,
@@ -30,7 +31,7 @@ enum Reservations {
     if let outcome = try Nonces.recorded(transaction, write.credentials) {
       return .repeated(asked, outcome)
     }
-    let earlier = try earlier(transaction, locked.caller, write.nonce)
+    let earlier = try earlier(transaction, locked.caller, write.identity)
     if let earlier {
       if !isLast, isMoving(earlier.object, earlier.instance) { return nil }
       try release(transaction, earlier.object)
@@ -54,31 +55,32 @@ enum Reservations {
       VALUES ($1, $2, $3, $4, $5, $6, $7)
       """,
       .id(asked.attempt.object), .id(file.owner), .blob(locked.caller.publicKey),
-      .integer(asked.byteCount), .instant(now + lifetime), .id(instance), .blob(write.nonce))
+      .integer(asked.byteCount), .instant(now + lifetime), .id(instance), .blob(write.identity))
     return .receive(asked, superseded: earlier?.object)
   }
 
   /// The attempt at the same upload that has a reservation.
   private static func earlier(
-    _ transaction: Transaction, _ caller: Caller, _ nonce: [UInt8]?
+    _ transaction: Transaction, _ caller: Caller, _ identity: [UInt8]?
   ) throws -> (object: Identifier, instance: Identifier?)? {
-    guard let nonce else { return nil }
+    guard let identity else { return nil }
     return try transaction.first(
       """
       SELECT object_id, instance_id FROM sync.reservations WHERE actor_key = $1 AND nonce = $2
-      """, .blob(caller.publicKey), .blob(nonce)
+      """, .blob(caller.publicKey), .blob(identity)
     ) { row in (try row.id(0), try row.optionalID(1)) }
   }
 
   /// Ends a reservation whose object becomes visible in this transaction.
   static func consume(
-    _ transaction: Transaction, _ id: Identifier, of caller: Caller, nonce: [UInt8]?, now: Instant
+    _ transaction: Transaction, _ id: Identifier, of caller: Caller, identity: [UInt8]?,
+    now: Instant
   ) throws {
     let count = try transaction.execute(
       "DELETE FROM sync.reservations WHERE object_id = $1 AND expires_ms > $2",
       .id(id), .instant(now))
     guard count == 0 else { return }
-    let isSuperseded = try earlier(transaction, caller, nonce) != nil
+    let isSuperseded = try earlier(transaction, caller, identity) != nil
     throw isSuperseded ? Refusal.uploadSuperseded : Refusal.reservationExpired
   }
 

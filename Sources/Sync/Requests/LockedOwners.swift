@@ -59,6 +59,8 @@ struct LockedOwner {
 
   private var isChanged = false
   private var entries: [UsageReason: Entry] = [:]
+  /// As it stood when the row was locked.
+  private let sequenceBefore: Int64
 
   private struct Entry {
     var delta: Int64
@@ -77,6 +79,7 @@ struct LockedOwner {
     guard let row else { return nil }
     self.account = account
     (sequence, usageByteCount, recordCount, keptByteCount) = row
+    sequenceBefore = sequence
   }
 
   /// The number of the next changed record.
@@ -105,14 +108,12 @@ struct LockedOwner {
   fileprivate func save(_ transaction: Transaction, now: Instant) throws {
     guard isChanged else { return }
     for (reason, entry) in entries {
-      try transaction.execute(
-        """
-        INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
-        VALUES ($1, $2, $3, $4, $5, $6)
-        """,
-        .id(account), .integer(entry.sequence), .integer(entry.delta), .text(reason.rawValue),
-        .id(entry.file), .instant(now))
+      try UsageEntry(
+        number: entry.sequence, deltaByteCount: entry.delta, reason: reason.rawValue,
+        file: entry.file, at: now
+      ).append(transaction, of: account)
     }
+    try UsageEntry.fold(transaction, of: account, from: sequenceBefore, to: sequence)
     try transaction.execute(
       """
       UPDATE sync.accounts SET seq = $2, usage_bytes = $3, record_count = $4 WHERE id = $1

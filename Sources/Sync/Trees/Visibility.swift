@@ -197,6 +197,8 @@ final class Visibility {
     }
   }
 
+  /// Whoever has not read of an earlier time reads of this one: a file leaves one row, however often it
+  /// comes and goes.
   private func depart(
     _ file: Identifier, from account: Identifier, _ owner: Identifier,
     _ owners: inout LockedOwners
@@ -205,6 +207,8 @@ final class Visibility {
       """
       INSERT INTO sync.departures (account_id, owner_id, seq, file_id, at_ms)
       VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (account_id, owner_id, file_id) DO UPDATE
+      SET seq = excluded.seq, at_ms = excluded.at_ms
       """,
       .id(account), .id(owner), .integer(try owners.nextSequence(of: owner)), .id(file),
       .instant(now))

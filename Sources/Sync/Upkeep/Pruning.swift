@@ -40,8 +40,8 @@ enum Pruning {
   static func departures(_ transaction: Transaction, before horizon: Instant) throws -> Int {
     try transaction.execute(
       """
-      DELETE FROM sync.departures WHERE (account_id, owner_id, seq) IN (
-        SELECT account_id, owner_id, seq FROM sync.departures WHERE at_ms <= $1
+      DELETE FROM sync.departures WHERE (account_id, owner_id, file_id) IN (
+        SELECT account_id, owner_id, file_id FROM sync.departures WHERE at_ms <= $1
         ORDER BY at_ms LIMIT $2)
       """, .instant(horizon), .integer(Sweeper.sliceCountMax))
   }

@@ -71,31 +71,3 @@ extension UsageFinding {
     return true
   }
 }
-
-/// One line of the ledger: why an account's usage changed.
-package struct UsageEntry: Sendable, Equatable {
-  /// The account's number of the change.
-  package let number: Int64
-  package let deltaByteCount: Int64
-  package let reason: String
-  /// The first of the files that changed with it.
-  package let file: Identifier
-  package let at: Instant
-
-  /// The latest first; at most `limit`.
-  package static func latest(
-    _ queryable: some Queryable, of account: Identifier, limit: Int
-  ) throws -> [UsageEntry] {
-    try queryable.rows(
-      """
-      SELECT seq, delta_bytes, reason, file_id, at_ms FROM sync.usage_entries
-      WHERE owner_id = $1 ORDER BY seq DESC LIMIT $2
-      """,
-      .id(account), .integer(Int64(limit))
-    ) { row in
-      UsageEntry(
-        number: try row.integer(0), deltaByteCount: try row.integer(1), reason: try row.text(2),
-        file: try row.id(3), at: try row.instant(4))
-    }
-  }
-}

@@ -6,8 +6,8 @@ package import Storage
 /// Rows are read in slices by their numbers, each slice in a snapshot of its own. The last snapshot
 /// settles it: whatever changes a file's charge gives the file the account's next number and so
 /// leaves a gap behind, therefore a slice of which as many rows are left as were read weighs what it
-/// weighed. Only slices with gaps, and what came after the last slice, are read there. So all that
-/// is found holds at that one snapshot, and no snapshot is held for long.
+/// weighed. Only slices with gaps, what came after the last slice, and the ledger, which is never long,
+/// are read there. So all that is found holds at that one snapshot, and no snapshot is held for long.
 package struct UsageAudit {
   package let account: Identifier
   private let fee: Int64
@@ -16,9 +16,6 @@ package struct UsageAudit {
   private let lastNumber: Int64
   private var slices: [Slice] = []
   private var filesReadTo: Int64 = 0
-  /// Entries are only ever appended, so what was read of them stays true.
-  private var ledger: [String: UsageFinding.Posted] = [:]
-  private var entriesReadTo: Int64 = 0
 
   package static let sliceRowCountUsual: Int64 = 10_000
 
@@ -44,17 +41,14 @@ package struct UsageAudit {
   }
 
   /// Whether only the last snapshot is missing.
-  package var isRead: Bool { filesReadTo >= lastNumber && entriesReadTo >= lastNumber }
+  package var isRead: Bool { filesReadTo >= lastNumber }
 
   /// Reads one slice more.
   package mutating func readSlice(_ reader: some Queryable) throws {
-    if filesReadTo < lastNumber {
-      let slice = try weigh(reader, after: filesReadTo, through: lastNumber)
-      slices.append(slice)
-      filesReadTo = slice.through
-    } else if entriesReadTo < lastNumber {
-      try readEntries(reader, through: lastNumber)
-    }
+    guard !isRead else { return }
+    let slice = try weigh(reader, after: filesReadTo, through: lastNumber)
+    slices.append(slice)
+    filesReadTo = slice.through
   }
 
   /// What holds at this snapshot, the first after the last slice; nil where the account is gone.
@@ -72,13 +66,10 @@ package struct UsageAudit {
       weights.merge(slice.weights) { $0 + $1 }
       filesReadTo = slice.through
     }
-    while entriesReadTo < recorded.number {
-      try readEntries(reader, through: recorded.number)
-    }
     return UsageFinding(
       account: account, number: recorded.number, recordedByteCount: recorded.byteCount,
       recordedRecordCount: recorded.recordCount, feeByteCount: fee, weights: weights,
-      ledger: ledger)
+      ledger: try ledger(reader))
   }
 
   private func rowCount(_ reader: some Queryable, in slice: Slice) throws -> Int64? {
@@ -113,25 +104,19 @@ package struct UsageAudit {
     return slice
   }
 
-  private mutating func readEntries(_ reader: some Queryable, through: Int64) throws {
-    var count: Int64 = 0
-    var last = entriesReadTo
-    var posted = ledger
-    try reader.query(
+  private func ledger(_ reader: some Queryable) throws -> [String: UsageFinding.Posted] {
+    let sums = try reader.rows(
       """
-      SELECT seq, reason, delta_bytes FROM sync.usage_entries
-      WHERE owner_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4
-      """,
-      [.id(account), .integer(entriesReadTo), .integer(through), .integer(sliceRowCount)]
+      SELECT reason, CAST(sum(entry_count) AS BIGINT), CAST(sum(delta_bytes) AS BIGINT)
+      FROM sync.usage_entries WHERE owner_id = $1 GROUP BY reason
+      """, .id(account)
     ) { row in
-      last = try row.integer(0)
-      count += 1
-      let (reason, delta) = (try row.text(1), try row.integer(2))
-      posted[reason, default: .init()].add(deltaByteCount: delta)
-      return true
+      (
+        try row.text(0),
+        UsageFinding.Posted(entryCount: try row.integer(1), byteCount: try row.integer(2))
+      )
     }
-    ledger = posted
-    entriesReadTo = count == sliceRowCount ? last : through
+    return Dictionary(uniqueKeysWithValues: sums)
   }
 
   /// What an account's row says of it.
@@ -172,13 +157,8 @@ package struct UsageFinding: Sendable, Equatable {
 
   /// Entries of the ledger of one reason.
   package struct Posted: Sendable, Equatable {
-    package private(set) var entryCount: Int64 = 0
-    package private(set) var byteCount: Int64 = 0
-
-    fileprivate mutating func add(deltaByteCount: Int64) {
-      entryCount += 1
-      byteCount += deltaByteCount
-    }
+    package let entryCount: Int64
+    package let byteCount: Int64
   }
 
   package let account: Identifier

@@ -1,0 +1,102 @@
+package import Base
+package import Storage
+
+/// One line of the ledger: why an account's usage changed.
+///
+/// The latest 5,000 of an account stand one by one. Older ones are folded, 500 numbers of the account's
+/// sequence apart, into one for each reason: an account's ledger has no more than about 5,500 lines,
+/// however long it writes, and its sums stay what they were.
+package struct UsageEntry: Sendable, Equatable {
+  /// The account's number of the change.
+  package let number: Int64
+  package var deltaByteCount: Int64
+  package let reason: String
+  /// The first of the files that changed with it.
+  package let file: Identifier
+  package let at: Instant
+  /// How many it stands for; of those, number, file and time are the last one's.
+  package var entryCount: Int64 = 1
+
+  private static let keptCount: Int64 = 5000
+  /// Entries are folded when the sequence passes a multiple of this, so most writes look for none.
+  private static let foldSpan: Int64 = 500
+  /// At a time: twice what can have come since, so that a longer ledger shrinks.
+  private static let foldCountMax: Int64 = 2 * foldSpan
+
+  private static let columns = "seq, delta_bytes, reason, file_id, at_ms, entry_count"
+
+  private init(row: borrowing Row) throws {
+    number = try row.integer(0)
+    deltaByteCount = try row.integer(1)
+    reason = try row.text(2)
+    file = try row.id(3)
+    at = try row.instant(4)
+    entryCount = try row.integer(5)
+  }
+
+  init(
+    number: Int64, deltaByteCount: Int64, reason: String, file: Identifier, at: Instant
+  ) {
+    self.number = number
+    self.deltaByteCount = deltaByteCount
+    self.reason = reason
+    self.file = file
+    self.at = at
+  }
+
+  /// The latest first; at most `limit`.
+  package static func latest(
+    _ queryable: some Queryable, of account: Identifier, limit: Int
+  ) throws -> [UsageEntry] {
+    try queryable.rows(
+      """
+      SELECT \(columns) FROM sync.usage_entries WHERE owner_id = $1 ORDER BY seq DESC LIMIT $2
+      """,
+      .id(account), .integer(Int64(limit))
+    ) { row in try UsageEntry(row: row) }
+  }
+
+  func append(_ transaction: Transaction, of account: Identifier) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.usage_entries
+        (owner_id, seq, delta_bytes, reason, file_id, at_ms, entry_count)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      """,
+      .id(account), .integer(number), .integer(deltaByteCount), .text(reason), .id(file),
+      .instant(at), .integer(entryCount))
+  }
+
+  /// Folds what is too old, if it is time: the account's sequence went on `from` a number `to` another.
+  static func fold(
+    _ transaction: Transaction, of account: Identifier, from: Int64, to: Int64
+  ) throws {
+    guard from / foldSpan != to / foldSpan else { return }
+    let newest = try transaction.first(
+      """
+      SELECT seq FROM sync.usage_entries WHERE owner_id = $1
+      ORDER BY seq DESC LIMIT 1 OFFSET \(keptCount)
+      """, .id(account)
+    ) { row in try row.integer(0) }
+    guard let newest else { return }
+    let old = try transaction.rows(
+      """
+      SELECT \(columns) FROM sync.usage_entries WHERE owner_id = $1 AND seq <= $2
+      ORDER BY seq LIMIT \(foldCountMax)
+      """, .id(account), .integer(newest)
+    ) { row in try UsageEntry(row: row) }
+    var folded: [String: UsageEntry] = [:]
+    for var entry in old {
+      if let earlier = folded[entry.reason] {
+        entry.deltaByteCount += earlier.deltaByteCount
+        entry.entryCount += earlier.entryCount
+      }
+      folded[entry.reason] = entry
+    }
+    guard let last = old.last, folded.count < old.count else { return }
+    try transaction.execute(
+      "DELETE FROM sync.usage_entries WHERE owner_id = $1 AND seq <= $2",
+      .id(account), .integer(last.number))
+    for entry in folded.values { try entry.append(transaction, of: account) }
+  }
+}
