@@ -30,7 +30,7 @@ final class Witness: BodySink {
 
   var seen: Counts { counts.withLock { $0 } }
 
-  /// Waits until what is counted is as it should be; false after 3 seconds.
+  /// Waits until what is counted is as it should be; false after 10 seconds.
   func becomes(_ isRight: (Counts) -> Bool) -> Bool {
     counts.wait(until: .now() + .seconds(3)) { isRight($0) ? true : nil } ?? false
   }
@@ -151,9 +151,9 @@ private func put(_ byteCount: Int) -> String {
   }
 }
 
-/// Waits until something holds; false after 3 seconds.
+/// Waits until something holds; false after 10 seconds.
 func poll(_ condition: () -> Bool) -> Bool {
-  let deadline = MonotonicTime.now() + .seconds(3)
+  let deadline = MonotonicTime.now() + .seconds(10)
   while MonotonicTime.now() < deadline {
     if condition() { return true }
     pause(milliseconds: 2)

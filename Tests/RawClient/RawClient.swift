@@ -52,6 +52,12 @@ package final class RawClient: Sendable {
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
+  /// Whether something has come that was not read yet; does not wait for it.
+  package var hasAnswer: Bool {
+    var byte: UInt8 = 0
+    return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+  }
+
   /// The next part of what the server sends; empty at the end, nil after 10 seconds of silence.
   package func receive() -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 65_536)

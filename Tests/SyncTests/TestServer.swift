@@ -61,8 +61,11 @@ final class TestServer: Sendable {
       catalogue: catalogue, limits: limits, registration: registration,
       trustsProxies: !trustedProxies.isEmpty, clock: reader, uptime: uptime)
     let api = api
+    // Tests ask on and on.
+    var edge = ServerLimits()
+    edge.pauseCountMax = 0
     server = HTTPServer(
-      listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: ServerLimits(),
+      listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: edge,
       trustedProxies: trustedProxies, name: "sync-test"
     ) { error, head in api.problem(for: error, head) }
     try server.start()

@@ -15,6 +15,8 @@ final class Exchange {
     /// Refused: the answer waits until the body has gone by.
     case discarding(Problem)
     case finishing(Waiting<Response>)
+    /// Refused for asking too often, which is not told at once.
+    case pausing(Pause, Problem, closes: Bool)
     case answered
   }
 
@@ -67,10 +69,13 @@ final class Exchange {
       return part.isEmpty ? finish(connection, admission) : receive(part, admission)
     case .discarding(let problem):
       bodyByteCount += Int64(part.byteCount)
-      return part.isEmpty ? answer(connection, problem.response(requestID: requestID)) : true
+      return part.isEmpty ? answer(connection, problem) : true
     case .finishing(let waiting):
       guard let outcome = waiting.outcome(orSuspend: connection) else { return true }
       return answer(connection, outcome)
+    case .pausing(let pause, let problem, let closes):
+      guard pause.isOver(orSuspend: connection) else { return true }
+      return answer(connection, problem.response(requestID: requestID), closes: closes)
     case .answered: return true
     }
   }
@@ -82,6 +87,7 @@ final class Exchange {
     case .receiving(let admission): admission.abandon?()
     case .admitting(let waiting): waiting.expire(Peers.isStopping)
     case .finishing(let waiting): waiting.expire(Peers.isStopping)
+    case .pausing(let pause, _, _): pause.expire(Peers.isStopping)
     case .head, .discarding: break
     case .answered: wasAnswered = true
     }
@@ -178,7 +184,7 @@ final class Exchange {
       if hasBody { peer.receive(until: .now() + core.limits.discardSpan) }
       return true
     }
-    return answer(connection, problem.response(requestID: requestID), closes: true)
+    return answer(connection, problem, closes: true)
   }
 
   /// Whether the rest of the body is short enough to be read for nothing.
@@ -278,14 +284,28 @@ final class Exchange {
       if case .bytes(let bytes) = response.body, bytes.count > Self.shortByteCountMax,
         !hold(bytes.count)
       {
-        return answer(connection, Self.tooMuchHeld.response(requestID: requestID))
+        return answer(connection, Self.tooMuchHeld)
       }
       return answer(connection, response)
     case .failure(let error):
       guard let head else { return false }
-      let problem = core.problem(for: error, head)
-      return answer(connection, problem.response(requestID: requestID))
+      return answer(connection, core.problem(for: error, head))
     }
+  }
+
+  /// Holds a 429 back: who asks on without a pause gets one, and who heeds Retry-After loses nothing.
+  private func answer(
+    _ connection: Connection, _ problem: Problem, closes: Bool = false
+  ) -> Bool {
+    let limits = core.limits
+    if problem.status == 429,
+      let pause = Pause(core.pauses, countMax: limits.pauseCountMax),
+      peer.wait(for: pause, until: .now() + limits.pauseSpan)
+    {
+      phase = .pausing(pause, problem, closes: closes)
+      if !pause.isOver(orSuspend: connection) { return true }
+    }
+    return answer(connection, problem.response(requestID: requestID), closes: closes)
   }
 
   private func answer(

@@ -10,6 +10,7 @@ final class ServerCore: Sendable {
   let requestIDs = RequestIDs()
   let proxies: TrustedProxies
   let held: HeldBytes
+  let pauses = Locked(0)
   private let problem: @Sendable (any Error, RequestHead) -> Problem?
 
   init(

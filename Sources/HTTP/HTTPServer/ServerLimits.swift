@@ -29,6 +29,10 @@ package struct ServerLimits: Sendable {
   /// A refused body up to this size is read and thrown away, so that the client sees the answer.
   package var discardByteCountMax: Int64 = 1 << 20
   package var discardSpan = Instant.Span.seconds(2)
+  /// How long a 429 is held back, so that asking on and on costs the server little; and at how many
+  /// connections at a time, beyond which it is answered at once.
+  package var pauseSpan = Instant.Span.milliseconds(500)
+  package var pauseCountMax = 1000
   /// Threads that serve connections; nil means one for each core.
   package var workerCount: Int?
   /// Whether each request is logged, rather than only those that failed here.
