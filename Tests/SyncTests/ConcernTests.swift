@@ -180,6 +180,7 @@ struct ConcernTests {
     func end() {
       state.signal { $0 = .ends }
       thread?.join()
+      thread = nil
     }
   }
 
