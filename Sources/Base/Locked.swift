@@ -85,9 +85,14 @@ package struct Thread: Sendable {
     self.handle = handle
   }
 
-  /// Waits for the thread's end. Call exactly once.
+  /// Waits for the thread's end. Call exactly once. The thread itself, which may have held the last
+  /// reference to what ends with it, does not wait.
   package func join() {
-    _ = pthread_join(handle, nil)
+    if pthread_equal(handle, pthread_self()) != 0 {
+      pthread_detach(handle)
+    } else {
+      pthread_join(handle, nil)
+    }
   }
 
   private final class Body: Sendable {
