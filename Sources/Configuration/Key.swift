@@ -1,6 +1,6 @@
 /// The name of a setting, as it stands in the environment or in the configuration file.
 ///
-/// Each has a row in `documentation`, from which `--help` and the README's table are made.
+/// Each has a row in `documentation`, from which `--help` and docs/settings.md are made.
 package enum Key: String, Sendable, CaseIterable {
   case database = "COFFER_DATABASE"
   case objects = "COFFER_OBJECTS"

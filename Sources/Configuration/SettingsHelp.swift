@@ -1,4 +1,4 @@
-/// The settings as text: for `--help` and for the README, both from the same rows.
+/// The settings as text: for `--help` and for the documents, both from the same rows.
 package enum SettingsHelp {
   /// One paragraph for each setting of `program`.
   package static func text(for program: Program) -> String {
@@ -10,7 +10,7 @@ package enum SettingsHelp {
     }.joined()
   }
 
-  /// The README's table.
+  /// The table of docs/settings.md.
   package static func markdown() -> String {
     var text = "| setting | programs | default | what it is | example |\n|---|---|---|---|---|\n"
     for key in Key.allCases {
@@ -38,7 +38,7 @@ package enum SettingsHelp {
     }
   }
 
-  /// The README's table of exit codes, below its head.
+  /// The table of exit codes in docs/operating.md, below its head.
   package static func exitCodeRows() -> String {
     ExitCode.allCases.map { "| \($0.rawValue) | \($0.meaning) |\n" }.joined()
   }

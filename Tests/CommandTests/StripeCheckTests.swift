@@ -50,17 +50,17 @@ struct StripeCheckTests {
     #expect(finished.errors.contains("have its app post the purchase again"))
   }
 
-  @Test func `the README lists the needed event types`() throws {
+  @Test func `the document on stores lists the needed event types`() throws {
     let source = #filePath
     let root = try #require(source.ranges(of: "/Tests/").last.map { source[..<$0.lowerBound] })
-    let readme = try Scratch.text("\(root)/README.md")
+    let page = try Scratch.text("\(root)/docs/stores.md")
     let mark = "<!-- stripe event types -->\n```\n"
-    let start = try #require(readme.firstRange(of: mark)).upperBound
-    let end = try #require(readme[start...].firstRange(of: "```")).lowerBound
+    let start = try #require(page.firstRange(of: mark)).upperBound
+    let end = try #require(page[start...].firstRange(of: "```")).lowerBound
     let shown = try coffer(
       "config", "--check-stripe", settings: ["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_1"]
     ).out.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { $0.dropFirst(2) }
-    #expect(readme[start..<end].split(separator: "\n") == shown)
+    #expect(page[start..<end].split(separator: "\n") == shown)
   }
 
   @Test func `the needed event types are listed where nothing can be compared`() throws {

@@ -5,13 +5,13 @@ import Testing
   private static let sources = SourceFile.all(under: "Sources")
   private static let tests = SourceFile.all(under: "Tests")
 
-  /// Declared for those who look from outside: tests, and the README, which is held to the programs.
+  /// Declared for those who look from outside: tests, and documents, which are held to the programs.
   private static let doors: Set<Substring> = [
     "fixed",  // a clock that stands still
     "interrupt",  // a statement cut off, as by a signal
     "leftovers",  // what a crash left of objects
     "reread",  // what a job asks for, without the job
-    "markdown", "exitCodeRows",  // the README's tables
+    "markdown", "exitCodeRows",  // the documents' tables
     "customMirror", "debugDescription",  // protocols of the standard library
   ]
 
@@ -64,6 +64,27 @@ import Testing
   private static func isThere(_ name: String, beside path: String) -> Bool {
     let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
     return SourceFile(name) != nil || SourceFile("\(folder)/\(name)") != nil
+  }
+
+  @Test func `the README is short, and a document links to what is there`() throws {
+    let documents =
+      ["README", "ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "THIRD-PARTY", "THREATS"].map {
+        "\($0).md"
+      }
+      + [
+        "adding", "glossary", "operating", "performance", "settings", "stores", "subscriptions",
+        "sync-api",
+      ].map { "docs/\($0).md" }
+    let readme = try #require(SourceFile("README.md")).text
+    #expect(readme.utf8.count <= 8192)
+    for path in documents {
+      let text = try #require(SourceFile(path), "\(path)").text
+      for match in text.matches(of: #/\]\(([^)#:]+)\)/#) {
+        let name = String(match.1)
+        #expect(Self.isThere(name, beside: path), "\(path) links to \(name)")
+      }
+      #expect(path == "README.md" || readme.contains("(\(path))"), "the README omits \(path)")
+    }
   }
 
   @Test func `a refusal of the sync API gets its status in one file`() {

@@ -66,7 +66,7 @@ final class RequestLimiter: Sendable {
 }
 
 /// What a request costs beside its one unit, in units of its account's limit: about three
-/// milliseconds of a processor each. The README has the list.
+/// milliseconds of a processor each. docs/sync-api.md has the list.
 enum Price {
   /// Rows that its transaction read or changed.
   static func rows(_ count: Int64) -> Int64 { count / 100 }
