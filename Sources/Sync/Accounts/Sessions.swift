@@ -13,8 +13,6 @@ enum Sessions {
   /// Live sessions per account; the oldest give way.
   static let countMax: Int64 = 64
 
-  static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
-
   /// A session just made, with the only copy of its token.
   struct New: Sendable {
     let token: Secret
@@ -23,7 +21,7 @@ enum Sessions {
     var json: JSONValue {
       [
         "token": .string(String(decoding: token.exposed, as: UTF8.self)),
-        "id": .string(Sessions.id(Sessions.hash(token: token.exposed))),
+        "id": .string(Sessions.id(Credentials.hash(token: token.exposed))),
         "expires": .string(expires.description),
       ]
     }
@@ -43,7 +41,7 @@ enum Sessions {
       INSERT INTO sync.sessions (token_hash, account_id, public_key, expires_ms)
       VALUES ($1, $2, $3, $4)
       """,
-      .blob(hash(token: token)), .id(caller.account), .blob(caller.publicKey), .instant(expires))
+      .blob(Credentials.hash(token: token)), .id(caller.account), .blob(caller.publicKey), .instant(expires))
     return New(token: Secret(token), expires: expires)
   }
 

@@ -127,7 +127,7 @@ enum Contents {
       }
     }
     if let old = file.objectID {
-      try Reservations.discard(
+      try Garbage.add(
         transaction, old, of: file.owner, byteCount: file.contentByteCount, since: now)
     }
     try transaction.execute(

@@ -92,7 +92,7 @@ enum Reservations {
     ) { row in (owner: try row.id(0), byteCount: try row.integer(1)) }
     // No row: the upload was committed after all, and its object is in use.
     guard let ended else { return }
-    try discard(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)
+    try Garbage.add(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)
   }
 
   /// Ends an upload that failed. Its reservation may be gone: somebody took its place, or it expired.
@@ -105,30 +105,6 @@ enum Reservations {
     ) { row in (owner: try row.id(0), object: try row.optionalID(1)) }
     // A commit may have happened though its answer was lost.
     guard let found, found.object != id else { return }
-    try discard(transaction, id, of: found.owner, byteCount: byteCount, since: nil)
-  }
-
-  /// Hands an object that nothing points to any more to the sweeper. `since` is when it was last seen;
-  /// nil where it never was.
-  static func discard(
-    _ transaction: Transaction, _ id: Identifier, of owner: Identifier, byteCount: Int64,
-    since: Instant?
-  ) throws {
-    let count = try transaction.execute(
-      """
-      INSERT INTO sync.garbage (object_id, since_ms, owner_id, bytes) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (object_id) DO NOTHING
-      """,
-      .id(id), .instant(since ?? Instant(seconds: 0)), .id(owner), .integer(byteCount))
-    if count == 1 { try keep(transaction, byteCount, of: owner) }
-  }
-
-  /// Counts what an account's objects in garbage weigh, more or less.
-  static func keep(
-    _ transaction: Transaction, _ delta: Int64, of owner: Identifier
-  ) throws {
-    try transaction.execute(
-      "UPDATE sync.accounts SET kept_bytes = kept_bytes + $2 WHERE id = $1",
-      .id(owner), .integer(delta))
+    try Garbage.add(transaction, id, of: found.owner, byteCount: byteCount, since: nil)
   }
 }

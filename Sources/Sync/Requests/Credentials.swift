@@ -30,6 +30,9 @@ struct Credentials: Sendable {
   let proof: Proof
   let meter: RequestMeter
 
+  /// What the database knows a session by.
+  static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
+
   /// Whose turn a request takes under load.
   var share: Identifier? { Identifier(bytes: proof.key.prefix(16)) }
 
@@ -52,13 +55,13 @@ package struct Authenticator: Sendable {
 
   /// What would stand for the caller if its proof held; nothing is checked but the shape.
   func claimedKey(_ head: RequestHead) -> [UInt8]? {
-    if let token = bearerToken(head) { return Sessions.hash(token: token) }
+    if let token = bearerToken(head) { return Credentials.hash(token: token) }
     return HTTPSignatures.claimedKey(of: head)?.bytes
   }
 
   func proof(_ head: RequestHead) throws(Refusal) -> Credentials.Proof {
     if let token = bearerToken(head) {
-      return .session(tokenHash: Sessions.hash(token: token))
+      return .session(tokenHash: Credentials.hash(token: token))
     }
     guard head.headers.combined("signature-input") != nil else { throw .notAuthenticated }
     return .signed(try signature(head))

@@ -38,10 +38,6 @@ extension JSON {
     return value
   }
 
-  func hmac() throws(Refusal) -> [UInt8] {
-    try base64(byteCount: FileStatement.hmacByteCount...FileStatement.hmacByteCount)
-  }
-
   /// One of a closed set of words.
   func oneOf<Word: RawRepresentable & CaseIterable>(
     _: Word.Type

@@ -57,9 +57,9 @@ struct Batch: Sendable {
     guard errors.isEmpty else { throw .bodyInvalid(errors) }
   }
 
-  private static func readable<Change>(
-    _ json: [JSON], _ errors: inout [BodyError], _ read: (JSON) throws(Refusal) -> Change
-  ) -> [Change] {
+  private static func readable<Value>(
+    _ json: [JSON], _ errors: inout [BodyError], _ read: (JSON) throws(Refusal) -> Value
+  ) -> [Value] {
     json.compactMap { json in
       do throws(Refusal) { return try read(json) } catch {
         if case .bodyInvalid(let found) = error { errors += found }

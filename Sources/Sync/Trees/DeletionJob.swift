@@ -145,7 +145,7 @@ struct DeletionJob {
         SELECT object_id, $3, owner_id, content_bytes FROM sync.files
         WHERE id IN (\(Self.slice)) AND object_id IS NOT NULL
         """, .id(folder), count, .instant(now))
-      try Reservations.keep(
+      try Garbage.keep(
         transaction,
         files.reduce(0) { $0 + ($1.objectID == nil ? 0 : $1.contentByteCount) }, of: owner)
     }

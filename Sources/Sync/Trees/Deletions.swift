@@ -27,7 +27,7 @@ enum Deletions {
   static func dropContent(_ transaction: Transaction, _ record: FileRecord, now: Instant) throws {
     guard record.contentVersion > 0 else { return }
     if let object = record.objectID {
-      try Reservations.discard(
+      try Garbage.add(
         transaction, object, of: record.owner, byteCount: record.contentByteCount, since: now)
     } else {
       try transaction.execute(

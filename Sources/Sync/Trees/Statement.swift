@@ -115,3 +115,9 @@ struct ShareStatement: Sendable {
     return JSONValue.object([.init("share", .object(members))]).canonical()
   }
 }
+
+extension JSON {
+  func hmac() throws(Refusal) -> [UInt8] {
+    try base64(byteCount: FileStatement.hmacByteCount...FileStatement.hmacByteCount)
+  }
+}

@@ -190,7 +190,7 @@ package final class Sweeper: Sendable {
       if let found, let owner = found.owner { freed[owner, default: 0] += found.byteCount }
     }
     for (owner, byteCount) in freed.sorted(by: { $0.key < $1.key }) {
-      try Reservations.keep(transaction, -byteCount, of: owner)
+      try Garbage.keep(transaction, -byteCount, of: owner)
     }
   }
 }

@@ -1,13 +1,11 @@
-internal import Base
-
 /// A thread that does something every so many seconds, until it is stopped.
 ///
 /// What fails is logged and tried again at the next turn.
-final class Periodic: Sendable {
+package final class Periodic: Sendable {
   private let isStopping = Locked(false)
   private let thread = Locked<Thread?>(nil)
 
-  init(_ name: String, every seconds: Int64, _ body: @escaping @Sendable () throws -> Void) {
+  package init(_ name: String, every seconds: Int64, _ body: @escaping @Sendable () throws -> Void) {
     let running = Thread { [isStopping] in
       while isStopping.wait(until: .now() + .seconds(seconds), { $0 ? true : nil }) == nil {
         do { try body() } catch {
@@ -19,7 +17,7 @@ final class Periodic: Sendable {
   }
 
   /// Returns once the turn under way has ended.
-  func stop() {
+  package func stop() {
     isStopping.signal { $0 = true }
     thread.withLock { $0 }?.join()
   }

@@ -121,15 +121,3 @@ struct LockedOwner {
       .id(account), .integer(sequence), .integer(usageByteCount), .integer(recordCount))
   }
 }
-
-/// A caller whose own account row is held.
-struct LockedCaller {
-  let caller: Caller
-  var owners: LockedOwners
-
-  init(_ transaction: Transaction, _ credentials: Credentials, now: Instant) throws {
-    let before = try Caller(transaction, credentials, now: now)
-    owners = try LockedOwners(transaction, [before.account])
-    caller = try Caller(transaction, credentials, now: now)
-  }
-}
