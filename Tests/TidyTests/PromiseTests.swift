@@ -53,7 +53,7 @@ import Testing
       for line in file.text.split(separator: "\n") {
         for words in private_ { #expect(!line.contains(words), "\(file.path): \(line)") }
         guard line.contains("//"), !line.contains("https://") else { continue }
-        for match in line.matches(of: #/[A-Za-z_\/]+\.md\b/#) {
+        for match in line.matches(of: #/[A-Za-z_\/-]+\.md\b/#) {
           let name = String(match.output)
           #expect(Self.isThere(name, beside: file.path), "\(file.path) cites \(name)")
         }
