@@ -23,18 +23,25 @@ func module(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
 }
 
-func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func program(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
-    name: name, dependencies: dependencies, path: "Sources/Programs/\(name)",
+    name: String(path.split(separator: "/").last!), dependencies: dependencies, path: path,
     swiftSettings: settings)
 }
 
+/// What tests share.
+func support(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: String(path.split(separator: "/").last!), dependencies: dependencies,
+    path: "Tests/\(path)", swiftSettings: settings)
+}
+
 func tests(
-  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+  _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = []
 ) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude,
-    swiftSettings: settings)
+    name: String(path.split(separator: "/").last!), dependencies: dependencies,
+    path: "Tests/\(path)", exclude: exclude, swiftSettings: settings)
 }
 
 // The list is the map: a target may depend only on targets above it.
@@ -104,154 +111,156 @@ let package = Package(
         "Endpoints", "Tiers", "Configuration", "OpenAPI",
       ]),
 
-    program("coffer-sync", ["Configuration", "Endpoints", "Sync"]),
-    program("coffer-billing", ["Configuration", "Endpoints", "Billing"]),
+    program("Sources/Programs/coffer-sync", ["Configuration", "Endpoints", "Sync"]),
+    program("Sources/Programs/coffer-billing", ["Configuration", "Endpoints", "Billing"]),
     program(
-      "coffer",
+      "Sources/Programs/coffer",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
         "Storage", "Tiers", "Configuration", "Jobs", "ProviderAPI", "Subscriptions", "Stripe",
         "Billing", "Sync",
       ]),
 
-    .target(
-      name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
-    .target(
-      name: "TestCertificates", dependencies: ["Base", "Crypto", "JSON", "JWS"],
-      path: "Tests/TestCertificates", swiftSettings: settings),
-    .target(
-      name: "TestDevices",
-      dependencies: ["Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON"],
-      path: "Tests/TestDevices", swiftSettings: settings),
-    program(
-      "bench",
+    // What tests share.
+    support("Support/SeededRandom", []),
+    support("Support/TestCertificates", ["Base", "Crypto", "JSON", "JWS"]),
+    support(
+      "Support/TestDevices",
       [
-        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
-        "Tiers", "Subscriptions", "Billing", "SeededRandom", "TestCertificates", "TestDevices",
+        "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON",
+      ]),
+    support("Support/RawClient", []),
+    support("Support/TestEngines", ["Base", "Postgres", "Storage"]),
+    support("Support/StripeSamples", ["Base", "JSON"]),
+    support("Support/RecordedStories", ["Base", "JSON"]),
+    support(
+      "Support/ClaimingDevice",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Endpoints",
+        "Storage",
       ]),
 
-    tests("BaseTests", ["Base", "SeededRandom"]),
-    tests("CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
-    tests("JSONTests", ["Base", "JSON", "SeededRandom"]),
-    tests("JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
-    tests("HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
-    tests(
-      "HTTPSignaturesTests",
-      ["Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "SeededRandom"]),
-    .target(name: "RawClient", path: "Tests/RawClient", swiftSettings: settings),
-    tests(
-      "HTTPServerTests",
-      ["Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "RawClient", "SeededRandom"]),
-    .target(
-      name: "TestEngines", dependencies: ["Base", "Postgres", "Storage"], path: "Tests/TestEngines",
-      swiftSettings: settings),
-    tests(
-      "StorageTests",
+    // The stores, in virtual time.
+    support(
+      "Fakes/ProviderFakes",
       [
-        "Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "TestEngines",
-        "SeededRandom",
-      ]),
-    tests("TiersTests", ["Base", "Tiers", "SeededRandom"]),
-    tests("ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
-    tests("CommandTests", ["Base", "Jobs", "Storage"], exclude: ["Goldens"]),
-    tests(
-      "SubscriptionsTests", ["Base", "Tiers", "Subscriptions", "SeededRandom"],
-      exclude: ["Goldens"]),
-    .target(
-      name: "StripeSamples", dependencies: ["Base", "JSON"], path: "Tests/StripeSamples",
-      swiftSettings: settings),
-    .target(
-      name: "RecordedStories", dependencies: ["Base", "JSON"], path: "Tests/RecordedStories",
-      swiftSettings: settings),
-    tests(
-      "SyncTests",
-      [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Endpoints", "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines",
-        "SeededRandom",
-        "RawClient",
-      ], exclude: ["PermissionMatrix.md"]),
-    tests(
-      "TreeModelTests",
-      [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
-      ]),
-    tests("JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
-    tests(
-      "ProviderAPITests",
-      ["Base", "HTTPMessages", "HTTPServer", "ProviderAPI", "SeededRandom"]),
-    .target(
-      name: "ProviderFakes",
-      dependencies: [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "SeededRandom",
         "TestCertificates",
-      ],
-      path: "Tests/ProviderFakes", swiftSettings: settings),
-    .executableTarget(
-      name: "provider-fakes",
-      dependencies: [
+      ]),
+    program(
+      "Tests/Fakes/provider-fakes",
+      [
         "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "ProviderFakes",
         "TestCertificates",
-      ],
-      path: "Tests/provider-fakes", swiftSettings: settings),
-    tests(
-      "StripeTests",
-      [
-        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes", "SeededRandom",
-        "Subscriptions", "Stripe", "StripeSamples", "Tiers",
       ]),
     tests(
-      "ProviderFakesTests",
+      "Fakes/ProviderFakesTests",
       [
         "Base", "Configuration", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient",
         "HTTPServer", "Apple", "ProviderFakes", "RecordedStories", "SeededRandom", "Subscriptions",
         "TestCertificates", "Tiers",
       ]),
+
+    // One module each, as in Sources.
+    tests("Unit/BaseTests", ["Base", "SeededRandom"]),
+    tests("Unit/CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
+    tests("Unit/JSONTests", ["Base", "JSON", "SeededRandom"]),
+    tests("Unit/JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
+    tests("Unit/HTTP/HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
     tests(
-      "AppleTests",
+      "Unit/HTTP/HTTPSignaturesTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "SeededRandom",
+      ]),
+    tests(
+      "Unit/HTTP/HTTPServerTests",
+      [
+        "Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "RawClient", "SeededRandom",
+      ]),
+    tests(
+      "Unit/Storage/StorageTests",
+      [
+        "Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "TestEngines",
+        "SeededRandom",
+      ]),
+    tests("Unit/TiersTests", ["Base", "Tiers", "SeededRandom"]),
+    tests("Unit/ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
+    tests(
+      "Unit/Billing/SubscriptionsTests",
+      [
+        "Base", "Tiers", "Subscriptions", "SeededRandom",
+      ], exclude: ["Goldens"]),
+    tests(
+      "Unit/Billing/ProviderAPITests",
+      [
+        "Base", "HTTPMessages", "HTTPServer", "ProviderAPI", "SeededRandom",
+      ]),
+    tests("Unit/Billing/JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
+    tests(
+      "Unit/Billing/StripeTests",
+      [
+        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes", "SeededRandom",
+        "Subscriptions", "Stripe", "StripeSamples", "Tiers",
+      ]),
+    tests(
+      "Unit/Billing/AppleTests",
       [
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "Subscriptions", "ProviderAPI", "Apple",
         "TestCertificates", "SeededRandom",
       ]),
-    .target(
-      name: "ClaimingDevice",
-      dependencies: [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Endpoints",
-        "Storage",
-      ], path: "Tests/ClaimingDevice", swiftSettings: settings),
     tests(
-      "SimulationTests",
-      [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
-        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
-        "TestCertificates",
-        "TestEngines",
-      ]),
-    tests(
-      "GoogleTests",
+      "Unit/Billing/GoogleTests",
       [
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions", "Google",
         "SeededRandom",
       ]),
-    tests("TidyTests", []),
     tests(
-      "BillingTests",
+      "Unit/Billing/BillingTests",
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedStories",
-        "StripeSamples", "TestCertificates",
-        "TestEngines", "SeededRandom",
+        "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
       ]),
     tests(
-      "ScenarioTests",
+      "Unit/SyncTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
+        "Endpoints", "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines",
+        "SeededRandom", "RawClient",
+      ], exclude: ["PermissionMatrix.md"]),
+    tests("Unit/TidyTests", []),
+
+    // The programs, over sockets; whole stories, in every order.
+    tests("System/CommandTests", ["Base", "Jobs", "Storage"], exclude: ["Goldens"]),
+    tests(
+      "System/SimulationTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
+        "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
+        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
+        "TestCertificates", "TestEngines",
+      ]),
+    tests(
+      "System/TreeModelTests",
+      [
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
+        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
+      ]),
+    tests(
+      "System/ScenarioTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
         "Configuration", "HTTPServer", "RawClient", "RecordedStories", "StripeSamples",
-        "TestDevices", "TestEngines",
-        "SeededRandom",
+        "TestDevices", "TestEngines", "SeededRandom",
+      ]),
+
+    // Outside of what ships.
+    program(
+      "Benchmarks/bench",
+      [
+        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
+        "Tiers", "Subscriptions", "Billing", "SeededRandom", "TestCertificates", "TestDevices",
       ]),
   ]
 )

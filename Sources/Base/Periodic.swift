@@ -5,7 +5,8 @@ package final class Periodic: Sendable {
   private let isStopping = Locked(false)
   private let thread = Locked<Thread?>(nil)
 
-  package init(_ name: String, every seconds: Int64, _ body: @escaping @Sendable () throws -> Void) {
+  package init(_ name: String, every seconds: Int64, _ body: @escaping @Sendable () throws -> Void)
+  {
     let running = Thread { [isStopping] in
       while isStopping.wait(until: .now() + .seconds(seconds), { $0 ? true : nil }) == nil {
         do { try body() } catch {

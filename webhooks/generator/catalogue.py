@@ -46,7 +46,7 @@ def _row(provider: str, product: str, price: str | None, amount: int, interval: 
     return {name: value for name, value in row.items() if value is not None}
 
 
-# What Tests/ProviderFakes sells besides.
+# What Tests/Fakes/ProviderFakes sells besides.
 _APPLE = "com.example.coffer"
 _FAKES = {
     "premium": [

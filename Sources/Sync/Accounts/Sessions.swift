@@ -41,7 +41,8 @@ enum Sessions {
       INSERT INTO sync.sessions (token_hash, account_id, public_key, expires_ms)
       VALUES ($1, $2, $3, $4)
       """,
-      .blob(Credentials.hash(token: token)), .id(caller.account), .blob(caller.publicKey), .instant(expires))
+      .blob(Credentials.hash(token: token)), .id(caller.account), .blob(caller.publicKey),
+      .instant(expires))
     return New(token: Secret(token), expires: expires)
   }
 

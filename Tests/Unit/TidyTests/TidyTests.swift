@@ -22,7 +22,7 @@ import Testing
     let declared = PackageTable.dependencies(try #require(SourceFile("Package.swift")).text)
     #expect(declared.count > 15)
     let free: Set<String> = ["Glibc", "PackageDescription", "Testing"]
-    for file in SourceFile.all(under: "Sources") + SourceFile.all(under: "Tests") {
+    for file in SourceFile.everywhere {
       let folders = file.path.split(separator: "/").dropLast().map(String.init)
       guard let target = folders.last(where: { declared[$0] != nil }) else { continue }
       let allowed = (declared[target] ?? []).union(free)
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a file stays short enough to hold in the head`() {
-    for file in SourceFile.all(under: "Sources") + SourceFile.all(under: "Tests") {
+    for file in SourceFile.everywhere {
       #expect(
         file.text.split(separator: "\n", omittingEmptySubsequences: false).count <= 501,
         "\(file.path)")

@@ -86,7 +86,7 @@ import Testing
   }
 
   private var sourcesDirectory: String {
-    let parts = #filePath.split(separator: "/").dropLast(3)
+    let parts = #filePath.split(separator: "/").dropLast(5)
     return "/" + parts.joined(separator: "/") + "/Sources"
   }
 }

@@ -4,7 +4,7 @@ internal import Glibc
 enum Repository {
   static let root: String = {
     let path = #filePath
-    return path.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+    return path.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
   }()
 
   static func bytes(of path: String) -> [UInt8] {

@@ -74,7 +74,8 @@ extension SourceFile {
       let quotes = line.ranges(of: "\"\"\"").count
       defer { if quotes == 1 { isText.toggle() } }
       guard !isText else { continue }
-      for (index, part) in line.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+      for (index, part) in line.split(separator: "\"", omittingEmptySubsequences: false)
+        .enumerated()
       where index.isMultiple(of: 2) {
         for word in part.split(whereSeparator: { !$0.isLetter && !$0.isNumber })
         where word.first?.isUppercase == true { names.insert(word) }

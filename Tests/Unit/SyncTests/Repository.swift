@@ -3,7 +3,7 @@ import TestEngines
 
 /// Files of the repository, found from this file's own place.
 enum Repository {
-  static let root = String(#filePath.dropLast("/Tests/SyncTests/Repository.swift".count))
+  static let root = String(#filePath.dropLast("/Tests/Unit/SyncTests/Repository.swift".count))
 
   /// Nil where there is no such file.
   static func text(_ path: String) -> String? {

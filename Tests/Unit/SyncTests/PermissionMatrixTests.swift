@@ -11,7 +11,7 @@ import Testing
 @Suite struct PermissionMatrixTests {
   private typealias Role = PermissionWorld.Role
 
-  private static let path = "Tests/SyncTests/PermissionMatrix.md"
+  private static let path = "Tests/Unit/SyncTests/PermissionMatrix.md"
 
   private static var sections: [(title: String, operations: [PermissionOperation])] {
     [

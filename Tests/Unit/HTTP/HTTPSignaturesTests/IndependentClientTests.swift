@@ -21,7 +21,7 @@ struct IndependentClientTests {
 
   /// The request as the library's client would send it.
   private func signed(_ sample: Sample) throws -> RequestHead {
-    let script = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let script = #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
     var arguments = [
       pythonPath!, "/\(script)/ops/interop/http_message_signatures_client.py",
       "--seed", String(repeating: "07", count: 32), "--method", sample.method, "--url", sample.url,

@@ -5,7 +5,7 @@ struct SourceFile {
   let path: String
   let text: String
 
-  private static let root = #filePath.components(before: "/Tests/TidyTests/")
+  private static let root = #filePath.components(before: "/Tests/Unit/TidyTests/")
 
   init?(_ path: String) {
     guard let file = unsafe fopen(Self.root + "/" + path, "r") else { return nil }
@@ -20,6 +20,9 @@ struct SourceFile {
     self.path = path
     text = String(decoding: bytes, as: UTF8.self)
   }
+
+  /// All Swift files of targets.
+  static let everywhere = ["Sources", "Benchmarks", "Tests"].flatMap(all(under:))
 
   /// Every Swift file below a folder.
   static func all(under folder: String) -> [SourceFile] {
@@ -90,7 +93,7 @@ enum PackageTable {
 
   static func dependencies(_ manifest: String) -> [String: Set<String>] {
     var table: [String: Set<String>] = [:]
-    for kind in ["module(", "program(", "tests("] {
+    for kind in ["module(", "program(", "support(", "tests("] {
       for call in manifest.parts(after: "\n    " + kind) {
         let literals = call.components(before: "),\n").parts(after: "\"")
         // Every second piece lies inside quotes: the first is the name, the rest are dependencies.

@@ -2,7 +2,8 @@ import Testing
 
 /// What comments, tests and the manifest promise, held to it.
 @Suite struct PromiseTests {
-  private static let sources = SourceFile.all(under: "Sources")
+  private static let sources =
+    SourceFile.all(under: "Sources") + SourceFile.all(under: "Benchmarks")
   private static let tests = SourceFile.all(under: "Tests")
 
   /// Declared for those who look from outside: tests, and documents, which are held to the programs.
@@ -39,7 +40,7 @@ import Testing
   ]
 
   @Test func `an expectation can fail`() {
-    for file in Self.tests where !file.path.hasPrefix("Tests/TidyTests/") {
+    for file in Self.tests where !file.path.hasPrefix("Tests/Unit/TidyTests/") {
       for line in file.codeLines where line.contains("#expect") {
         #expect(line.firstMatch(of: #/\?\? ([^ )]+) == \1\b/#) == nil, "\(file.path): \(line)")
         #expect(!line.contains("#expect(true"), "\(file.path): \(line)")
@@ -49,7 +50,7 @@ import Testing
 
   @Test func `a comment cites only what is in the repository or on the web`() {
     let private_ = ["fact sheet", "the ledger's section", "design/", "foundations.md"]
-    for file in Self.sources + Self.tests where !file.path.hasPrefix("Tests/TidyTests/") {
+    for file in Self.sources + Self.tests where !file.path.hasPrefix("Tests/Unit/TidyTests/") {
       for line in file.text.split(separator: "\n") {
         for words in private_ { #expect(!line.contains(words), "\(file.path): \(line)") }
         guard line.contains("//"), !line.contains("https://") else { continue }
