@@ -44,12 +44,11 @@ package final class RawClient: Sendable {
   /// Says that nothing more will come.
   package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Ends the connection with a reset, as a process does that dies.
+  /// Ends the connection with a reset, as a process does that dies. A mere shutdown would be noticed
+  /// by a server that cannot send at its next probe only, which can take a minute.
   package func reset() {
-    var option = linger(l_onoff: 1, l_linger: 0)
-    unsafe setsockopt(
-      descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-    shutdown(descriptor, Int32(SHUT_RDWR))
+    var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: sockaddr().sa_data)
+    unsafe connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
   }
 
   /// Whether something has come that was not read yet; does not wait for it.
