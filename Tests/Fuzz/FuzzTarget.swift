@@ -139,7 +139,7 @@ enum FuzzTarget {
       GoogleTrust(package: "app.coffer", audience: "a", email: "e"),
       keys: PushKeys(
         url: "https://keys", transport: Answer(body: keySet), clock: .fixed(now),
-        patience: .seconds(0)))
+        patience: .seconds(10)))
   }
 
   private static let google = gate(keySet)
@@ -159,13 +159,17 @@ enum FuzzTarget {
     prove(genuine, gate(input))
   }
 
-  /// To its end, though the keys must be read first.
-  private static func prove(_ authorization: String, _ verifier: GoogleVerifier) {
-    guard case .waiting(let start)? = try? verifier.prove(authorization: authorization, now: now)
-    else { return }
-    let isDone = Locked(false)
-    start { _ in isDone.signal { $0 = true } }
-    _ = isDone.wait { $0 ? true : nil }
+  /// To its end, though the keys must be read first; nil where the token is refused.
+  @discardableResult
+  private static func prove(_ authorization: String, _ verifier: GoogleVerifier) -> PushSender? {
+    switch try? verifier.prove(authorization: authorization, now: now) {
+    case .proven(let sender): return sender
+    case .waiting(let start):
+      let answer = Locked<Result<PushSender, GoogleRefusal>?>(nil)
+      start { result in answer.signal { $0 = result } }
+      return try? answer.wait { $0 }?.get()
+    case nil: return nil
+    }
   }
 
   /// The envelope, and the input as the notification inside one.
@@ -178,8 +182,7 @@ enum FuzzTarget {
   }
 
   private static func read(_ body: [UInt8]) {
-    if let push = try? google.verify(authorization: genuine, body: body, now: now) {
-      _ = try? GoogleNotification(push)
-    }
+    guard let sender = prove(genuine, google) else { preconditionFailure("the token is genuine") }
+    _ = try? GoogleNotification(sender.push(body))
   }
 }
