@@ -17,22 +17,25 @@ func system(_ name: String, _ library: String, debian package: String) -> Target
     providers: [.apt([package])])
 }
 
+/// A target is named by its folder.
+func name(_ path: String) -> String { String(path.split(separator: "/").last!) }
+
 func module(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
-  let name = String(path.split(separator: "/").last!)
-  return .target(
-    name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
+  .target(
+    name: name(path), dependencies: dependencies, path: "Sources/\(path)",
+    swiftSettings: settings)
 }
 
 func program(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
-    name: String(path.split(separator: "/").last!), dependencies: dependencies, path: path,
+    name: name(path), dependencies: dependencies, path: path,
     swiftSettings: settings)
 }
 
 /// What tests share.
 func support(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(
-    name: String(path.split(separator: "/").last!), dependencies: dependencies,
+    name: name(path), dependencies: dependencies,
     path: "Tests/\(path)", swiftSettings: settings)
 }
 
@@ -40,7 +43,7 @@ func tests(
   _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = []
 ) -> Target {
   .testTarget(
-    name: String(path.split(separator: "/").last!), dependencies: dependencies,
+    name: name(path), dependencies: dependencies,
     path: "Tests/\(path)", exclude: exclude, swiftSettings: settings)
 }
 

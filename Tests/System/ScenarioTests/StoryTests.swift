@@ -1,7 +1,6 @@
 import Base
 import Configuration
 import Crypto
-import Glibc
 import JSON
 import RawClient
 import RecordedStories
@@ -11,12 +10,10 @@ import Testing
 
 /// Every recorded story, delivered to the real programs as it stands, byte for byte.
 @Suite struct StoryTests {
-  private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
-
   /// In the short run PostgreSQL hears only what the versions of this year tell.
   private static let tellings: [(RecordedStory, TestEngine)] = RecordedStory.stripe.flatMap {
     story in
-    TestEngine.available.filter { $0 == .sqlite || isFull || story.name.hasPrefix("2026-") }
+    TestEngine.available.filter { $0 == .sqlite || TestRun.isFull || story.name.hasPrefix("2026-") }
       .map { (story, $0) }
   }
 

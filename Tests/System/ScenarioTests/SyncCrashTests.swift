@@ -36,11 +36,9 @@ import Testing
 
 /// How often a test kills a program.
 enum Crashes {
-  private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
-
   /// At least 50 in all of a full run, however few engines there are.
   static func count(of engine: TestEngine) -> Int {
-    guard isFull else { return 3 }
+    guard TestRun.isFull else { return 3 }
     switch engine {
     case .sqlite: return 30
     case .postgres: return 5

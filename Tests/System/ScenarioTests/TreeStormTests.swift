@@ -1,7 +1,6 @@
 import Base
 import Configuration
 import Crypto
-import Glibc
 import JSON
 import SeededRandom
 import Storage
@@ -11,7 +10,6 @@ import Testing
 
 /// Many devices on the same trees at once, through the real program.
 @Suite(.serialized) struct TreeStormTests {
-  private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
   private static let freeByteCount: Int64 = 1_000_000
   private static let accountCount = 4
 
@@ -58,7 +56,7 @@ import Testing
 
   @Test(arguments: TestEngine.available)
   func `of many who want one name one gets it`(engine: TestEngine) throws {
-    let nameCount: UInt8 = Self.isFull ? 200 : 25
+    let nameCount: UInt8 = TestRun.isFull ? 200 : 25
     let installation = try Installation(engine, settings: Self.settings)
     let sync = try installation.start(.sync)
     let owner = try installation.device(of: sync)
@@ -160,7 +158,7 @@ import Testing
       Thread { reader.run { isOver.withLock { $0 } } }
     }
     let writing = writers.map { writer in
-      Thread { writer.run(times: isFull ? 400 : 40) }
+      Thread { writer.run(times: TestRun.isFull ? 400 : 40) }
     }
     for thread in writing { thread.join() }
     isOver.withLock { $0 = true }

@@ -8,9 +8,9 @@ import Testing
 
 /// The same through a real database: orders, repetitions, losses, crashes and reads in between.
 struct DatabaseTests {
-  private static let runCount = isFull ? 12 : 2
+  private static let runCount = TestRun.isFull ? 12 : 2
 
-  @Test(arguments: Stories.live.filter { isFull || $0.isShort })
+  @Test(arguments: Stories.live.filter { TestRun.isFull || $0.isShort })
   func `orders, losses and crashes leave the rows that calm weather leaves`(
     story: Stories.Lived
   ) throws {
@@ -46,8 +46,8 @@ struct DatabaseTests {
 
   /// In the short run SQLite is stormy enough above.
   @Test(
-    arguments: Stories.live.filter { isFull || $0.isShort },
-    TestEngine.available.filter { isFull || $0 != .sqlite })
+    arguments: Stories.live.filter { TestRun.isFull || $0.isShort },
+    TestEngine.available.filter { TestRun.isFull || $0 != .sqlite })
   func `both engines end with the same rows`(story: Stories.Lived, engine: TestEngine) throws {
     let live = story.live()
     var random = SeededGenerator(seed: Seed.of(story.name))

@@ -2,14 +2,15 @@ import Base
 import ProviderFakes
 import SeededRandom
 import Subscriptions
+import TestEngines
 import Testing
 import Tiers
 
 /// Whatever order deliveries come in, however often, and whichever is lost: one and the same end.
 struct PermutationTests {
   /// Beyond seven deliveries, so many seeded orders of each story.
-  static let orderCount = isFull ? 2000 : 100
-  static let exhaustiveCountMax = isFull ? 7 : 5
+  static let orderCount = TestRun.isFull ? 2000 : 100
+  static let exhaustiveCountMax = TestRun.isFull ? 7 : 5
 
   @Test(arguments: Stories.all)
   func `every order of a story's deliveries, some of them twice, ends the same`(

@@ -3,9 +3,6 @@ import Glibc
 import ProviderFakes
 import Testing
 
-/// Whether the long run was asked for (`ops/test --full`).
-let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
-
 /// One seed for all of a run, printed once: `COFFER_TEST_SEED` repeats a run.
 enum Seed {
   static let run: UInt64 = {

@@ -1,14 +1,11 @@
 import Base
-import Glibc
 import SeededRandom
 import TestEngines
 import Testing
 
 /// The server against the model, over seeded stories.
 @Suite struct StoryTests {
-  /// Whether the long run was asked for (`ops/test --full`).
-  private static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
-  private static let stepCount = isFull ? 1200 : 300
+  private static let stepCount = TestRun.isFull ? 1200 : 300
   /// How long new stories are told in a long run.
   private static let fullSeconds = 120.0
 
@@ -26,7 +23,7 @@ import Testing
     repeat {
       try tell(seed, engine)
       seed &+= 1
-    } while Self.isFull && MonotonicTime.now().seconds(since: start) < Self.fullSeconds
+    } while TestRun.isFull && MonotonicTime.now().seconds(since: start) < Self.fullSeconds
   }
 
   /// What concerns so many files is told by a restart, and whoever is told so must miss nothing else.

@@ -1,0 +1,7 @@
+import Glibc
+
+/// What the run of all tests was asked to be.
+package enum TestRun {
+  /// Whether it is the long one (`ops/test --full`).
+  package static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
+}
