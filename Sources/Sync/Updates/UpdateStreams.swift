@@ -155,14 +155,26 @@ struct View {
     switch item {
     case .left(let file, _):
       try forest.load(file, reader)
-      // What is still offered, or seen by another share, is told of there.
-      return forest.role(file) > .stranger ? nil : .left(file, owner: owner)
+      guard forest.role(file) > .stranger else { return .left(file, owner: owner) }
+      // What is still offered, or seen by another share, or back in view, is told of there; but what
+      // is deleted gets no number as it comes back, and its deletion may have been read past while it
+      // was out of view.
+      guard forest.isDeleted(file), let record = try FileRecord.find(reader, file) else {
+        return nil
+      }
+      return try change(of: record, reader, forest)
     case .file(let record):
       try forest.load(record.id, reader)
       guard forest.role(record.id) > .stranger else { return nil }
-      let hasShare = forest[record.id]?.share != nil
-      let share = hasShare ? try Share.find(reader, record.id, account) : nil
-      return .file(forest.marked(record), share.map { [$0] } ?? [])
+      return try change(of: record, reader, forest)
     }
+  }
+
+  private func change(
+    of record: FileRecord, _ reader: Reader, _ forest: Forest
+  ) throws -> Change {
+    let hasShare = forest[record.id]?.share != nil
+    let share = hasShare ? try Share.find(reader, record.id, account) : nil
+    return .file(forest.marked(record), share.map { [$0] } ?? [])
   }
 }

@@ -111,6 +111,34 @@ import Testing
     #expect(Set(after.records.keys) == [device.root])
   }
 
+  /// The deletions were told to nobody while the folder was away, and what is deleted is not told anew
+  /// when the folder comes back.
+  @Test(arguments: TestEngine.available, [false, true])
+  func `whoever read half of a folder's leaving when it came back knows what is deleted in it`(
+    engine: TestEngine, isSwept: Bool
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, bob) = (try server.register(), try server.register())
+    let shared = try alice.add("folder")
+    let folder = try alice.add("folder", in: shared)
+    let (document, inner) = (try alice.add(in: folder), try alice.add("folder", in: folder))
+    let child = try alice.add(in: inner)
+    let link = try alice.share(shared, with: bob)
+    var replica = try bob.pulled()
+    #expect(replica.ids.isSuperset(of: [folder, document, inner, child]))
+    for file in [document, inner] { try alice.delete(file).requireSuccess() }
+    if isSwept { try server.sweepDeletions() }
+    try alice.move(folder, to: alice.root).requireSuccess()
+    // Past the deletions, and up to the first of what left.
+    try replica.pullPage(limit: 1)
+    #expect(replica.records[folder] == nil)
+    #expect(!replica.isComplete)
+    try alice.move(folder, to: shared).requireSuccess()
+    try replica.pull()
+    #expect(replica.ids == [bob.root, link, shared, folder])
+    #expect(try replica.records == bob.pulled().records)
+  }
+
   @Test(arguments: TestEngine.available, [1, 4])
   func `whoever pulls while others write ends with all that is there`(
     engine: TestEngine, limit: Int
