@@ -13,12 +13,10 @@ package struct BillingConfiguration: Sendable {
   package let connectionsPerAddressMax: Int
   package let catalogue: Catalogue
   package let sealingKeys: SealingKeys
-  /// Nil where Stripe is off, which the program says at its start.
-  package let stripe: StripeConfiguration?
-  /// Nil where the App Store is off.
-  package let apple: AppleConfiguration?
-  /// Nil where Google Play is off.
-  package let google: GoogleConfiguration?
+  /// The stores that are not off.
+  package let stores: [any StoreConfiguration]
+  /// Whose purchases count for everybody.
+  package let grantingEnvironment: GrantingEnvironment
   /// The hosts under which clients claim purchases; nil where they cannot.
   package let authorities: [String]?
   /// For whom sandbox purchases count as well.
@@ -27,28 +25,31 @@ package struct BillingConfiguration: Sendable {
 
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .billing)
-    let database = reader.database()
-    let listen = reader.address(.billingListen)
-    let metricsListen = reader.metricsAddress(fallback: "127.0.0.1:9465")
-    trustedProxies = reader.trustedProxies()
-    let connectionsPerAddressMax = reader.number(.connectionsPerAddress, in: 1...1_000_000)
-    let catalogue = reader.catalogue()
-    let sealingKeys = reader.sealingKeys()
-    stripe = reader.stripe()
-    apple = reader.apple()
-    google = reader.google()
-    authorities = reader.authorities(.billingAuthorities)
-    sandboxAccounts = reader.sandboxAccounts()
+    let database = reader.value(SharedSettings.database)
+    let listen = reader.value(BillingSettings.listen)
+    let metricsListen = reader.value(SharedSettings.metricsListen)
+    trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
+    let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
+    catalogue = reader.catalogue()
+    let sealingKeys = reader.value(BillingSettings.sealingKeys)
+    stores = reader.configuredStores()
+    grantingEnvironment = reader.grantingEnvironment()
+    authorities = reader.value(BillingSettings.authorities)
+    sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     clock = reader.clock()
-    guard let database, let listen, let metricsListen, let catalogue, let sealingKeys,
-      let connectionsPerAddressMax,
-      reader.problems.isEmpty
+    guard let database, let listen, let metricsListen, let sealingKeys,
+      let connectionsPerAddressMax, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.listen = listen
     self.metricsListen = metricsListen
-    self.catalogue = catalogue
     self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.sealingKeys = sealingKeys
+  }
+
+  /// What a store needs to know; nil where it is off.
+  package func store<Store: StoreConfiguration>(_ type: Store.Type) -> Store? {
+    for case let store as Store in stores { return store }
+    return nil
   }
 }

@@ -1,7 +1,7 @@
 /// What holds for each setting and where it was said, for an operator to look at.
 package struct EffectiveSettings: Sendable {
   package struct Row: Sendable {
-    package let key: Key
+    package let name: String
     /// Fit to print: a secret's value is replaced.
     package let shown: String
     /// `default` where nobody said anything.
@@ -12,13 +12,14 @@ package struct EffectiveSettings: Sendable {
   package let rows: [Row]
 
   package init(_ settings: Settings) {
-    rows = Key.allCases.map { key in
-      guard let value = settings.values[key] else {
+    rows = settings.table.rows.map { setting in
+      guard let value = settings.values[setting.name] else {
         return Row(
-          key: key, shown: key.documentation.fallback.text, origin: "default", isSet: false)
+          name: setting.name, shown: setting.absence.text, origin: "default", isSet: false)
       }
       return Row(
-        key: key, shown: Self.shown(key, value.text), origin: value.origin.text, isSet: true)
+        name: setting.name, shown: setting.isSecret(value.text) ? "<secret>" : value.text,
+        origin: value.origin.text, isSet: true)
     }
   }
 
@@ -43,9 +44,5 @@ package struct EffectiveSettings: Sendable {
       collect { (s) throws(ConfigurationError) in _ = try BillingConfiguration(s) }
     }
     return problems.map(\.text)
-  }
-
-  private static func shown(_ key: Key, _ text: String) -> String {
-    key.isSecret(text) ? "<secret>" : text
   }
 }

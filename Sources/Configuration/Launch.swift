@@ -13,17 +13,19 @@ package enum Launch {
   ///
   /// `--help` prints and ends with 0, a wrong argument with 64, a wrong configuration with 78.
   package static func configuration<Configuration>(
-    of program: Program, _ make: (Settings) throws(ConfigurationError) -> Configuration
+    of program: Program, _ table: SettingsTable,
+    _ make: (Settings) throws(ConfigurationError) -> Configuration
   ) -> Configuration {
     switch request(Array(CommandLine.arguments.dropFirst())) {
     case .help:
-      print(help(program), terminator: "")
+      print(help(program, table), terminator: "")
       exit(ExitCode.ok.rawValue)
     case .refused(let sentence):
       end(program, [sentence], .usage)
     case .run(let configPath):
       do throws(ConfigurationError) {
-        return try make(Settings(environment: environment(), configPath: configPath))
+        return try make(
+          Settings(table, environment: environment(), configPath: configPath))
       } catch {
         end(program, error.lines, .configuration)
       }
@@ -48,7 +50,7 @@ package enum Launch {
     return .run(configPath: configPath)
   }
 
-  package static func help(_ program: Program) -> String {
+  package static func help(_ program: Program, _ table: SettingsTable) -> String {
     """
     \(program.rawValue): \(program.abstract)
 
@@ -60,7 +62,7 @@ package enum Launch {
     SIGTERM and SIGINT end the program once the requests under way are answered.
 
     settings:
-    \(SettingsHelp.text(for: program))
+    \(SettingsHelp.text(table, for: program))
     exit codes:
     \(SettingsHelp.exitCodes())
     """

@@ -22,21 +22,29 @@ package struct Settings: Sendable {
     }
   }
 
-  package private(set) var values: [Key: Value] = [:]
+  /// What there is to be set.
+  let table: SettingsTable
+  /// By the settings' names.
+  package private(set) var values: [String: Value] = [:]
   /// What is wrong with names and with the file; every configuration made from this reports it.
   private(set) var problems: [ConfigurationError.Problem] = []
 
   /// `configPath` is the value of `--config`; it wins over `COFFER_CONFIG`.
-  package init(environment: [String: String], configPath: String? = nil) {
-    let given = Self.accepted(environment, &problems)
-    let path = configPath ?? given[.config]
+  package init(
+    _ table: SettingsTable, environment: [String: String], configPath: String? = nil
+  ) {
+    self.table = table
+    let config = SharedSettings.config.name
+    let given = accepted(environment)
+    let path = configPath ?? given[config]
     let isOpenToOthers = path.map { readFile(at: $0) } ?? false
-    let secrets = values.filter { key, value in key.isSecret(value.text) }.keys
-    for (key, text) in given { values[key] = Value(text: text, origin: .environment) }
-    if let configPath { values[.config] = Value(text: configPath, origin: .option) }
-    let isTest = values[.mode]?.text == Mode.test.rawValue
+    let secrets = values.filter { name, value in
+      table.setting(named: name)?.isSecret(value.text) ?? true
+    }.keys
+    for (name, text) in given { values[name] = Value(text: text, origin: .environment) }
+    if let configPath { values[config] = Value(text: configPath, origin: .option) }
     if let path, isOpenToOthers, !secrets.isEmpty, !isTest {
-      let names = secrets.map(\.rawValue).sorted().joined(separator: ", ")
+      let names = secrets.sorted().joined(separator: ", ")
       problems.append(
         .init(
           .invalid,
@@ -45,21 +53,22 @@ package struct Settings: Sendable {
     }
   }
 
-  private static func accepted(
-    _ environment: [String: String], _ problems: inout [ConfigurationError.Problem]
-  ) -> [Key: String] {
-    var given: [Key: String] = [:]
+  /// Whether what is for tests alone may be used.
+  var isTest: Bool { values[SharedSettings.mode.name]?.text == Mode.test.rawValue }
+
+  private mutating func accepted(_ environment: [String: String]) -> [String: String] {
+    var given: [String: String] = [:]
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
-    where name.hasPrefix(Key.prefix) {
-      guard let key = Key(rawValue: name) else {
-        problems.append(.init(.invalid, "\(shown(name)) (environment): no such setting"))
+    where name.hasPrefix(SettingsTable.namePrefix) {
+      guard table.setting(named: name) != nil else {
+        problems.append(.init(.invalid, "\(Self.shown(name)) (environment): no such setting"))
         continue
       }
       guard !value.isEmpty else {
         problems.append(.init(.invalid, "\(name) (environment): is empty; unset it instead"))
         continue
       }
-      given[key] = value
+      given[name] = value
     }
     return given
   }
@@ -80,11 +89,11 @@ package struct Settings: Sendable {
       case .malformed(let reason):
         problems.append(.init(.invalid, "\(place): \(reason)"))
       case .setting(let name, let text):
-        guard let key = Key(rawValue: name), key != .config else {
+        guard table.setting(named: name) != nil, name != SharedSettings.config.name else {
           problems.append(.init(.invalid, "\(Self.shown(name)) (\(place)): no such setting"))
           continue
         }
-        guard values[key] == nil else {
+        guard values[name] == nil else {
           problems.append(.init(.invalid, "\(name) (\(place)): is set twice in the file"))
           continue
         }
@@ -92,7 +101,7 @@ package struct Settings: Sendable {
           problems.append(.init(.invalid, "\(name) (\(place)): is empty; remove it instead"))
           continue
         }
-        values[key] = Value(text: text, origin: .file(path: path, line: line.number))
+        values[name] = Value(text: text, origin: .file(path: path, line: line.number))
       }
     }
     return isOpenToOthers
@@ -101,7 +110,7 @@ package struct Settings: Sendable {
   /// A name fit to print: a secret pasted in a name's place is not one.
   private static func shown(_ name: String) -> String {
     let plain =
-      name.hasPrefix(Key.prefix) && name.utf8.count <= 64
+      name.hasPrefix(SettingsTable.namePrefix) && name.utf8.count <= 64
       && name.utf8.allSatisfy {
         UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == UInt8(ascii: "_")
           || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0

@@ -1,22 +1,20 @@
 /// The settings as text: for `--help` and for the documents, both from the same rows.
 package enum SettingsHelp {
-  /// One paragraph for each setting of `program`.
-  package static func text(for program: Program) -> String {
-    Key.allCases.filter { $0.documentation.programs.contains(program) }.map { key in
-      let row = key.documentation
-      return "  \(key.rawValue)  [\(fallback(row, for: program))]\n"
+  /// One paragraph for each setting that `program` reads.
+  package static func text(_ table: SettingsTable, for program: Program) -> String {
+    table.rows.filter { $0.programs.contains(program) }.map { row in
+      "  \(row.name)  [\(absence(of: row, for: program))]\n"
         + wrapped(row.text, indent: "      ", width: 80)
         + "      example: \(row.example)\n"
     }.joined()
   }
 
   /// The table of docs/settings.md.
-  package static func markdown() -> String {
+  package static func markdown(_ table: SettingsTable) -> String {
     var text = "| setting | programs | default | what it is | example |\n|---|---|---|---|---|\n"
-    for key in Key.allCases {
-      let row = key.documentation
-      text += "| `\(key.rawValue)` | \(row.programs.map(\.rawValue).joined(separator: ", ")) "
-      text += "| \(row.fallback.text) | \(row.text) | `\(row.example)` |\n"
+    for row in table.rows {
+      text += "| `\(row.name)` | \(row.programs.map(\.rawValue).joined(separator: ", ")) "
+      text += "| \(row.absence.text) | \(row.text) | `\(row.example)` |\n"
     }
     return text
   }
@@ -30,11 +28,11 @@ package enum SettingsHelp {
     }.joined()
   }
 
-  private static func fallback(_ row: Documentation, for program: Program) -> String {
-    switch row.fallback {
+  private static func absence(of row: any AnySetting, for program: Program) -> String {
+    switch row.absence {
     case .requiredBy(let programs) where !programs.contains(program): "optional"
     case .requiredBy, .required: "required"
-    case .value, .meaning: "default: " + row.fallback.text
+    case .value, .values, .meaning: "default: " + row.absence.text
     }
   }
 

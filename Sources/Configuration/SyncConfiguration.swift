@@ -42,56 +42,47 @@ package struct SyncConfiguration: Sendable {
 
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .sync)
-    let database = reader.database()
-    let objectsDirectory = reader.objectsDirectory()
-    let listen = reader.address(.syncListen)
-    let metricsListen = reader.metricsAddress(fallback: "127.0.0.1:9464")
-    let authorities = reader.authorities(.syncAuthorities)
-    trustedProxies = reader.trustedProxies()
-    let connectionsPerAddressMax = reader.number(.connectionsPerAddress, in: 1...1_000_000)
-    let catalogue = reader.catalogue()
-    registration = reader.registration()
-    let limits = reader.limits()
+    let database = reader.value(SharedSettings.database)
+    let objectsDirectory = reader.value(SyncSettings.objects)
+    let listen = reader.value(SyncSettings.listen)
+    let metricsListen = reader.value(SharedSettings.metricsListen)
+    let authorities = reader.value(SyncSettings.authorities)
+    trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
+    let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
+    catalogue = reader.catalogue()
+    let registration = reader.value(SyncSettings.registration)
+    let limits = Limits(reading: &reader)
     clock = reader.clock()
     guard let database, let objectsDirectory, let listen, let metricsListen, let authorities,
-      let catalogue, let limits, let connectionsPerAddressMax, reader.problems.isEmpty
+      let registration, let limits, let connectionsPerAddressMax, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objectsDirectory = objectsDirectory
     self.listen = listen
     self.metricsListen = metricsListen
     self.authorities = Set(authorities)
-    self.catalogue = catalogue
+    self.registration = registration
     self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.limits = limits
   }
 }
 
-extension SettingsReader {
-  fileprivate mutating func registration() -> SyncConfiguration.Registration {
-    guard let text = text(.registration) else { return .open }
-    guard let registration = SyncConfiguration.Registration(rawValue: text) else {
-      refuse(.registration, "\(quoted(text)) is neither open, invite nor closed")
-      return .closed
-    }
-    return registration
-  }
-
-  fileprivate mutating func limits() -> SyncConfiguration.Limits? {
-    let recordCountMax = number(.recordsMax, in: 1...1_000_000_000)
-    let requestBurst = number(.requestsBurst, in: 1...1_000_000)
-    let requestsPerSecond = number(.requestsPerSecond, in: 1...1_000_000)
-    let deletedDays = number(.deletedDays, in: 1...36_500)
-    let youngDays = number(.youngDays, in: 0...36_500)
-    let openInvitationCountMax = number(.openInvitations, in: 0...1_000_000)
-    let invitationsPerDay = number(.dailyInvitations, in: 0...1_000_000)
-    let receivedInvitationCountMax = number(.receivedInvitations, in: 0...1_000_000)
-    let accountsPerAddress = number(.accountsPerAddress, in: 1...1_000_000)
+extension SyncConfiguration.Limits {
+  fileprivate init?(reading reader: inout SettingsReader) {
+    let recordCountMax = reader.value(SyncSettings.recordsMax)
+    let requestBurst = reader.value(SyncSettings.requestsBurst)
+    let requestsPerSecond = reader.value(SyncSettings.requestsPerSecond)
+    let deletedDays = reader.value(SyncSettings.deletedDays)
+    let youngDays = reader.value(SyncSettings.youngDays)
+    let openInvitationCountMax = reader.value(SyncSettings.openInvitations)
+    let invitationsPerDay = reader.value(SyncSettings.dailyInvitations)
+    let receivedInvitationCountMax = reader.value(SyncSettings.receivedInvitations)
+    let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
     guard let recordCountMax, let requestBurst, let requestsPerSecond, let deletedDays,
       let youngDays, let openInvitationCountMax, let invitationsPerDay,
       let receivedInvitationCountMax, let accountsPerAddress
     else { return nil }
-    return SyncConfiguration.Limits(
+    self.init(
       recordCountMax: recordCountMax, requestBurst: requestBurst,
       requestsPerSecond: requestsPerSecond, deletedDays: deletedDays, youngDays: youngDays,
       openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,

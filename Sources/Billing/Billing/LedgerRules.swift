@@ -49,24 +49,21 @@ package struct LedgerRules: Sendable {
 
 extension LedgerRules {
   /// As the configuration of a command says, which must be that of `coffer-billing`.
-  package init(_ configuration: StoreConfiguration) {
+  package init(_ configuration: DatabaseConfiguration) {
     self.init(
       catalogue: configuration.catalogue,
-      grantingPartition: ObjectKey.Partition(configuration.grantingPartition),
+      grantingPartition: ObjectKey.Partition(configuration.grantingEnvironment),
       sandboxAccounts: configuration.sandboxAccounts)
   }
 }
 
 extension Ledger {
   /// As a command has it that asks for something to be read.
-  package init(_ configuration: StoreConfiguration) {
-    let asked = configuration.asked
-    let readable: [(ObjectKey.Provider, Bool)] = [
-      (.stripe, asked.stripe), (.apple, asked.apple), (.google, asked.google),
-    ]
+  package init(_ configuration: DatabaseConfiguration) {
     self.init(
       rules: LedgerRules(configuration),
-      readable: Set(readable.filter { $0.1 }.map { $0.0 }), for: .command)
+      readable: Set(configuration.askedStores.compactMap(ObjectKey.Provider.init(rawValue:))),
+      for: .command)
   }
 }
 
@@ -74,14 +71,14 @@ extension LedgerRules {
   package init(_ configuration: BillingConfiguration) {
     self.init(
       catalogue: configuration.catalogue,
-      grantingPartition: configuration.stripe.map { ObjectKey.Partition($0.partition) } ?? .live,
+      grantingPartition: ObjectKey.Partition(configuration.grantingEnvironment),
       sandboxAccounts: configuration.sandboxAccounts)
   }
 }
 
 extension ObjectKey.Partition {
-  init(_ partition: StripeConfiguration.Partition) {
-    switch partition {
+  init(_ environment: GrantingEnvironment) {
+    switch environment {
     case .live: self = .live
     case .sandbox: self = .sandbox
     }

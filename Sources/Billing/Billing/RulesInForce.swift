@@ -128,8 +128,8 @@ final class CurrentRules: Sendable {
       "the rules of this configuration are not those of coffer-billing: nothing was written",
       "here the catalogue is \(own.catalogue.version) and the policy \(own.policyVersion), "
         + "there the catalogue is \(servers)",
-      "give this command the servers' \(Key.plans.rawValue), \(Key.sandboxAccounts.rawValue) and "
-        + "Stripe settings, or restart coffer-billing with these",
+      "give this command the servers' \(SharedSettings.plans.name), "
+        + "\(BillingSettings.sandboxAccounts.name) and Stripe settings, or restart coffer-billing with these",
     ]
     return ConfigurationError(texts.map { ConfigurationError.Problem(.invalid, $0) })
   }

@@ -38,15 +38,15 @@ package struct Stores: Sendable {
     transport: (ObjectKey.Provider) -> any ProviderTransport
   ) throws(StoresError) {
     self.init()
-    if let stripe = configuration.stripe {
+    if let stripe = configuration.store(StripeConfiguration.self) {
       self.stripe = WebhookSecrets(stripe.webhookSecrets)
       stripeAPI = stripe.apiKey.map { key in
         StripeAPI(
-          base: stripe.apiURL, key: key, partition: ObjectKey.Partition(stripe.partition),
+          base: stripe.apiURL, key: key, partition: ObjectKey.Partition(stripe.environment),
           transport: transport(.stripe))
       }
     }
-    if let apple = configuration.apple {
+    if let apple = configuration.store(AppleConfiguration.self) {
       let roots = apple.root.map { [$0] }
       let trust =
         roots.map {
@@ -54,7 +54,7 @@ package struct Stores: Sendable {
         } ?? AppleTrust(bundleID: apple.bundleID, appAppleID: apple.appID)
       guard let trust else {
         throw StoresError(
-          text: "\(Key.appleBundleID.rawValue) or \(Key.appleRootFile.rawValue) cannot be used")
+          text: "\(AppleSettings.bundleID.name) or \(AppleSettings.rootFile.name) cannot be used")
       }
       let verifier = AppleVerifier(trust)
       self.apple = verifier
@@ -63,7 +63,7 @@ package struct Stores: Sendable {
           api, apple.bundleID, verifier, transport(.apple), configuration.clock)
       }
     }
-    if let google = configuration.google {
+    if let google = configuration.store(GoogleConfiguration.self) {
       try takeGoogle(google, transport(.google), configuration.clock)
     }
   }
@@ -73,7 +73,7 @@ package struct Stores: Sendable {
   ) throws(StoresError) {
     guard let account = ServiceAccount(keyFile: google.serviceAccount) else {
       throw StoresError(
-        text: "\(Key.googleServiceAccountFile.rawValue): is no key file of a service account")
+        text: "\(GoogleSettings.serviceAccountFile.name): is no key file of a service account")
     }
     self.google = GoogleVerifier(
       GoogleTrust(
@@ -95,7 +95,7 @@ package struct Stores: Sendable {
       let key = AppleAPIKey(
         keyID: settings.keyID, issuerID: settings.issuerID, bundleID: bundleID,
         pem: settings.key)
-    else { throw StoresError(text: "\(Key.appleKeyFile.rawValue): holds no P-256 key in PEM") }
+    else { throw StoresError(text: "\(AppleSettings.keyFile.name): holds no P-256 key in PEM") }
     func api(_ base: String, _ partition: ObjectKey.Partition) -> AppleAPI {
       AppleAPI(
         base: base, partition: partition, key: key, verifier: verifier, transport: transport,

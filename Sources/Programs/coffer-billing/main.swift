@@ -3,7 +3,7 @@ internal import Configuration
 internal import Endpoints
 
 Daemon.takeSignals()
-let configuration = Launch.configuration(of: .billing, BillingConfiguration.init)
+let configuration = Launch.configuration(of: .billing, .coffer, BillingConfiguration.init)
 do {
   try BillingProgram.run(configuration)
 } catch {

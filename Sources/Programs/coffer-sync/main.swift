@@ -3,7 +3,7 @@ internal import Endpoints
 internal import Sync
 
 Daemon.takeSignals()
-let configuration = Launch.configuration(of: .sync, SyncConfiguration.init)
+let configuration = Launch.configuration(of: .sync, .coffer, SyncConfiguration.init)
 do {
   try SyncProgram.run(configuration)
 } catch {

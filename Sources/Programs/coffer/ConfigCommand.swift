@@ -22,7 +22,7 @@ extension Command {
       let problems = EffectiveSettings.problems(invocation.settings, for: program)
       var table = Table(("SETTING", .left), ("VALUE", .left), ("FROM", .left))
       for row in effective.rows {
-        table.add(row.key.rawValue, row.isSet ? row.shown : "(\(row.shown))", row.origin)
+        table.add(row.name, row.isSet ? row.shown : "(\(row.shown))", row.origin)
       }
       var text = table.text
       if !problems.isEmpty { text += "\nproblems:\n" + problems.map { "  \($0)\n" }.joined() }
@@ -32,7 +32,7 @@ extension Command {
           "settings": .array(
             effective.rows.map { row in
               [
-                "name": .string(row.key.rawValue), "value": row.isSet ? .string(row.shown) : .null,
+                "name": .string(row.name), "value": row.isSet ? .string(row.shown) : .null,
                 "from": .string(row.origin),
               ]
             }),

@@ -18,7 +18,7 @@ enum HelpText {
     options of every command:
     \(rows(Command.common.map { ($0.usage, $0.text) }))
     settings:
-    \(SettingsHelp.text(for: .command))
+    \(SettingsHelp.text(.coffer, for: .command))
     exit codes:
     \(SettingsHelp.exitCodes())
     """

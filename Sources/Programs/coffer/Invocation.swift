@@ -11,7 +11,8 @@ struct Invocation: Sendable {
   ) {
     self.arguments = arguments
     self.options = options
-    settings = Settings(environment: environment, configPath: options["--config"]?.last)
+    settings = Settings(
+      .coffer, environment: environment, configPath: options["--config"]?.last)
   }
 
   /// The value of a declared argument.

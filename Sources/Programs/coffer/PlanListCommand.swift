@@ -7,7 +7,9 @@ extension Command {
     words: ["plan", "list"],
     abstract: "Lists the plans of the catalogue and the products that sell them.",
     run: { invocation in
-      let catalogue = try PlansConfiguration(invocation.settings).catalogue
+      var reader = SettingsReader(invocation.settings, for: .command)
+      let catalogue = reader.catalogue()
+      guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
       var table = Table(
         ("PLAN", .left), ("TITLE", .left), ("SIZE", .right), ("PRICES", .left),
         ("PRODUCTS", .left))

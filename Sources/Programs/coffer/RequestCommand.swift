@@ -82,7 +82,7 @@ extension Command {
     if let authority = invocation.option("--authority") { return authority }
     guard let authority = configuration.authorities.first else {
       throw CommandFailure(
-        .usage, "request needs --authority or \(Key.syncAuthorities.rawValue)")
+        .usage, "request needs --authority or \(SyncSettings.authorities.name)")
     }
     return authority
   }

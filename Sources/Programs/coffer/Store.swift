@@ -13,9 +13,9 @@ enum Store {
   static func with<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
-    _ body: (Database, StoreConfiguration) throws -> Result
+    _ body: (Database, DatabaseConfiguration) throws -> Result
   ) throws -> Result {
-    let configuration = try StoreConfiguration(invocation.settings)
+    let configuration = try DatabaseConfiguration(invocation.settings)
     let database = try Database.open(configuration.database, owning: schema, preparation)
     defer { database.close() }
     return try body(database, configuration)

@@ -7,7 +7,7 @@ internal import Subscriptions
 extension Command {
   /// Which event types `coffer-billing` needs, and which of them Stripe's endpoints do not send.
   static func checkStripe(_ invocation: Invocation) throws -> Answer {
-    guard let stripe = try StripeCheckConfiguration(invocation.settings).stripe else {
+    guard let stripe = try stripeConfiguration(invocation.settings) else {
       throw CommandFailure(.refused, "Stripe is off: no signing secret is configured")
     }
     let needed = "needed event types:\n" + StripeEvent.neededTypes.map { "  \($0)\n" }.joined()
@@ -15,7 +15,7 @@ extension Command {
       return unchecked(needed, "no API key is configured", code: .refused)
     }
     let api = StripeAPI(
-      base: stripe.apiURL, key: key, partition: stripe.partition == .live ? .live : .sandbox,
+      base: stripe.apiURL, key: key, partition: stripe.environment == .live ? .live : .sandbox,
       transport: CurlTransport())
     let endpoints: [StripeEndpoint]
     do throws(APIFailure) { endpoints = try api.endpoints() } catch {
@@ -28,6 +28,16 @@ extension Command {
         code: mayPass ? .unavailable : .refused)
     }
     return answer(needed, endpoints.filter { $0.isOurs })
+  }
+
+  /// Nil where Stripe is off.
+  private static func stripeConfiguration(
+    _ settings: Settings
+  ) throws(ConfigurationError) -> StripeConfiguration? {
+    var reader = SettingsReader(settings, for: .command)
+    let stripe = StripeConfiguration(reading: &reader)
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    return stripe
   }
 
   private static func unchecked(_ needed: String, _ why: String, code: ExitCode) -> Answer {

@@ -38,7 +38,7 @@ final class Installation: Sendable {
       case .postgres(let url): .postgres(url: url)
       }
     clock = try TestClock(startingAt: start, file: scratch.directory.path + "/clock")
-    var all = Launch.environment().filter { !$0.key.hasPrefix(Key.prefix) }
+    var all = Launch.environment().filter { !$0.key.hasPrefix(SettingsTable.namePrefix) }
     all["COFFER_DATABASE"] =
       switch location {
       case .sqlite(let directory): "sqlite://" + directory

@@ -9,12 +9,13 @@ struct BillingConfigurationTests {
   ]
 
   private func configuration(_ more: [String: String]) throws -> BillingConfiguration {
-    try BillingConfiguration(Settings(environment: Self.complete.merging(more) { $1 }))
+    try BillingConfiguration(Settings(.coffer, environment: Self.complete.merging(more) { $1 }))
   }
 
   private func problems(_ more: [String: String]) -> [String] {
     do throws(ConfigurationError) {
-      _ = try BillingConfiguration(Settings(environment: Self.complete.merging(more) { $1 }))
+      _ = try BillingConfiguration(
+        Settings(.coffer, environment: Self.complete.merging(more) { $1 }))
       return []
     } catch {
       return error.lines
@@ -22,31 +23,33 @@ struct BillingConfigurationTests {
   }
 
   @Test func `without a signing secret Stripe is off`() throws {
-    #expect(try configuration([:]).stripe == nil)
+    #expect(try configuration([:]).store(StripeConfiguration.self) == nil)
   }
 
   @Test func `the first of several signing secrets comes first`() throws {
-    let stripe = try configuration(["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_new, whsec_old"]).stripe
+    let stripe = try configuration(["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_new, whsec_old"]).store(
+      StripeConfiguration.self)
     #expect(
       stripe?.webhookSecrets.map(\.exposed) == [Array("whsec_new".utf8), Array("whsec_old".utf8)])
   }
 
   @Test(arguments: [
-    ("sk_test_1", StripeConfiguration.Partition.sandbox), ("rk_test_1", .sandbox),
+    ("sk_test_1", GrantingEnvironment.sandbox), ("rk_test_1", .sandbox),
     ("sk_live_1", .live), ("rk_live_1", .live),
   ])
   func `the API key says which deliveries grant`(
-    key: String, partition: StripeConfiguration.Partition
+    key: String, environment: GrantingEnvironment
   ) throws {
     let stripe = try configuration([
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x", "COFFER_STRIPE_API_KEY": key,
-    ]).stripe
-    #expect(stripe?.partition == partition)
+    ]).store(StripeConfiguration.self)
+    #expect(stripe?.environment == environment)
   }
 
   @Test func `without an API key live deliveries grant`() throws {
-    let stripe = try configuration(["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x"]).stripe
-    #expect(stripe?.partition == .live)
+    let stripe = try configuration(["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x"]).store(
+      StripeConfiguration.self)
+    #expect(stripe?.environment == .live)
   }
 
   @Test func `an API key without a signing secret is half a configuration`() {
@@ -70,7 +73,7 @@ struct BillingConfigurationTests {
     let stripe = try configuration([
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_hunter2",
       "COFFER_STRIPE_API_KEY": "sk_test_hunter2",
-    ]).stripe
+    ]).store(StripeConfiguration.self)
     #expect(!String(reflecting: stripe).contains("hunter2"))
   }
 

@@ -5,7 +5,7 @@ import Testing
 // One at a time, since each may write the file.
 @Suite(.serialized) struct DocumentTests {
   @Test func `the table of settings is the program's own`() throws {
-    try expectBlock("settings", of: "docs/settings.md", SettingsHelp.markdown())
+    try expectBlock("settings", of: "docs/settings.md", SettingsHelp.markdown(.coffer))
   }
 
   @Test func `the exit codes are the program's own`() throws {

@@ -18,16 +18,18 @@ struct LaunchTests {
 
   @Test(arguments: Program.allCases)
   func `help lists every setting the program reads and no other`(program: Program) {
-    let text = SettingsHelp.text(for: program)
-    for key in Key.allCases {
+    let text = SettingsHelp.text(.coffer, for: program)
+    for setting in SettingsTable.coffer.rows {
       #expect(
-        text.contains("  \(key.rawValue)  [") == key.documentation.programs.contains(program))
+        text.contains("  \(setting.name)  [") == setting.programs.contains(program))
     }
   }
 
   @Test func `no line of help is wider than a terminal`() {
     for program in Program.allCases {
-      for line in Launch.help(program).split(separator: "\n") { #expect(line.count <= 100) }
+      for line in Launch.help(program, .coffer).split(separator: "\n") {
+        #expect(line.count <= 100)
+      }
     }
   }
 }

@@ -13,7 +13,7 @@ struct SettingsTests {
   private func problems(_ environment: [String: String], file: String? = nil) throws -> [String] {
     let path = try file.map { try ScratchFile($0) }
     do {
-      _ = try SyncConfiguration(Settings(environment: environment, configPath: path?.path))
+      _ = try SyncConfiguration(Settings(.coffer, environment: environment, configPath: path?.path))
       return []
     } catch {
       return error.lines.map { line in
@@ -58,7 +58,7 @@ struct SettingsTests {
       """
     let scratch = try ScratchFile(file)
     let configuration = try SyncConfiguration(
-      Settings(environment: ["COFFER_CONFIG": scratch.path]))
+      Settings(.coffer, environment: ["COFFER_CONFIG": scratch.path]))
     #expect(configuration.authorities == ["a.example", "b.example:8443"])
     #expect(configuration.objectsDirectory == "/var/lib/coffer/objects")
   }
@@ -66,7 +66,7 @@ struct SettingsTests {
   @Test func `the environment wins over the file`() throws {
     let scratch = try ScratchFile("COFFER_SYNC_AUTHORITIES=file.example\n")
     let configuration = try SyncConfiguration(
-      Settings(environment: Self.complete, configPath: scratch.path))
+      Settings(.coffer, environment: Self.complete, configPath: scratch.path))
     #expect(configuration.authorities == ["sync.example.com"])
   }
 
@@ -142,13 +142,14 @@ struct SettingsTests {
   /// What is wrong with a file itself, whatever else is missing.
   private func settingsProblems(_ file: ScratchFile) -> [String] {
     EffectiveSettings.problems(
-      Settings(environment: [:], configPath: file.path), for: nil
+      Settings(.coffer, environment: [:], configPath: file.path), for: nil
     ).filter { $0.contains(file.path) && $0.contains("chmod") }
   }
 
   @Test func `a file that is not there is named`() throws {
     #expect(throws: ConfigurationError.self) {
-      try SyncConfiguration(Settings(environment: Self.complete, configPath: "/nowhere/coffer.env"))
+      try SyncConfiguration(
+        Settings(.coffer, environment: Self.complete, configPath: "/nowhere/coffer.env"))
     }
   }
 
@@ -168,7 +169,7 @@ struct SettingsTests {
       "COFFER_OPEN_INVITATIONS": "15", "COFFER_DAILY_INVITATIONS": "16",
       "COFFER_RECEIVED_INVITATIONS": "17", "COFFER_ACCOUNTS_PER_ADDRESS": "18",
     ]) { $1 }
-    let limits = try SyncConfiguration(Settings(environment: environment)).limits
+    let limits = try SyncConfiguration(Settings(.coffer, environment: environment)).limits
     #expect(
       [
         limits.recordCountMax, limits.requestBurst, limits.requestsPerSecond, limits.deletedDays,
@@ -180,7 +181,7 @@ struct SettingsTests {
   @Test(arguments: SyncConfiguration.Registration.allCases)
   func `registration is one of three words`(registration: SyncConfiguration.Registration) throws {
     let environment = Self.complete.merging(["COFFER_REGISTRATION": registration.rawValue]) { $1 }
-    let configuration = try SyncConfiguration(Settings(environment: environment))
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: environment))
     #expect(configuration.registration == registration)
   }
 
@@ -191,7 +192,7 @@ struct SettingsTests {
       try problems(environment) == [
         "COFFER_REGISTRATION (environment): \"Open\" is neither open, invite nor closed"
       ])
-    let configuration = try SyncConfiguration(Settings(environment: Self.complete))
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: Self.complete))
     #expect(configuration.registration == .open)
   }
 
@@ -225,7 +226,7 @@ struct SettingsTests {
     let environment = Self.complete.merging([
       "COFFER_TEST_CLOCK": clock.path, "COFFER_MODE": "test",
     ]) { $1 }
-    let configuration = try SyncConfiguration(Settings(environment: environment))
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: environment))
     #expect(configuration.clock.now().milliseconds == 1_767_607_200_000)
   }
 

@@ -10,7 +10,7 @@ import Testing
       "COFFER_SYNC_AUTHORITIES": "sync.example.com",
     ]
     let environment = needed.merging(settings) { $1 }
-    return SyncLimits(try SyncConfiguration(Settings(environment: environment)).limits)
+    return SyncLimits(try SyncConfiguration(Settings(.coffer, environment: environment)).limits)
   }
 
   @Test func `the documented defaults are those that hold`() throws {

@@ -1,0 +1,53 @@
+package import Base
+package import Crypto
+package import HTTPServer
+
+/// What `coffer-billing` reads whatever it deals with, and where the commands find it.
+package enum BillingSettings {
+  package static let listen = Setting<SocketAddress>(
+    "COFFER_BILLING_LISTEN", for: [.billing, .command], .value("127.0.0.1:8081"),
+    text: "Address and port of the webhooks' receiver.", example: "0.0.0.0:8081",
+    parser: .address)
+
+  package static let sealingKeys = Setting<SealingKeys>(
+    "COFFER_SEALING_KEYS", for: [.billing], .requiredBy([.billing]),
+    text: "Comma list of 32-byte keys in base64 that seal kept deliveries; the first seals, "
+      + "every one opens. Make one with: openssl rand -base64 32",
+    example: "<openssl rand -base64 32>", parser: .sealingKeys, isSecret: { _ in true })
+
+  package static let authorities = Setting<[String]>(
+    "COFFER_BILLING_AUTHORITIES", for: [.billing, .command],
+    .meaning("clients cannot claim purchases"),
+    text: "Comma list of the host names under which clients claim purchases, with the port "
+      + "unless it is the scheme's own. A request signed for any other host is refused.",
+    example: "billing.example.com", parser: .authorities)
+
+  package static let sandboxAccounts = Setting<[Identifier]>(
+    "COFFER_SANDBOX_ACCOUNTS", for: [.billing, .command], .meaning("none"),
+    text: "Comma list of the accounts of testers and reviewers, for whom sandbox purchases "
+      + "count as well.",
+    example: "0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01",
+    parser: .list { (text, _) throws(ParseFailure) in
+      if let account = Identifier(text) { return account }
+      throw ParseFailure("\(quoted(text)) is no account id")
+    })
+}
+
+extension Parser where Value == SealingKeys {
+  fileprivate static var sealingKeys: Parser {
+    let list = Parser<[Secret]>.list { (text, number) throws(ParseFailure) in
+      guard let bytes = Base64.standard.decode(text), bytes.count == 32 else {
+        throw ParseFailure("key \(number) is not 32 bytes in base64")
+      }
+      return Secret(bytes)
+    }
+    return Parser { (text) throws(ParseFailure) in
+      let keys = try list.parse(text)
+      do throws(CryptoError) {
+        return try SealingKeys(keys)
+      } catch {
+        throw ParseFailure("the keys cannot be used together")
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+package import Base
+package import Storage
+package import Tiers
+
+/// What the commands of `coffer` that read or write rows need.
+package struct DatabaseConfiguration: Sendable {
+  package let database: DatabaseLocation
+  package let catalogue: Catalogue
+  /// As `coffer-billing` has them, so that both derive the same.
+  package let grantingEnvironment: GrantingEnvironment
+  package let sandboxAccounts: Set<Identifier>
+  /// The stores that `coffer-billing` has a key to ask.
+  package let askedStores: [String]
+  package let clock: Clock
+
+  package init(_ settings: Settings) throws(ConfigurationError) {
+    var reader = SettingsReader(settings, for: .command)
+    askedStores = reader.stores.filter { $0.isAsked(reader) }.map { $0.store }
+    let database = reader.value(SharedSettings.database)
+    grantingEnvironment = reader.grantingEnvironment()
+    sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
+    catalogue = reader.catalogue()
+    clock = reader.clock()
+    guard let database, reader.problems.isEmpty else {
+      throw ConfigurationError(reader.problems)
+    }
+    self.database = database
+  }
+}

@@ -1,0 +1,83 @@
+/// One setting: its name, what an operator must know about it, and how its text becomes a value.
+///
+/// This row is the only place that says any of it. Help, docs/settings.md, `coffer config` and the
+/// value that a program gets are made from it.
+package struct Setting<Value>: AnySetting {
+  package let name: String
+  package let programs: [Program]
+  package let absence: Absence
+  package let text: String
+  package let example: String
+  package let parser: Parser<Value>
+  private let secrecy: @Sendable (String) -> Bool
+
+  package init(
+    _ name: String, for programs: [Program], _ absence: Absence, text: String, example: String,
+    parser: Parser<Value>, isSecret: @escaping @Sendable (String) -> Bool = { _ in false }
+  ) {
+    self.name = name
+    self.programs = programs
+    self.absence = absence
+    self.text = text
+    self.example = example
+    self.parser = parser
+    secrecy = isSecret
+  }
+
+  package func isSecret(_ value: String) -> Bool { secrecy(value) }
+}
+
+/// A setting whatever its value is, as tables and help hold it.
+package protocol AnySetting: Sendable {
+  /// As it stands in the environment and in the configuration file; begins with
+  /// `SettingsTable.namePrefix`.
+  var name: String { get }
+  /// Who reads it.
+  var programs: [Program] { get }
+  var absence: Absence { get }
+  /// What it is.
+  var text: String { get }
+  var example: String { get }
+  /// Whether this value must stay out of every message.
+  func isSecret(_ value: String) -> Bool
+}
+
+/// What holds where a setting is absent.
+package enum Absence: Sendable {
+  case required
+  /// Required by these programs, unused by the others.
+  case requiredBy([Program])
+  case value(String)
+  /// Each program has its own.
+  case values([(Program, String)])
+  /// Absence means something that is no value.
+  case meaning(String)
+
+  package var text: String {
+    switch self {
+    case .required: "required"
+    case .requiredBy(let programs):
+      "required by " + programs.map(\.rawValue).joined(separator: ", ")
+    case .value(let value), .meaning(let value): value
+    case .values(let values):
+      values.map { "\($1) (\($0.rawValue))" }.joined(separator: ", ")
+    }
+  }
+
+  /// The text that stands for an absent setting; nil where it has no value then.
+  func value(for program: Program) -> String? {
+    switch self {
+    case .value(let value): value
+    case .values(let values): values.first { $0.0 == program }?.1
+    case .required, .requiredBy, .meaning: nil
+    }
+  }
+
+  func isRequired(by program: Program) -> Bool {
+    switch self {
+    case .required: true
+    case .requiredBy(let programs): programs.contains(program)
+    case .value, .values, .meaning: false
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package import Base
+package import HTTPServer
+package import Storage
+package import Tiers
+
+/// What more than one program reads.
+package enum SharedSettings {
+  package static let database = Setting<DatabaseLocation>(
+    "COFFER_DATABASE", for: [.sync, .billing, .command], .required,
+    text: "Where the rows live: a directory for SQLite, or a PostgreSQL server. "
+      + "Both programs must name the same.",
+    example: "sqlite:///var/lib/coffer", parser: .database,
+    // A database's place is secret only where it may hold a password.
+    isSecret: { $0.contains("@") || $0.contains("%") || $0.contains("password") })
+
+  package static let ofServers: [any AnySetting] = [
+    metricsListen, trustedProxies, connectionsPerAddress, plans,
+  ]
+
+  package static let metricsListen = Setting<SocketAddress>(
+    "COFFER_METRICS_LISTEN", for: [.sync, .billing],
+    .values([(.sync, "127.0.0.1:9464"), (.billing, "127.0.0.1:9465")]),
+    text: "Address and port of Prometheus metrics; loopback only. "
+      + "Programs that share a configuration file must not share this.",
+    example: "127.0.0.1:9464", parser: .loopbackAddress)
+
+  package static let trustedProxies = Setting<[AddressRange]>(
+    "COFFER_TRUSTED_PROXIES", for: [.sync, .billing], .meaning("none"),
+    text: "Comma list of addresses or networks whose X-Forwarded-For and "
+      + "X-Forwarded-Proto are believed.",
+    example: "127.0.0.1, 10.0.0.0/8",
+    parser: .list { (text, _) throws(ParseFailure) in
+      if let range = AddressRange(text) { return range }
+      throw ParseFailure("\(quoted(text)) is not an address or a network like 10.0.0.0/8")
+    })
+
+  package static let connectionsPerAddress = Setting<Int64>(
+    "COFFER_CONNECTIONS_PER_ADDRESS", for: [.sync, .billing], .value("256"),
+    text: "How many connections one address, or one IPv6 network of 64 bits, may have open; "
+      + "trusted proxies are exempt.",
+    example: "256", parser: .number(in: 1...1_000_000))
+
+  package static let plans = Setting<Catalogue>(
+    "COFFER_PLANS", for: [.sync, .billing, .command],
+    .meaning("free 1 MB; premium 30 GB, no provider's products"),
+    text: "Path of the catalogue of plans (JSON). Both programs must name the same.",
+    example: "/etc/coffer/plans.json", parser: .catalogue)
+
+  package static let ofTime: [any AnySetting] = [mode, testClock]
+
+  package static let mode = Setting<Mode>(
+    "COFFER_MODE", for: [.sync, .billing, .command], .value("production"),
+    text: "production, or test, which alone allows COFFER_TEST_CLOCK.", example: "production",
+    parser: .word)
+
+  package static let testClock = Setting<Clock>(
+    "COFFER_TEST_CLOCK", for: [.sync, .billing, .command], .meaning("the machine's clock"),
+    text: "Path of a file that holds the time in milliseconds since 1970; refused unless "
+      + "COFFER_MODE=test.",
+    example: "/tmp/coffer-clock", parser: .clock)
+
+  package static let config = Setting<String>(
+    "COFFER_CONFIG", for: [.sync, .billing, .command], .meaning("environment only"),
+    text: "Path of a file with these settings as KEY=value lines; the environment wins over "
+      + "it. The option --config says the same and wins over both.",
+    example: "/etc/coffer/coffer.env", parser: .text)
+}
+
+extension Parser where Value == DatabaseLocation {
+  fileprivate static var database: Parser {
+    Parser { (text) throws(ParseFailure) in
+      if let location = DatabaseLocation(text) { return location }
+      throw ParseFailure("is neither sqlite:///<directory> nor postgres://<server>/<database>")
+    }
+  }
+}
+
+extension Parser where Value == Catalogue {
+  fileprivate static var catalogue: Parser {
+    Parser { (path) throws(ParseFailure) in
+      let bytes = try Parser<[UInt8]>.file.parse(path)
+      do throws(CatalogueFile.Failure) {
+        return try CatalogueFile.catalogue(of: bytes)
+      } catch {
+        throw ParseFailure("\(path) \(error.text)")
+      }
+    }
+  }
+}
+
+extension Parser where Value == Clock {
+  /// The clock that a file shows.
+  fileprivate static var clock: Parser {
+    Parser { (path) throws(ParseFailure) in
+      let text = String(decoding: try Parser<[UInt8]>.file.parse(path), as: UTF8.self)
+      guard Int64(text.filter { $0 != "\n" }) != nil else {
+        throw ParseFailure("\(path) does not hold milliseconds since 1970")
+      }
+      return .file(path)
+    }
+  }
+}

@@ -1,0 +1,28 @@
+internal import Base
+internal import Configuration
+internal import HTTPServer
+
+/// What the commands need that speak to the running programs.
+struct PeerConfiguration: Sendable {
+  let syncListen: SocketAddress
+  let billingListen: SocketAddress
+  /// In the order written; empty where `COFFER_SYNC_AUTHORITIES` is absent.
+  let authorities: [String]
+  /// Empty where Stripe is off.
+  let stripeWebhookSecrets: [Secret]
+  let clock: Clock
+
+  init(_ settings: Settings) throws(ConfigurationError) {
+    var reader = SettingsReader(settings, for: .command)
+    let syncListen = reader.value(SyncSettings.listen)
+    let billingListen = reader.value(BillingSettings.listen)
+    authorities = reader.value(SyncSettings.authorities) ?? []
+    stripeWebhookSecrets = reader.value(StripeSettings.webhookSecrets) ?? []
+    clock = reader.clock()
+    guard let syncListen, let billingListen, reader.problems.isEmpty else {
+      throw ConfigurationError(reader.problems)
+    }
+    self.syncListen = syncListen
+    self.billingListen = billingListen
+  }
+}
