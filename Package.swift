@@ -85,23 +85,47 @@ let package = Package(
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
     module(
+      "Billing/Stores",
+      [
+        "Base", "Configuration", "HTTPMessages", "HTTPServer", "JSON", "ProviderAPI",
+        "Subscriptions",
+      ]),
+    module(
       "Billing/Apple",
-      ["Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions"]),
+      [
+        "Base", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "JWS",
+        "ProviderAPI", "Stores", "Subscriptions", "Tiers",
+      ]),
     module(
       "Billing/Stripe",
-      ["Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "Subscriptions"]),
+      [
+        "Base", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "ProviderAPI",
+        "Stores", "Subscriptions", "Tiers",
+      ]),
     module(
       "Billing/Google",
       [
-        "Base", "Crypto", "HTTPClient", "HTTPMessages", "JSON", "JWS", "ProviderAPI",
+        "Base", "Configuration", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
+        "JWS", "ProviderAPI", "Stores", "Subscriptions", "Tiers",
+      ]),
+    module(
+      "Billing/KnownStores",
+      [
+        "Apple", "Base", "Configuration", "Google", "ProviderAPI", "Stores", "Stripe",
         "Subscriptions",
+      ]),
+    module(
+      "Billing/Ledger",
+      [
+        "Base", "Configuration", "Crypto", "JSON", "Jobs", "Storage", "Stores", "Subscriptions",
+        "Tiers",
       ]),
     module(
       "Billing/Billing",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
-        "ProviderAPI", "Jobs",
+        "Configuration", "HTTPSignatures", "Subscriptions", "ProviderAPI", "Jobs", "KnownStores",
+        "Ledger", "Stores",
       ]),
 
     .target(
@@ -114,14 +138,16 @@ let package = Package(
         "Endpoints", "Tiers", "Configuration", "OpenAPI",
       ]),
 
-    program("Sources/Programs/coffer-sync", ["Configuration", "Endpoints", "Sync"]),
-    program("Sources/Programs/coffer-billing", ["Configuration", "Endpoints", "Billing"]),
+    program("Sources/Programs/coffer-sync", ["Configuration", "Endpoints", "KnownStores", "Sync"]),
+    program(
+      "Sources/Programs/coffer-billing",
+      ["Configuration", "Endpoints", "Billing", "KnownStores"]),
     program(
       "Sources/Programs/coffer",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Configuration", "Jobs", "ProviderAPI", "Subscriptions", "Stripe",
-        "Billing", "Sync",
+        "Storage", "Tiers", "Configuration", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
+        "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
 
     // What tests share.
@@ -161,7 +187,7 @@ let package = Package(
       [
         "Base", "Configuration", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient",
         "HTTPServer", "Apple", "ProviderFakes", "RecordedStories", "SeededRandom", "Subscriptions",
-        "TestCertificates", "Tiers",
+        "TestCertificates", "Tiers", "Google", "Stores",
       ]),
 
     // One module each, as in Sources.
@@ -187,11 +213,16 @@ let package = Package(
         "SeededRandom",
       ]),
     tests("Unit/TiersTests", ["Base", "Tiers", "SeededRandom"]),
-    tests("Unit/ConfigurationTests", ["Base", "HTTPServer", "Storage", "Tiers", "Configuration"]),
+    tests(
+      "Unit/ConfigurationTests",
+      [
+        "Base", "HTTPServer", "Storage", "Tiers", "Configuration", "KnownStores", "Stripe", "Apple",
+        "Google",
+      ]),
     tests(
       "Unit/Billing/SubscriptionsTests",
       [
-        "Base", "Tiers", "Subscriptions", "SeededRandom",
+        "Base", "Tiers", "Subscriptions", "SeededRandom", "Stripe", "Apple", "Google",
       ], exclude: ["Goldens"]),
     tests(
       "Unit/Billing/ProviderAPITests",
@@ -203,19 +234,19 @@ let package = Package(
       "Unit/Billing/StripeTests",
       [
         "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes", "SeededRandom",
-        "Subscriptions", "Stripe", "StripeSamples", "Tiers",
+        "Subscriptions", "Stripe", "StripeSamples", "Tiers", "Stores",
       ]),
     tests(
       "Unit/Billing/AppleTests",
       [
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "Subscriptions", "ProviderAPI", "Apple",
-        "TestCertificates", "SeededRandom",
+        "TestCertificates", "SeededRandom", "Stores",
       ]),
     tests(
       "Unit/Billing/GoogleTests",
       [
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions", "Google",
-        "SeededRandom",
+        "SeededRandom", "Stores",
       ]),
     tests(
       "Unit/Billing/BillingTests",
@@ -223,14 +254,15 @@ let package = Package(
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedStories",
-        "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
+        "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom", "Ledger", "Stores",
+        "KnownStores",
       ]),
     tests(
       "Unit/SyncTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
         "Endpoints", "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines",
-        "SeededRandom", "RawClient",
+        "SeededRandom", "RawClient", "KnownStores",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/TidyTests", []),
 
@@ -242,7 +274,7 @@ let package = Package(
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
         "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
         "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
-        "TestCertificates", "TestEngines",
+        "TestCertificates", "TestEngines", "Ledger", "Stores", "KnownStores",
       ]),
     tests(
       "System/TreeModelTests",
@@ -255,7 +287,7 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
         "Configuration", "HTTPServer", "RawClient", "RecordedStories", "StripeSamples",
-        "TestDevices", "TestEngines", "SeededRandom",
+        "TestDevices", "TestEngines", "SeededRandom", "KnownStores",
       ]),
 
     // Outside of what ships.
@@ -264,6 +296,7 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
         "Tiers", "Subscriptions", "Billing", "SeededRandom", "TestCertificates", "TestDevices",
+        "Stripe", "Apple", "Ledger", "Stores", "KnownStores",
       ]),
   ]
 )

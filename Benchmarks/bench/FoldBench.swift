@@ -1,5 +1,10 @@
+internal import Apple
 internal import Base
+internal import Billing
+internal import KnownStores
 internal import SeededRandom
+internal import Stores
+internal import Stripe
 internal import Subscriptions
 
 /// What deriving a subscription from its sources costs, and recording one event more.
@@ -46,7 +51,7 @@ struct FoldBench {
     var random = SeededGenerator(seed: options.seed)
     let shuffled = sources.enumerated().shuffled(using: &random)
     func joined() -> Subscription {
-      var subscription = Subscription(key)
+      var subscription = StoreList.known[key.provider]!.subscription(key)
       for (index, facts) in shuffled {
         for fact in facts { subscription.insert(fact, source: Int64(index)) }
       }

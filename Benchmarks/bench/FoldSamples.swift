@@ -1,5 +1,7 @@
+internal import Apple
 internal import Base
 internal import SeededRandom
+internal import Stripe
 internal import Subscriptions
 internal import Tiers
 
@@ -47,7 +49,7 @@ struct FoldSamples {
       let invoice = Fact(
         key: ObjectKey(
           provider: .stripe, partition: .live, kind: .invoice, id: "in_\(id)\(period)"),
-        object: .stripe(.invoice(Self.invoice(id, period, step, of: perPeriod))),
+        object: StripeObject.invoice(Self.invoice(id, period, step, of: perPeriod)),
         asOf: .second(created))
       guard isSubscription else { return [invoice] }
       let subscription = Self.subscription(id, account: account, created: created)
@@ -58,11 +60,10 @@ struct FoldSamples {
   static func subscription(_ id: String, account: Identifier, created: Instant) -> Fact {
     Fact(
       key: key(.stripe, id),
-      object: .stripe(
-        .subscription(
-          StripeSubscription(
-            customer: "cus_\(id)", status: .active,
-            items: [.init(price: "price_BenchMonth", product: stripeProduct)], account: account))),
+      object: StripeObject.subscription(
+        StripeSubscription(
+          customer: "cus_\(id)", status: .active,
+          items: [.init(price: "price_BenchMonth", product: stripeProduct)], account: account)),
       asOf: .second(created))
   }
 
@@ -70,7 +71,7 @@ struct FoldSamples {
   static func paidInvoice(_ id: String, _ period: Int) -> Fact {
     Fact(
       key: ObjectKey(provider: .stripe, partition: .live, kind: .invoice, id: "in_\(id)\(period)"),
-      object: .stripe(.invoice(invoice(id, period, 0, of: 1))), asOf: .second(at(period)))
+      object: StripeObject.invoice(invoice(id, period, 0, of: 1)), asOf: .second(at(period)))
   }
 
   private static func invoice(
@@ -97,7 +98,7 @@ struct FoldSamples {
       func fact(_ kind: ObjectKey.Kind, _ id: String, _ object: AppleObject) -> Fact {
         Fact(
           key: ObjectKey(provider: .apple, partition: .live, kind: kind, id: id),
-          object: .apple(object), asOf: asOf)
+          object: object, asOf: asOf)
       }
       return [
         fact(

@@ -2,8 +2,12 @@ internal import Base
 internal import Billing
 internal import Crypto
 internal import JSON
+internal import KnownStores
+internal import Ledger
 internal import SeededRandom
 internal import Storage
+internal import Stores
+internal import Stripe
 internal import Subscriptions
 
 /// What one event more costs in a ledger, by how many other subscriptions are stored.
@@ -88,7 +92,7 @@ struct LedgerCost {
 
   private func filled(_ count: Int) throws(BenchError) -> Database {
     let directory = try workspace.directory("ledger-\(count)")
-    let ledger = Ledger(rules: LedgerRules(catalogue: samples.catalogue))
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: samples.catalogue))
     do {
       let database = try Database.open(.sqlite(directory: directory), owning: .billing)
       for first in stride(from: 0, to: count, by: Self.fillBatchCount) {
@@ -115,7 +119,7 @@ struct LedgerCost {
   private func record(_ round: Int, in store: inout Store) throws(BenchError) {
     let id = Self.id(store.order[round])
     let source = source("evt_\(id)_2", [FoldSamples.paidInvoice(id, 1)])
-    let ledger = Ledger(rules: LedgerRules(catalogue: samples.catalogue))
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: samples.catalogue))
     let start = MonotonicTime.now()
     do {
       let inside = try store.database.write(for: nil) { transaction in
@@ -136,7 +140,8 @@ struct LedgerCost {
         provider: .stripe, partition: .live, deliveryID: id, type: "invoice.paid",
         object: facts.last?.key.id, created: facts.last?.asOf.from, facts: facts,
         disposition: .joined, meaning: ["type": "invoice.paid"]),
-      received: Instant(seconds: 1_800_000_000), head: [], body: body, sealing: sealing)
+      of: StripeStore(), received: Instant(seconds: 1_800_000_000), head: [], body: body,
+      sealing: sealing)
   }
 
   /// Ids in no order, as a provider's are.

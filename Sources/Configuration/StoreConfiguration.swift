@@ -5,7 +5,7 @@ package import Tiers
 /// An installation has a list of such types. Nothing but the store itself knows which settings they
 /// are.
 package protocol StoreConfiguration: Sendable {
-  /// As products of the catalogue and keys of objects name it, e.g. `stripe`.
+  /// As products of the catalogue and keys of objects name it: a lower-case word.
   static var store: String { get }
   /// In the order in which help lists them.
   static var settings: [any AnySetting] { get }

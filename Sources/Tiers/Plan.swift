@@ -41,7 +41,7 @@ package struct Plan: Hashable, Sendable {
 
   /// One id of one provider: of a price, or of a product with any price.
   package struct Product: Hashable, Sendable {
-    /// `stripe`.
+    /// The store's name.
     package let provider: String
     package let id: String
     /// The price this id stands for; nil where it stands for every price of the plan.

@@ -33,7 +33,7 @@ package struct AppleAPI: Sendable {
   ///
   /// `id` is the id of any transaction of the subscription. It is `.notFound` in the other
   /// environment's API, too.
-  package func closure(of id: String) throws(APIFailure) -> AppleAnswer {
+  package func record(of id: String) throws(APIFailure) -> AppleAnswer {
     var reading = AppleReading(self)
     try reading.readStatuses(id)
     do {

@@ -171,6 +171,6 @@ struct AppleDecoder {
   }
 
   private mutating func add(_ key: ObjectKey, _ object: AppleObject, _ signedDate: Instant) {
-    facts.append(Fact(key: key, object: .apple(object), asOf: .moment(signedDate)))
+    facts.append(Fact(key: key, object: object, asOf: .moment(signedDate)))
   }
 }

@@ -95,7 +95,7 @@ package struct AppleTransactionReading: Hashable, Sendable {
     }
     fact = decoder.facts.first
     notes = decoder.notes
-    if case .apple(.transaction(let content))? = fact?.object {
+    if case .transaction(let content)? = fact?.object.base as? AppleObject {
       account = content.account
     } else {
       account = nil

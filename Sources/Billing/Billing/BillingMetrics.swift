@@ -1,7 +1,7 @@
-internal import Apple
 internal import Base
-internal import Google
-internal import Stripe
+internal import KnownStores
+internal import Ledger
+internal import Stores
 internal import Subscriptions
 
 /// What billing counts, and the log lines that go with what an operator must see.
@@ -15,8 +15,6 @@ struct BillingMetrics: Sendable {
   private let redeliveries: Metrics.Counter
   private let conflicts: Metrics.Counter
   private let rankFalls: Metrics.Counter
-  /// Chains of certificates that were proven and are remembered.
-  let appleChains: Metrics.Gauge
   private let otherModes: Metrics.Counter
 
   init(_ metrics: Metrics) {
@@ -45,20 +43,15 @@ struct BillingMetrics: Sendable {
       "Deliveries of test mode or a sandbox that grant nothing to anybody concerned.")
     rankFalls = metrics.counter(
       "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
-    appleChains = metrics.gauge(
-      "coffer_billing_apple_chains", "Certificate chains of the App Store's that are remembered.")
   }
 
   func count(_ refusal: WebhookRefusal, from provider: ObjectKey.Provider) {
     refusals.count("\(provider.rawValue):\(refusal.reason)")
   }
 
-  private static let noteNames = Set(
-    StripeEvent.Note.allCases.map(\.rawValue) + AppleNote.allCases.map(\.rawValue)
-      + GoogleNote.allCases.map(\.rawValue)
-  ).sorted()
+  private static let noteNames = Set(StoreList.known.flatMap { $0.traits.notes }).sorted()
 
-  /// A purchase that Google will refund three days after it was made.
+  /// A purchase that its store will take back unless it is acknowledged.
   func countUnacknowledged(_ key: ObjectKey, hours: Int64) {
     alarms[.unacknowledged]?.add()
     Log.error(

@@ -3,9 +3,12 @@ package import Configuration
 internal import Endpoints
 internal import HTTPServer
 internal import HTTPSignatures
-internal import ProviderAPI
 internal import Jobs
+internal import KnownStores
+internal import Ledger
+internal import ProviderAPI
 internal import Storage
+internal import Stores
 internal import Subscriptions
 
 /// `coffer-billing`, put together from its configuration.
@@ -13,9 +16,9 @@ package enum BillingProgram {
   /// Serves until a signal says stop.
   package static func run(_ configuration: BillingConfiguration) throws {
     let clock = configuration.clock
-    let stores = try Stores(configuration) { provider in
-      CircuitBreaker(CurlTransport(), provider: provider.rawValue, clock: clock)
-    }
+    let stores = try StoreList(
+      configuration.stores,
+      transport: { CircuitBreaker(CurlTransport(), provider: $0, clock: clock) }, clock: clock)
     let database = try Database.open(configuration.database, owning: .billing)
     defer { database.close() }
     let service = BillingService(

@@ -4,7 +4,9 @@ internal import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 package import Jobs
+package import Ledger
 package import Storage
+package import Stores
 package import Subscriptions
 
 /// Everything that `coffer-billing` serves, and what it does by itself.
@@ -13,18 +15,20 @@ package struct BillingService: Sendable {
   private let ledger: Ledger
   private let sealing: SealingKeys
   private let clock: Clock
-  private let stores: Stores
+  private let stores: StoreList
   /// What a client's signature must satisfy to claim a purchase; nil where none can.
   private let claims: SignaturePolicy?
   private let forgeries: AddressBudget
 
   /// `trustsProxies` where clients' addresses are those that proxies tell.
   package init(
-    database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock, stores: Stores,
-    claims: SignaturePolicy? = nil, trustsProxies: Bool = false
+    database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
+    stores: StoreList, claims: SignaturePolicy? = nil, trustsProxies: Bool = false
   ) {
     self.database = database
-    ledger = Ledger(rules: rules, readable: stores.readable)
+    ledger = Ledger(
+      stores: stores, rules: rules,
+      readable: Set(stores.filter { $0.isReadable }.map { $0.provider }))
     self.sealing = sealing
     self.clock = clock
     self.stores = stores
@@ -34,23 +38,21 @@ package struct BillingService: Sendable {
 
   /// A provider that is off keeps its place, says so to whoever calls, and once in the log.
   package func routes() -> [Route] {
-    let webhooks: [(ObjectKey.Provider, Webhook?)] = [
-      (.stripe, stores.stripe.map { .stripe($0, sealing: sealing) }),
-      (.apple, stores.apple.map { .apple($0, sealing: sealing) }),
-      (.google, stores.google.map { .google($0, sealing: sealing) }),
-    ]
     let claim = claims.map { policy in
       ClaimRoute(
         ledger: ledger, stores: stores, policy: policy, sealing: sealing, clock: clock,
         forgeries: forgeries
       ).route(on: database)
     }
-    return webhooks.map { provider, webhook in
-      guard let webhook else {
-        Log.info("billing.provider_off", ["provider": provider.rawValue])
-        return AbsentProvider.route(provider)
+    return stores.map { store in
+      guard let webhook = store.webhook else {
+        Log.info("billing.provider_off", ["provider": store.provider.rawValue])
+        return AbsentProvider.route(store.provider)
       }
-      return webhook.route(ledger: ledger, clock: clock, forgeries: forgeries, on: database)
+      return WebhookRoute(
+        store: store, webhook: webhook, ledger: ledger, sealing: sealing, clock: clock,
+        forgeries: forgeries
+      ).route(on: database)
     }.map(\.uncached) + [claim].compactMap { $0?.uncached }
   }
 
@@ -61,14 +63,10 @@ package struct BillingService: Sendable {
   }
 
   package var jobHandlers: [JobHandler] {
-    let google = stores.googleAPI.map { api in
-      GoogleReads(ledger: ledger, sealing: sealing, clock: clock, database: database, api: api)
-    }
-    let reads = ProviderReads(
-      ledger: ledger, sealing: sealing, clock: clock, stores: stores, database: database,
-      google: google)
+    let reads = StoreReads(
+      ledger: ledger, sealing: sealing, clock: clock, stores: stores, database: database)
     let renewals = RenewalChecks(ledger: ledger, clock: clock)
-    return reads.handlers + [renewals.handler] + (google?.handlers ?? [])
+    return reads.handlers + [renewals.handler] + Acknowledgements(reads: reads).handlers
   }
 
   /// Has a subscription or purchase read again, as if something had been told of it.

@@ -1,24 +1,24 @@
-internal import Apple
 internal import Base
 internal import Crypto
 internal import Endpoints
-internal import Google
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
 internal import JSON
+internal import Ledger
 internal import Storage
+internal import Stores
 internal import Subscriptions
 
 /// `POST /v1/claims`: a device says that a purchase it made is its account's.
 ///
 /// The request is signed as those to the sync API are. What it carries is checked like a delivery
 /// and kept as one; the claim itself is the weakest evidence of ownership there is, and refused
-/// while another account owns the purchase. A token of Google's proves nothing before it was read:
-/// until then the claim is pending, and nothing but that is kept.
+/// while another account owns the purchase. What its store did not sign proves nothing before it was
+/// read: until then the claim is pending, and nothing but that is kept.
 struct ClaimRoute: Sendable {
   let ledger: Ledger
-  let stores: Stores
+  let stores: StoreList
   let policy: SignaturePolicy
   let sealing: SealingKeys
   let clock: Clock
@@ -53,7 +53,7 @@ struct ClaimRoute: Sendable {
     case unknownKey
   }
 
-  /// An App Store transaction has about four thousand bytes.
+  /// A signed transaction has about four thousand bytes.
   private static let bodyByteCountMax = 64 * 1024
   /// Nobody has that many purchases; a stranger's guesses stop here.
   private static let claimCountMax: Int64 = 100
@@ -115,64 +115,32 @@ struct ClaimRoute: Sendable {
   private func purchase(_ body: [UInt8], of caller: Caller, now: Instant) throws -> Purchase {
     let json: JSON
     do { json = try JSON.parse(body).requireObject() } catch { throw invalid(error) }
-    switch json["provider"].string {
-    case "apple":
-      // Again, as many heads may have come before the first of their bodies.
-      try forgeries.refuseForger(caller.address)
-      return try applePurchase(json["transaction"], body: body, of: caller, now: now)
-    case "google": return try googlePurchase(json["token"], body: body, now: now)
-    case let provider:
+    let claimable = stores.filter { $0.claimMember != nil }
+    let name = json["provider"].string
+    guard let store = claimable.first(where: { $0.provider.rawValue == name }),
+      let member = store.claimMember
+    else {
+      let names = claimable.map(\.provider.rawValue).joined(separator: " or ")
       throw Problem(
         400, "body_invalid", "Body invalid",
-        "$.provider: must be apple or google" + (provider == nil ? ", nothing is there" : ""),
+        "$.provider: must be \(names)" + (name == nil ? ", nothing is there" : ""),
         members: [.init("path", "$.provider")])
     }
-  }
-
-  private func applePurchase(
-    _ json: JSON, body: [UInt8], of caller: Caller, now: Instant
-  ) throws -> Purchase {
-    guard let verifier = stores.apple else { throw AbsentProvider.problem(.apple) }
-    let text: String
-    do { text = try json.requireString() } catch { throw invalid(error) }
-    let verified: VerifiedTransaction
-    do throws(AppleRefusal) { verified = try verifier.verify(transaction: text, now: now) } catch {
-      let refusal = WebhookRefusal(error)
+    guard let webhook = store.webhook else { throw AbsentProvider.problem(store.provider) }
+    // Again, as many heads may have come before the first of their bodies.
+    if webhook.isDear { try forgeries.refuseForger(caller.address) }
+    let claimed: ClaimedPurchase
+    do { claimed = try store.claimed(json[member], at: now) } catch let error as JSONError {
+      throw invalid(error)
+    } catch let refusal as WebhookRefusal {
       if refusal.isForgery { forgeries.spend(caller.address) }
       throw refusal.problem
     }
-    let reading: AppleTransactionReading
-    do throws(AppleDecodingError) { reading = try AppleTransactionReading(verified) } catch {
-      switch error {
-      case .undecodable(_, let error): throw invalid(error)
-      }
-    }
-    guard reading.fact != nil else {
-      throw Problem(
-        409, "not_a_subscription", "Not a subscription",
-        "The transaction is of a product that is no auto-renewable subscription.")
-    }
     return Purchase(
-      key: reading.subscription,
+      key: claimed.subscription,
       source: PreparedSource(
-        DecodedSource(reading, partition: verified.partition, signed: verified.signedDate),
-        received: now, head: [], body: body, sealing: sealing), isProven: true)
-  }
-
-  /// Nothing is believed of a token but that it is worth reading.
-  private func googlePurchase(_ json: JSON, body: [UInt8], now: Instant) throws -> Purchase {
-    guard stores.google != nil else { throw AbsentProvider.problem(.google) }
-    let text: String
-    do { text = try json.requireString() } catch { throw invalid(error) }
-    guard let token = PurchaseToken(text) else {
-      throw invalid(
-        JSONError(code: .wrongType, path: json.path, message: "must be a purchase token"))
-    }
-    return Purchase(
-      key: token.objectKey,
-      source: PreparedSource(
-        DecodedSource(claimed: token, at: now), received: now, head: [], body: body,
-        sealing: sealing), isProven: false)
+        claimed.source, of: store, received: now, head: [], body: body, sealing: sealing),
+      isProven: claimed.isProven)
   }
 
   private func invalid(_ error: JSONError) -> Problem {
@@ -231,7 +199,7 @@ struct ClaimRoute: Sendable {
   private func isOwner(
     _ account: Identifier, of key: ObjectKey, reading transaction: Transaction
   ) throws -> Bool {
-    let ownership = try Subscription(key, reading: transaction).ownership
+    let ownership = try ledger.reading(transaction).subscription(key).ownership
     if ownership.account == account { return true }
     guard ownership.account == nil else {
       throw Problem(

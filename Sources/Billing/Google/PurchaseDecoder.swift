@@ -22,7 +22,7 @@ struct PurchaseDecoder {
   /// The orders that pay for the purchase's items now.
   var orders: [String] {
     facts.flatMap { fact -> [String] in
-      guard case .google(.purchase(let purchase)) = fact.object else { return [] }
+      guard case .purchase(let purchase)? = fact.object.base as? GoogleObject else { return [] }
       return purchase.items.compactMap { $0.latestOrderID }
     }
   }
@@ -56,7 +56,7 @@ struct PurchaseDecoder {
       isTest: json["testPurchase"].isObject,
       isCanceledByReplacement: canceled["replacementCancellation"].isObject,
       ended: ended(state, items))
-    facts.append(Fact(key: token.objectKey, object: .google(.purchase(content)), asOf: asOf))
+    facts.append(Fact(key: token.objectKey, object: GoogleObject.purchase(content), asOf: asOf))
   }
 
   /// When a purchase without access had ended, by the times of its items.
@@ -92,7 +92,7 @@ struct PurchaseDecoder {
       Fact(
         key: ObjectKey(
           provider: .google, partition: token.objectKey.partition, kind: .order, id: id),
-        object: .google(.order(GoogleOrder(purchase: token.objectKey.id, state: state))),
+        object: GoogleObject.order(GoogleOrder(purchase: token.objectKey.id, state: state)),
         asOf: asOf))
   }
 

@@ -2,7 +2,7 @@ package import Base
 
 /// How long jobs wait and when they are given up.
 package enum JobRules {
-  /// A reader that has not come back by then is taken for crashed; longer than any closure takes.
+  /// A reader that has not come back by then is taken for crashed; longer than any read takes.
   package static let leaseTime = Instant.Span.minutes(2)
   /// From a settling read to the one that confirms it, once replicas have caught up.
   package static let confirmationDelay = Instant.Span.minutes(1)

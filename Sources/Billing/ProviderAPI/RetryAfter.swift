@@ -2,7 +2,7 @@ internal import Base
 
 /// The `Retry-After` header (RFC 9110, section 10.2.3) as providers write it.
 enum RetryAfter {
-  /// Seconds, a date, or Apple's milliseconds since 1970; the latter two count from `date`, the
+  /// Seconds, a date, or some stores' milliseconds since 1970; the latter two count from `date`, the
   /// provider's own clock, and are nothing without it.
   static func span(_ text: String, date: Instant?) -> Instant.Span? {
     if let end = Instant(httpDate: text) { return remaining(end, date) }

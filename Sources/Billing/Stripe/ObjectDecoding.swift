@@ -81,7 +81,7 @@ struct ObjectDecoder {
       key: ObjectKey(
         provider: .stripe, partition: partition, kind: object.kind,
         id: try json["id"].requireID()),
-      object: .stripe(object), asOf: asOf)
+      object: object, asOf: asOf)
     switch object {
     case .subscription, .customer: facts.append(fact)
     case .invoice, .invoicePayment, .charge, .refund, .dispute, .checkoutSession:

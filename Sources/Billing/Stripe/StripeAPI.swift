@@ -32,34 +32,34 @@ package struct StripeAPI: Sendable {
   ///
   /// That is its customer where deleted, its checkout sessions and invoices, their payments, and the
   /// refunds and disputes of those. About 30 requests for a monthly one, two more for each payment.
-  package func closure(of subscription: String) throws(APIFailure) -> StripeAnswer {
+  package func record(of subscription: String) throws(APIFailure) -> StripeAnswer {
     var reading = StripeReading(self)
-    try reading.readClosure(of: subscription)
+    try reading.readRecord(of: subscription)
     return reading.answer
   }
 
-  /// An object that somebody named, and the closures of the subscriptions that it is about.
+  /// An object that somebody named, and the records of the subscriptions that it is about.
   ///
   /// Of a kind without a subscription, such as a payment for something else, the object alone.
-  package func closures(about key: ObjectKey) throws(APIFailure) -> StripeAnswer {
+  package func records(about key: ObjectKey) throws(APIFailure) -> StripeAnswer {
     var reading = StripeReading(self)
     switch key.kind {
-    case .subscription: try reading.readClosure(of: key.id)
-    case .payment: try reading.readClosures(paidBy: key.id)
+    case .subscription: try reading.readRecord(of: key.id)
+    case .payment: try reading.readRecords(paidBy: key.id)
     case .customer: try reading.read("/v1/customers/\(encoded(key.id))")
-    case .invoice: try reading.readClosures(ofInvoices: [key.id])
+    case .invoice: try reading.readRecords(ofInvoices: [key.id])
     case .invoicePayment:
       let payment = try reading.read("/v1/invoice_payments/\(encoded(key.id))")
-      try reading.readClosures(ofInvoices: [payment["invoice"].reference].compactMap { $0 })
+      try reading.readRecords(ofInvoices: [payment["invoice"].reference].compactMap { $0 })
     case .checkoutSession:
       let session = try reading.read("/v1/checkout/sessions/\(encoded(key.id))")
-      if let id = session["subscription"].reference { try reading.readClosure(of: id) }
-    case .charge: try reading.readClosures(paidBy: key.id)
+      if let id = session["subscription"].reference { try reading.readRecord(of: id) }
+    case .charge: try reading.readRecords(paidBy: key.id)
     case .refund, .dispute:
       let reversal = try reading.read("/v1/\(key.kind.rawValue)s/\(encoded(key.id))")
       let payment = reversal["payment_intent"].reference ?? reversal["charge"].reference
-      if let payment { try reading.readClosures(paidBy: payment) }
-    case .transaction, .renewal, .status, .purchase, .order, .grant:
+      if let payment { try reading.readRecords(paidBy: payment) }
+    default:
       throw .refused(status: 0, "is no object of Stripe's")
     }
     return reading.answer
@@ -68,7 +68,7 @@ package struct StripeAPI: Sendable {
 
 extension StripeReading {
   /// The subscription and all that hangs on it.
-  fileprivate mutating func readClosure(of subscription: String) throws(APIFailure) {
+  fileprivate mutating func readRecord(of subscription: String) throws(APIFailure) {
     let object = try read("/v1/subscriptions/\(encoded(subscription))")
     guard object["livemode"].bool == (api.partition == .live) else {
       throw .misconfigured("the key is of the other mode than the subscription")
@@ -81,7 +81,7 @@ extension StripeReading {
   }
 
   /// Whose subscription a refund, a dispute or a charge concerns, and all of that.
-  fileprivate mutating func readClosures(paidBy payment: String) throws(APIFailure) {
+  fileprivate mutating func readRecords(paidBy payment: String) throws(APIFailure) {
     var (kind, id) = ("payment_intent", payment)
     if !payment.hasPrefix("pi_") {
       let charge = try read("/v1/charges/\(encoded(payment))")
@@ -93,18 +93,20 @@ extension StripeReading {
     }
     let payments = try list(
       "/v1/invoice_payments", [("payment[type]", kind), ("payment[\(kind)]", id)])
-    try readClosures(ofInvoices: payments.compactMap { $0["invoice"].reference })
+    try readRecords(ofInvoices: payments.compactMap { $0["invoice"].reference })
   }
 
-  fileprivate mutating func readClosures(ofInvoices ids: [String]) throws(APIFailure) {
+  fileprivate mutating func readRecords(ofInvoices ids: [String]) throws(APIFailure) {
     for id in Set(ids).sorted() { try read("/v1/invoices/\(encoded(id))") }
     let subscriptions = answer.facts.compactMap { fact -> String? in
-      guard case .stripe(.invoice(let invoice)) = fact.object, ids.contains(fact.key.id) else {
+      guard case .invoice(let invoice)? = fact.object.base as? StripeObject,
+        ids.contains(fact.key.id)
+      else {
         return nil
       }
       return invoice.subscription
     }
-    for id in Set(subscriptions).sorted() { try readClosure(of: id) }
+    for id in Set(subscriptions).sorted() { try readRecord(of: id) }
   }
 }
 

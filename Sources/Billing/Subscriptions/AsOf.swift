@@ -2,7 +2,7 @@ package import Base
 
 /// When a provider's object was as a source shows it: somewhere from `from` up to before `to`.
 ///
-/// An interval, because providers' times are coarse: two Stripe events of one second have no order.
+/// An interval, because stores' times are coarse: two events of one second have no order.
 package struct AsOf: Hashable, Sendable {
   package let from: Instant
   package let to: Instant
@@ -14,12 +14,12 @@ package struct AsOf: Hashable, Sendable {
     self.to = to
   }
 
-  /// A Stripe event: `created` is cut to a whole second.
+  /// Where the store cuts its time to a whole second.
   package static func second(_ created: Instant) -> AsOf {
     AsOf(from: created, to: created + .seconds(1))
   }
 
-  /// An Apple `signedDate`: exact to the millisecond.
+  /// Where the store's time is exact to the millisecond.
   package static func moment(_ signed: Instant) -> AsOf {
     AsOf(from: signed, to: signed + .milliseconds(1))
   }

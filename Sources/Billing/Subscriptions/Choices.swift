@@ -1,13 +1,13 @@
 /// The ways to choose one value of each of several mirrors, where siblings disagree.
-enum Choices {
+package enum Choices {
   /// More choices than this are never enumerated.
   private static let countMax = 64
 
   /// In a fixed order; `besides` is how many more ways each choice will be multiplied by.
   ///
   /// Beyond the bound the rest of the disputed objects keep their first value in a fixed order:
-  /// still one answer for one set of facts, and a dirty closure is read again anyway.
-  static func of<Content: Mirrored, Item>(
+  /// still one answer for one set of facts, and a dirty record is read again anyway.
+  package static func of<Content: Mirrored, Item>(
     _ mirrors: [String: Mirror<Content>], besides factor: Int,
     _ item: (_ id: String, _ content: Content) -> Item
   ) -> [[Item]] {

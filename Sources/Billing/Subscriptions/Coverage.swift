@@ -44,11 +44,11 @@ package struct Coverage: Hashable, Sendable {
       self.evidence = evidence
     }
 
-    func ending(at end: Instant) -> Interval {
+    package func ending(at end: Instant) -> Interval {
       Interval(planID: planID, from: from, to: min(to, end), why: why, evidence: evidence)
     }
 
-    func contains(_ moment: Instant) -> Bool { from <= moment && moment < to }
+    package func contains(_ moment: Instant) -> Bool { from <= moment && moment < to }
   }
 
   package struct Evidence: Hashable, Sendable {
@@ -70,7 +70,7 @@ package struct Coverage: Hashable, Sendable {
     case unknownStatus(String)
     /// Money for a period of a subscription that had already ended.
     case paidAfterEnd(invoice: String)
-    /// An item of a purchase has time that no order paid for (Google Play).
+    /// An item of a purchase has time that no order paid for.
     case unpaidItem(product: String)
     /// The store calls it active although there is no invoice that anybody could have paid.
     case activeWithoutPayment

@@ -21,7 +21,7 @@ extension Schedule {
 
 extension Catalogue {
   /// The plan that a mapping means; an unknown product means the fallback, if there is one.
-  func plan(for mapping: Mapping) -> Plan? {
+  package func plan(for mapping: Mapping) -> Plan? {
     switch mapping {
     case .plan(let plan), .kept(let plan, _): plan
     case .ignored: nil
@@ -32,7 +32,7 @@ extension Catalogue {
 
 extension Catalogue.Mapping {
   /// What an operator must hear of an item that means this.
-  func alarm(price: String?, product: String?) -> Coverage.Alarm? {
+  package func alarm(price: String?, product: String?) -> Coverage.Alarm? {
     switch self {
     case .plan, .ignored: nil
     case .kept(_, let id): .unmappedProduct(id)

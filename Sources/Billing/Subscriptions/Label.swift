@@ -61,20 +61,8 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  init(withoutAccess status: StripeSubscription.Status, _ willRenew: Bool, _ hadAccess: Bool) {
-    switch status {
-    case .incomplete: self = .pending
-    case .incompleteExpired, .canceled: self = .expired
-    case .paused: self = .paused
-    case .pastDue, .unpaid: self = .onHold
-    case .trialing, .active:
-      if hadAccess { self = willRenew ? .renewalPending : .expired } else { self = .pending }
-    case .other: self = hadAccess ? .expired : .pending
-    }
-  }
-
   /// Which of several siblings' labels is told: the lower.
-  var precedence: Int { Self.allCases.firstIndex(of: self)! }
+  package var precedence: Int { Self.allCases.firstIndex(of: self)! }
 
   /// Whether time alone may lead from here to `next`.
   ///

@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 
 /// One provider object as a source shows it: whole, and with a place in its lifecycle.
 package protocol Mirrored: Hashable, Sendable {
@@ -56,7 +56,7 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   }
 
   /// The earliest moment that one of the maximal observations has it so.
-  func firstShown(_ content: Content) -> Instant? {
+  package func firstShown(_ content: Content) -> Instant? {
     entries.filter { $0.observation.content == content }.map { $0.observation.asOf.from }.min()
   }
 
@@ -94,7 +94,7 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
     for entry in other.entries { insert(entry.observation, source: entry.source) }
   }
 
-  func merged(_ other: Mirror) -> Mirror {
+  package func merged(_ other: Mirror) -> Mirror {
     var result = self
     result.merge(other)
     return result

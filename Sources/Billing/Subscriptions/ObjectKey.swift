@@ -13,28 +13,66 @@ package struct ObjectKey: Hashable, Sendable {
     self.id = id
   }
 
-  package enum Provider: String, Sendable, CaseIterable { case stripe, apple, google }
+  /// A store by its name, which it declares in its own room.
+  package struct Provider: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    /// Traps on what is no lower-case word: names are written in code.
+    package init(_ name: StaticString) {
+      rawValue = "\(name)"
+      precondition(isWord(rawValue), "a store's name is a lower-case word")
+    }
+
+    /// Nil for what is no lower-case word.
+    package init?(rawValue: String) {
+      guard isWord(rawValue) else { return nil }
+      self.rawValue = rawValue
+    }
+  }
 
   /// Which of a provider's two worlds an object belongs to; they never mix.
   package enum Partition: String, Sendable, CaseIterable { case live, sandbox }
 
-  package enum Kind: String, Sendable, CaseIterable {
-    /// Stripe's, or an App Store subscription by its original transaction.
-    case subscription
-    case invoice, customer, refund, dispute, charge
-    case invoicePayment = "invoice_payment"
-    case checkoutSession = "checkout.session"
-    /// A Stripe payment intent or charge, as what ties refunds and disputes to invoices; no mirror.
-    case payment
-    case transaction, renewal, status
-    case purchase, order
-    /// A plan given by an admin: evidence, no object of a provider.
-    case grant
+  /// What sort of object it is. Each store declares its own beside those that every store has.
+  package struct Kind: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    /// Traps on what is no lower-case word: names are written in code.
+    package init(_ name: StaticString) {
+      rawValue = "\(name)"
+      precondition(isWord(rawValue), "an object's kind is a lower-case word")
+    }
+
+    /// Nil for what is no lower-case word.
+    package init?(rawValue: String) {
+      guard isWord(rawValue) else { return nil }
+      self.rawValue = rawValue
+    }
+
+    package static let subscription = Kind("subscription")
+    /// A plan given by an admin: evidence, no object of a store.
+    package static let grant = Kind("grant")
+  }
+}
+
+/// Letters, with dots and underscores between them.
+private func isWord(_ text: String) -> Bool {
+  (1...64).contains(text.utf8.count)
+    && text.utf8.allSatisfy {
+      UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || $0 == UInt8(ascii: "_")
+        || $0 == UInt8(ascii: ".")
+    }
+}
+
+extension ObjectKey {
+  /// Another object of the same provider and partition.
+  package func sibling(_ kind: Kind, _ id: String) -> ObjectKey {
+    ObjectKey(provider: provider, partition: partition, kind: kind, id: id)
   }
 }
 
 extension ObjectKey: CustomStringConvertible {
-  /// The one text form, as in the database: `stripe:live:invoice:in_1Pgc6tB7WZ01zgkW`.
+  /// The one text form, as in the database: `<provider>:<partition>:<kind>:<id>`.
   package var description: String {
     "\(provider.rawValue):\(partition.rawValue):\(kind.rawValue):\(id)"
   }

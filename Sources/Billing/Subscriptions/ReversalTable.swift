@@ -5,9 +5,9 @@ package struct ReversalTable: Hashable, Sendable {
     /// All that was paid for the period went back, in however many refunds.
     case fullRefund = "full_refund"
     case partialRefund = "partial_refund"
-    /// The store gave back a share of the price and took the rest of the period (Apple).
+    /// The store gave back a share of the price and took the rest of the period.
     case proratedRefund = "prorated_refund"
-    /// A refund was itself undone (Apple's `REFUND_REVERSED`).
+    /// A refund was itself undone.
     case refundReversed = "refund_reversed"
     /// A refund never reached the customer, or was called off.
     case refundFailed = "refund_failed"
@@ -20,7 +20,7 @@ package struct ReversalTable: Hashable, Sendable {
     case assignmentRevoke = "assignment_revoke"
     /// The store says in a word that we do not know that it took a period back.
     case unknownRevocation = "unknown_revocation"
-    /// Google says an order is void; the purchase itself tells what that means for access.
+    /// The store says an order is void; the purchase itself tells what that means for access.
     case voidedOrder = "voided_order"
   }
 

@@ -1,6 +1,7 @@
 internal import Billing
 internal import Configuration
 internal import Endpoints
+internal import KnownStores
 
 Daemon.takeSignals()
 let configuration = Launch.configuration(of: .billing, .coffer, BillingConfiguration.init)

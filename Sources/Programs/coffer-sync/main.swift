@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Endpoints
+internal import KnownStores
 internal import Sync
 
 Daemon.takeSignals()

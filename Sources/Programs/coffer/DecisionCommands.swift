@@ -1,8 +1,10 @@
 internal import Base
-internal import Billing
 internal import Configuration
 internal import JSON
+internal import KnownStores
+internal import Ledger
 internal import Storage
+internal import Stores
 internal import Subscriptions
 internal import Sync
 internal import Tiers
@@ -95,7 +97,7 @@ extension Command {
     run: { invocation in
       let note = try required(invocation, "--note")
       let text = invocation.argument("subscription")
-      guard let key = ObjectKey(text), key.kind == .subscription || key.kind == .purchase else {
+      guard let key = StoreList.known.subscriptionKey(text, in: .live) else {
         throw CommandFailure(
           .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
       }

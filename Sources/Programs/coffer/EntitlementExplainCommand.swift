@@ -1,7 +1,8 @@
 internal import Base
-internal import Billing
 internal import Configuration
 internal import JSON
+internal import KnownStores
+internal import Ledger
 internal import Storage
 internal import Subscriptions
 internal import Sync
@@ -22,6 +23,7 @@ extension Command {
           let account = try Store.account(reader, invocation.argument("account"))
           let explanation = try EntitlementExplanation(
             of: account.id, at: configuration.clock.now(), catalogue: configuration.catalogue,
+            stores: .known,
             reading: reader)
           return (account, explanation)
         }

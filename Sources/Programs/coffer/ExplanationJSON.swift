@@ -1,6 +1,6 @@
 internal import Base
-internal import Billing
 internal import JSON
+internal import Ledger
 internal import Subscriptions
 internal import Sync
 internal import Tiers

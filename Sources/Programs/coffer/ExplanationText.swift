@@ -1,5 +1,5 @@
 internal import Base
-internal import Billing
+internal import Ledger
 internal import Storage
 internal import Subscriptions
 internal import Sync

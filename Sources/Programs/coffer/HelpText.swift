@@ -1,4 +1,5 @@
 internal import Configuration
+internal import KnownStores
 
 /// The text behind `--help`, made from the commands' own descriptions.
 enum HelpText {

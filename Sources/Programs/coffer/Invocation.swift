@@ -1,4 +1,5 @@
 internal import Configuration
+internal import KnownStores
 
 /// A command line that fits its command.
 struct Invocation: Sendable {

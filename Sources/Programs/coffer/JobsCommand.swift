@@ -1,8 +1,8 @@
 internal import Base
-internal import Billing
 internal import Configuration
 internal import JSON
 internal import Jobs
+internal import Ledger
 internal import Storage
 
 extension Command {

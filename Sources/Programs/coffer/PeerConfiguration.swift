@@ -1,6 +1,7 @@
 internal import Base
 internal import Configuration
 internal import HTTPServer
+internal import Stripe
 
 /// What the commands need that speak to the running programs.
 struct PeerConfiguration: Sendable {
@@ -17,7 +18,7 @@ struct PeerConfiguration: Sendable {
     let syncListen = reader.value(SyncSettings.listen)
     let billingListen = reader.value(BillingSettings.listen)
     authorities = reader.value(SyncSettings.authorities) ?? []
-    stripeWebhookSecrets = reader.value(StripeSettings.webhookSecrets) ?? []
+    stripeWebhookSecrets = reader.value(StripeConfiguration.Keys.webhookSecrets) ?? []
     clock = reader.clock()
     guard let syncListen, let billingListen, reader.problems.isEmpty else {
       throw ConfigurationError(reader.problems)

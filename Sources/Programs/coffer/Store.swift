@@ -1,6 +1,7 @@
 internal import Base
-internal import Billing
 internal import Configuration
+internal import KnownStores
+internal import Ledger
 internal import Storage
 internal import Sync
 internal import Tiers
@@ -27,7 +28,7 @@ enum Store {
     _ invocation: Invocation, _ body: (Database, Ledger, Instant) throws -> Result
   ) throws -> Result {
     try with(invocation, owning: .billing) { database, configuration in
-      let ledger = Ledger(rules: LedgerRules(configuration), for: .command)
+      let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
       try database.read { try ledger.requireServersRules(reading: $0) }
       return try body(database, ledger, configuration.clock.now())
     }

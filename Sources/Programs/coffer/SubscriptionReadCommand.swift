@@ -1,8 +1,10 @@
 internal import Base
-internal import Billing
 internal import Configuration
 internal import JSON
+internal import KnownStores
+internal import Ledger
 internal import Storage
+internal import Stores
 internal import Subscriptions
 
 extension Command {
@@ -22,8 +24,9 @@ extension Command {
     run: { invocation in
       let text = invocation.argument("subscription")
       return try Store.with(invocation, owning: .billing) { database, configuration in
-        let (ledger, now) = (Ledger(configuration), configuration.clock.now())
-        guard let key = key(text, ledger), key.kind == .subscription || key.kind == .purchase else {
+        let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
+        let environment = ledger.rules.grantingPartition
+        guard let key = StoreList.known.subscriptionKey(text, in: environment) else {
           throw CommandFailure(
             .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
         }
@@ -41,14 +44,4 @@ extension Command {
           json: ["asked": .string(key.description)])
       }
     })
-
-  /// As named in full, or Stripe's own id of the mode that grants.
-  private static func key(_ text: String, _ ledger: Ledger) -> ObjectKey? {
-    if text.hasPrefix("sub_") {
-      return ObjectKey(
-        provider: .stripe, partition: ledger.rules.grantingPartition, kind: .subscription,
-        id: text)
-    }
-    return ObjectKey(text)
-  }
 }

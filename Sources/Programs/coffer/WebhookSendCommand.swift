@@ -83,7 +83,8 @@ extension Command {
     let secrets = configuration.stripeWebhookSecrets
     guard !secrets.isEmpty else {
       throw CommandFailure(
-        .configuration, "\(StripeSettings.webhookSecrets.name): is required to sign a delivery")
+        .configuration,
+        "\(StripeConfiguration.Keys.webhookSecrets.name): is required to sign a delivery")
     }
     guard let number = Int(text ?? "1"), 1...secrets.count ~= number else {
       throw CommandFailure(.usage, "--secret-index takes a number from 1 to \(secrets.count)")

@@ -2,6 +2,7 @@ import Apple
 import Base
 import Configuration
 import RecordedStories
+import Stores
 import Subscriptions
 import Testing
 import Tiers
@@ -37,7 +38,7 @@ struct AppleLedger {
     sequence += 1
     for fact in facts where fact.key.partition == .live {
       for link in fact.links where link.kind == .part {
-        subscriptions[link.target, default: Subscription(link.target)]
+        subscriptions[link.target, default: AppleStore().subscription(link.target)]
           .insert(fact, source: sequence)
       }
     }

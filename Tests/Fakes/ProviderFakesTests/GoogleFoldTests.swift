@@ -1,9 +1,11 @@
 import Base
 import Configuration
 import Crypto
+import Google
 import JSON
 import ProviderFakes
 import RecordedStories
+import Stores
 import Subscriptions
 import Testing
 import Tiers
@@ -60,10 +62,10 @@ import Tiers
         let content = purchase(try JSON.parse(bytes))
         let id = Self.digest(token)
         let fact = Fact(
-          key: Self.key(.purchase, id), object: .google(.purchase(content)),
+          key: Self.key(.purchase, id), object: GoogleObject.purchase(content),
           asOf: .generation(generation))
         for place in [id, content.replaces].compactMap({ $0 }) {
-          subscriptions[place, default: Subscription(Self.key(.purchase, place))]
+          subscriptions[place, default: GoogleStore().subscription(Self.key(.purchase, place))]
             .insert(fact, source: generation)
         }
       }
@@ -73,7 +75,7 @@ import Tiers
         let state = GoogleOrder.State(rawValue: json["state"].string ?? "") ?? .other
         let fact = Fact(
           key: Self.key(.order, id),
-          object: .google(.order(GoogleOrder(purchase: place, state: state))),
+          object: GoogleObject.order(GoogleOrder(purchase: place, state: state)),
           asOf: .generation(generation))
         subscriptions[place]?.insert(fact, source: generation)
       }

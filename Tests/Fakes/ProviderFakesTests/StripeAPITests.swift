@@ -12,7 +12,7 @@ import Testing
     return (stripe, stripe.buy(account: stripeAccount))
   }
 
-  @Test func `reads the closure of a subscription`() throws {
+  @Test func `reads the record of a subscription`() throws {
     let (stripe, sub) = begin()
     let invoice = stripe.latestInvoice(of: sub)
     let refund = stripe.refund(invoice: invoice, 100)

@@ -2,6 +2,7 @@ import Base
 import Billing
 import Jobs
 import ProviderFakes
+import Stripe
 import Subscriptions
 import Testing
 

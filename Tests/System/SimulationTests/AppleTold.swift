@@ -4,8 +4,10 @@ import Billing
 import Crypto
 import HTTPMessages
 import JSON
+import KnownStores
 import ProviderAPI
 import ProviderFakes
+import Stores
 import Stripe
 import Subscriptions
 import TestCertificates
@@ -64,11 +66,11 @@ enum AppleTales {
     store.settings.environment == .production ? .live : .sandbox
   }
 
-  static func stores(_ store: FakeAppStore, _ stripe: FakeStripe, _ clock: Clock) -> Stores {
+  static func stores(_ store: FakeAppStore, _ stripe: FakeStripe, _ clock: Clock) -> StoreList {
     let verifier = verifier(store)
-    return Stores(
-      stripe: WebhookSecrets(stripe.secrets), stripeAPI: Live.api(of: stripe, clock),
-      apple: verifier, appleAPIs: [partition(store): api(store, verifier, clock)])
+    return StoreList.known(
+      with: StripeStore(secrets: WebhookSecrets(stripe.secrets), api: Live.api(of: stripe, clock)),
+      AppleStore(verifier: verifier, apis: [partition(store): api(store, verifier, clock)]))
   }
 }
 
@@ -106,7 +108,7 @@ extension Told {
     self.init(
       name: "apple/\(story.name)", start: parts.map { $0.at }.min() ?? end, end: end,
       parts: parts.sorted { $0.at < $1.at },
-      reread: { key in try api.closure(of: key.id).facts },
+      reread: { key in try api.record(of: key.id).facts },
       truth: { moment in
         store.truths(asOf: moment).flatMap { truth in
           (truth.paid + truth.graces).map {

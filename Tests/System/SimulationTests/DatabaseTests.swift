@@ -1,5 +1,6 @@
 import Base
 import Billing
+import Ledger
 import ProviderFakes
 import SeededRandom
 import Subscriptions
@@ -132,7 +133,7 @@ struct DatabaseTests {
     return installation
   }
 
-  /// What was lost is told again by reading every closure; of a subscription that nothing else told
+  /// What was lost is told again by reading every record; of a subscription that nothing else told
   /// of there is none to read, so that its delivery can only come late.
   private func repair(
     _ live: Live, _ lost: Int, _ all: [ObjectKey], _ installation: Installation

@@ -1,4 +1,5 @@
 import Base
+import Google
 import ProviderFakes
 import Subscriptions
 import Testing
@@ -47,7 +48,7 @@ extension Told {
   private func purchase(_ key: ObjectKey, at index: Int) -> GooglePurchase? {
     guard case .facts(let facts) = parts[index].what else { return nil }
     return facts.lazy.compactMap { fact in
-      if fact.key == key, case .google(.purchase(let purchase)) = fact.object {
+      if fact.key == key, case .purchase(let purchase)? = fact.object.base as? GoogleObject {
         purchase
       } else {
         nil
@@ -70,7 +71,7 @@ extension Told {
     let isReplaced = parts.indices.contains { index in
       guard case .facts(let facts) = parts[index].what else { return false }
       return facts.contains { fact in
-        if case .google(.purchase(let other)) = fact.object {
+        if case .purchase(let other)? = fact.object.base as? GoogleObject {
           other.replaces == key.id && other.wasGranted
         } else {
           false

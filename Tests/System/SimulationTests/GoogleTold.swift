@@ -4,9 +4,11 @@ import Crypto
 import Google
 import HTTPMessages
 import JSON
+import KnownStores
 import ProviderAPI
 import ProviderFakes
 import RecordedStories
+import Stores
 import Stripe
 import Subscriptions
 
@@ -60,17 +62,18 @@ enum GoogleTales {
     story.tell(key: issuer, serviceKey: service.publicKey)
   }
 
-  static func stores(_ store: FakePlayStore, _ stripe: FakeStripe, _ clock: Clock) -> Stores {
+  static func stores(_ store: FakePlayStore, _ stripe: FakeStripe, _ clock: Clock) -> StoreList {
     let play = PastPlay(store) { clock.now() }
     let settings = store.settings
-    return Stores(
-      stripe: WebhookSecrets(stripe.secrets), stripeAPI: Live.api(of: stripe, clock),
-      google: GoogleVerifier(
-        GoogleTrust(
-          package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
-        keys: PushKeys(
-          url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
-      googleAPI: api(store, clock))
+    return StoreList.known(
+      with: StripeStore(secrets: WebhookSecrets(stripe.secrets), api: Live.api(of: stripe, clock)),
+      GoogleStore(
+        verifier: GoogleVerifier(
+          GoogleTrust(
+            package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
+          keys: PushKeys(
+            url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
+        api: api(store, clock)))
   }
 
   static func api(_ store: FakePlayStore, _ clock: Clock) -> GoogleAPI {

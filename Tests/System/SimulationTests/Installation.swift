@@ -7,8 +7,11 @@ import HTTPMessages
 import HTTPServer
 import JSON
 import Jobs
+import KnownStores
+import Ledger
 import ProviderFakes
 import Storage
+import Stores
 import Subscriptions
 import TestEngines
 import Testing
@@ -21,7 +24,7 @@ final class Installation {
   private var routes: [String: Route] = [:]
   private let scratch: ScratchDatabase
   private let clock = Locked(Instant(seconds: 0))
-  private let stores: (Clock) -> Stores
+  private let stores: (Clock) -> StoreList
 
   private static let sealing: SealingKeys = {
     do { return try SealingKeys([Secret([UInt8](repeating: 7, count: 32))]) } catch {
@@ -29,7 +32,7 @@ final class Installation {
     }
   }()
 
-  init(_ engine: TestEngine, _ stores: @escaping (Clock) -> Stores) throws {
+  init(_ engine: TestEngine, _ stores: @escaping (Clock) -> StoreList) throws {
     scratch = try ScratchDatabase(engine)
     self.stores = stores
     database = try Database.open(scratch.location, owning: .billing)
@@ -40,7 +43,7 @@ final class Installation {
   deinit { database.close() }
 
   private static func service(
-    _ database: Database, _ clock: Locked<Instant>, _ stores: (Clock) -> Stores
+    _ database: Database, _ clock: Locked<Instant>, _ stores: (Clock) -> StoreList
   ) -> BillingService {
     let clock = Clock { clock.withLock { $0 } }
     return BillingService(
@@ -86,7 +89,7 @@ final class Installation {
   }
 
   func decide(_ body: @escaping @Sendable (Ledger, Transaction, Instant) throws -> Void) throws {
-    let ledger = Ledger(rules: LedgerRules(catalogue: simulationCatalogue))
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
     let now = self.now
     try database.write(for: nil) { transaction in try body(ledger, transaction, now) }
   }

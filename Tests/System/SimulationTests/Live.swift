@@ -3,7 +3,9 @@ import Billing
 import Crypto
 import HTTPMessages
 import JSON
+import KnownStores
 import ProviderFakes
+import Stores
 import Stripe
 import Subscriptions
 
@@ -11,7 +13,7 @@ import Subscriptions
 struct Live: Sendable {
   let name: String
   let events: [Event]
-  let stores: @Sendable (Clock) -> Stores
+  let stores: @Sendable (Clock) -> StoreList
   /// When the store's API is asked what it knows at the end.
   let end: Instant
 
@@ -58,7 +60,9 @@ extension Live {
     self.init(
       name: "stripe/\(version.rawValue)/\(story.name)", events: events.sorted { $0.at < $1.at },
       stores: { clock in
-        Stores(stripe: WebhookSecrets(stripe.secrets), stripeAPI: Self.api(of: stripe, clock))
+        StoreList.known(
+          with: StripeStore(
+            secrets: WebhookSecrets(stripe.secrets), api: Self.api(of: stripe, clock)))
       }, end: stripe.clock.now)
   }
 

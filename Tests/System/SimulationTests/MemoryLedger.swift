@@ -1,10 +1,14 @@
 import Base
+import Billing
+import Google
+import KnownStores
+import Stores
 import Subscriptions
 import Tiers
 
 /// The ledger's rules over dictionaries: what the database's rows must amount to.
 struct MemoryLedger {
-  private var mirrors: [ObjectKey: Mirror<ProviderObject>] = [:]
+  private var mirrors: [ObjectKey: Mirror<AnyStoreObject>] = [:]
   private var origins: [ObjectKey: [Link]] = [:]
   private var targets: Set<Link> = []
   private var decisions: [ObjectKey: Decisions] = [:]
@@ -35,12 +39,12 @@ struct MemoryLedger {
   }
 
   func subscription(_ key: ObjectKey, _ visited: Set<ObjectKey> = []) -> Subscription {
-    var subscription = Subscription(key)
+    var subscription = StoreList.known[key.provider]!.subscription(key)
     for (object, observations) in parts(of: key) {
       insert(observations, of: object, into: &subscription)
     }
-    for customer in subscription.customers {
-      if let mirror = mirrors[customer] { insert(mirror, of: customer, into: &subscription) }
+    for companion in subscription.companions {
+      if let mirror = mirrors[companion] { insert(mirror, of: companion, into: &subscription) }
     }
     let older = (origins[key] ?? []).filter { $0.kind == .predecessor }.map { $0.origin }.sorted()
     subscription.predecessor =
@@ -52,7 +56,7 @@ struct MemoryLedger {
     return subscription
   }
 
-  private func parts(of key: ObjectKey) -> [ObjectKey: Mirror<ProviderObject>] {
+  private func parts(of key: ObjectKey) -> [ObjectKey: Mirror<AnyStoreObject>] {
     var open = [key]
     var seen: Set<ObjectKey> = [key]
     var index = 0
@@ -67,7 +71,7 @@ struct MemoryLedger {
   }
 
   private func insert(
-    _ mirror: Mirror<ProviderObject>, of key: ObjectKey, into subscription: inout Subscription
+    _ mirror: Mirror<AnyStoreObject>, of key: ObjectKey, into subscription: inout Subscription
   ) {
     for entry in mirror.entries {
       subscription.insert(

@@ -30,7 +30,7 @@ struct PermutationTests {
   }
 
   @Test(arguments: Stories.all)
-  func `a lost delivery is repaired by reading the closure`(story: Stories.Named) throws {
+  func `a lost delivery is repaired by reading the record`(story: Stories.Named) throws {
     let told = try story.told()
     let expected = told.digest(Array(told.parts.indices))
     for lost in told.deliveries {

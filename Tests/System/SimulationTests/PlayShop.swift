@@ -5,10 +5,13 @@ import Google
 import HTTPMessages
 import JSON
 import Jobs
+import KnownStores
+import Ledger
 import ProviderAPI
 import ProviderFakes
 import RecordedStories
 import Storage
+import Stores
 import Stripe
 import Subscriptions
 import TestEngines
@@ -35,14 +38,15 @@ final class PlayShop {
     self.clock = clock
     installation = try Installation(engine) { clock in
       let play = LivePlay(store: store)
-      return Stores(
-        google: GoogleVerifier(
-          GoogleTrust(
-            package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
-          keys: PushKeys(
-            url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
-        googleAPI: GoogleAPI(
-          package: settings.packageName, account: account, transport: play, clock: clock))
+      return StoreList.known(
+        with: GoogleStore(
+          verifier: GoogleVerifier(
+            GoogleTrust(
+              package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
+            keys: PushKeys(
+              url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
+          api: GoogleAPI(
+            package: settings.packageName, account: account, transport: play, clock: clock)))
     }
     installation.now = clock.now
   }

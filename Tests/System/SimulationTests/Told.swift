@@ -17,7 +17,7 @@ struct Told: CustomStringConvertible {
   let start: Instant
   let end: Instant
   let parts: [Part]
-  /// Reads a subscription's closure as the store shows it at the end.
+  /// Reads a subscription's record as the store shows it at the end.
   let reread: (ObjectKey) throws -> [Fact]
   /// Who had paid for what until when, as the till knew it at a moment.
   let truth: @Sendable (Instant) -> [PaidPeriod]
@@ -152,7 +152,7 @@ extension Told {
     self.init(
       name: "stripe/\(version.rawValue)/\(story.name)", start: start, end: stripe.clock.now,
       parts: parts.sorted { $0.at < $1.at },
-      reread: { key in try api.closure(of: key.id).facts },
+      reread: { key in try api.record(of: key.id).facts },
       truth: { moment in
         stripe.sales(asOf: moment).map {
           PaidPeriod(account: $0.account, productID: $0.product, from: $0.from, to: $0.to)

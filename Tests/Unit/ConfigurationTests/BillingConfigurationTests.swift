@@ -1,5 +1,7 @@
 import Base
 import Configuration
+import KnownStores
+import Stripe
 import Testing
 
 struct BillingConfigurationTests {

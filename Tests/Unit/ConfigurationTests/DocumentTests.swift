@@ -1,5 +1,6 @@
 import Configuration
 internal import Glibc
+import KnownStores
 import Testing
 
 // One at a time, since each may write the file.

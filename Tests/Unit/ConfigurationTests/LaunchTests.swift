@@ -1,4 +1,5 @@
 import Configuration
+import KnownStores
 import Testing
 
 struct LaunchTests {

@@ -1,6 +1,7 @@
 import Base
 import Configuration
 import Glibc
+import KnownStores
 import Testing
 
 struct SettingsTests {

@@ -1,5 +1,6 @@
 import Base
 import Configuration
+import KnownStores
 import Sync
 import Testing
 

@@ -68,20 +68,20 @@ struct APITests {
       verifier: Sample.verifier(), transport: transport, clock: clock)
   }
 
-  private func closure(_ changes: [String: Answer] = [:]) throws -> AppleAnswer {
+  private func record(_ changes: [String: Answer] = [:]) throws -> AppleAnswer {
     let answers = Self.answers.merging(changes) { $1 }
-    return try api(Transport(answers)).closure(of: Sample.original)
+    return try api(Transport(answers)).record(of: Sample.original)
   }
 
   private func failure(_ changes: [String: Answer]) throws -> APIFailure? {
     do {
-      _ = try closure(changes)
+      _ = try record(changes)
       return nil
     } catch let error as APIFailure { return error }
   }
 
-  @Test func `a closure is the statuses and the history`() throws {
-    let answer = try closure()
+  @Test func `a record is the statuses and the history`() throws {
+    let answer = try record()
     #expect(
       Set(answer.facts.map(\.key.description)) == [
         "apple:live:transaction:2000000123456790", "apple:live:renewal:\(Sample.original)",
@@ -92,23 +92,23 @@ struct APITests {
   }
 
   @Test func `a status is as old as the older signature beside it`() throws {
-    let status = try closure().facts.first { $0.key.kind == .status }
+    let status = try record().facts.first { $0.key.kind == .status }
     #expect(status?.asOf == .moment(Sample.now - .seconds(2)))
   }
 
   @Test func `a read began before its first answer`() throws {
     let date = try #require(Instant(httpDate: Self.date))
-    #expect(try closure().began == date - .milliseconds(250))
+    #expect(try record().began == date - .milliseconds(250))
   }
 
   @Test func `what was answered is kept word for word`() throws {
-    let json = try JSON.parse(try closure().transcript)
+    let json = try JSON.parse(try record().transcript)
     #expect(json[0]["target"].string == Self.statuses)
     #expect(json[1]["answer"]["revision"].string == "end")
   }
 
   @Test func `pages follow one another by their revision`() throws {
-    let answer = try closure([
+    let answer = try record([
       Self.history: .json(Self.historyAnswer(["3"], next: "r/2")),
       Self.history + "&revision=r%2F2": .json(Self.historyAnswer(["2"], next: "r3")),
       Self.history + "&revision=r3": .json(Self.historyAnswer(["1"])),
@@ -125,7 +125,7 @@ struct APITests {
       pages[Self.history + "&revision=\(page)"] = .json(
         Self.historyAnswer(["\(page)"], next: "\(page + 1)"))
     }
-    let answer = try closure(pages)
+    let answer = try record(pages)
     #expect(answer.notes == [.historyCutShort])
     #expect(answer.facts.count == 3 + 50)
   }
@@ -165,7 +165,7 @@ struct APITests {
   @Test func `an answer of the other environment is a wrong configuration`() throws {
     let api = try api(Transport(Self.answers), partition: .sandbox)
     #expect(throws: APIFailure.misconfigured("the API answers for the other environment")) {
-      try api.closure(of: Sample.original)
+      try api.record(of: Sample.original)
     }
   }
 
@@ -215,7 +215,7 @@ struct APITests {
 
   @Test func `the token says who asks and for which app`() throws {
     let transport = Transport(Self.answers)
-    _ = try api(transport).closure(of: Sample.original)
+    _ = try api(transport).record(of: Sample.original)
     let header = try #require(transport.tokens.first)
     #expect(header.hasPrefix("Bearer "))
     let jws = try CompactJWS(Array(header.dropFirst(7).utf8))
@@ -236,32 +236,32 @@ struct APITests {
     let now = Locked(Sample.now)
     let transport = Transport(Self.answers)
     let api = try api(transport, clock: Clock { now.withLock { $0 } })
-    _ = try api.closure(of: Sample.original)
+    _ = try api.record(of: Sample.original)
     now.withLock { $0 = $0 + .milliseconds(239_999) }
-    _ = try api.closure(of: Sample.original)
+    _ = try api.record(of: Sample.original)
     #expect(Set(transport.tokens).count == 1)
     now.withLock { $0 = $0 + .milliseconds(1) }
-    _ = try api.closure(of: Sample.original)
+    _ = try api.record(of: Sample.original)
     #expect(Set(transport.tokens).count == 2)
   }
 
   @Test func `a refused token is replaced once`() throws {
     let transport = Transport(Self.answers)
     transport.refusals.withLock { $0 = 1 }
-    _ = try api(transport).closure(of: Sample.original)
+    _ = try api(transport).record(of: Sample.original)
     #expect(transport.tokens.count == 3)
     #expect(transport.tokens[0] != transport.tokens[1])
     transport.refusals.withLock { $0 = 2 }
     let api = try api(transport)
     #expect(throws: APIFailure.misconfigured("the provider answers 401")) {
-      try api.closure(of: Sample.original)
+      try api.record(of: Sample.original)
     }
   }
 
   @Test func `an id cannot change the path`() throws {
     let transport = Transport([:])
     let api = try api(transport)
-    #expect(throws: APIFailure.notFound) { try api.closure(of: "../a?b#c") }
+    #expect(throws: APIFailure.notFound) { try api.record(of: "../a?b#c") }
     #expect(transport.targets == ["/inApps/v1/subscriptions/..%2Fa%3Fb%23c"])
   }
 

@@ -27,14 +27,14 @@ struct NotificationTests {
   private func transaction(_ changes: Sample.Changes) throws -> AppleTransaction? {
     let facts = try read(data: ["signedTransactionInfo": Sample.transaction(changes)]).facts
     return facts.lazy.compactMap {
-      if case .apple(.transaction(let content)) = $0.object { content } else { nil }
+      if case .transaction(let content)? = $0.object.base as? AppleObject { content } else { nil }
     }.first
   }
 
   private func renewal(_ changes: Sample.Changes) throws -> AppleRenewal? {
     let facts = try read(data: ["signedRenewalInfo": Sample.renewal(changes)]).facts
     return facts.lazy.compactMap {
-      if case .apple(.renewal(let content)) = $0.object { content } else { nil }
+      if case .renewal(let content)? = $0.object.base as? AppleObject { content } else { nil }
     }.first
   }
 
@@ -58,12 +58,12 @@ struct NotificationTests {
       notification.facts == [
         Fact(
           key: Self.key(.transaction, "2000000123456790"),
-          object: .apple(.transaction(transaction)), asOf: .moment(Sample.now - .seconds(2))),
+          object: AppleObject.transaction(transaction), asOf: .moment(Sample.now - .seconds(2))),
         Fact(
-          key: Self.key(.renewal), object: .apple(.renewal(renewal)),
+          key: Self.key(.renewal), object: AppleObject.renewal(renewal),
           asOf: .moment(Sample.now - .seconds(1))),
         Fact(
-          key: Self.key(.status), object: .apple(.status(AppleStatus(.active))),
+          key: Self.key(.status), object: AppleObject.status(AppleStatus(.active)),
           asOf: .moment(Sample.now)),
       ])
   }
@@ -171,7 +171,7 @@ struct NotificationTests {
   @Test func `an unknown status is a fact that says so`() throws {
     let notification = try read(data: ["status": 9])
     #expect(notification.notes == [.unknownValue])
-    #expect(notification.facts.last?.object == .apple(.status(AppleStatus(.other(9)))))
+    #expect(notification.facts.last?.object.base as? AppleObject == .status(AppleStatus(.other(9))))
   }
 
   @Test(

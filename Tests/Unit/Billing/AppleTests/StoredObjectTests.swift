@@ -69,6 +69,6 @@ struct StoredObjectTests {
 
   @Test func `another provider's kind is refused`() throws {
     let json = try JSON.parse(Array("{}".utf8))
-    #expect(throws: JSONError.self) { try AppleObject(stored: json, kind: .invoice) }
+    #expect(throws: JSONError.self) { try AppleObject(stored: json, kind: .grant) }
   }
 }

@@ -7,7 +7,10 @@ import Endpoints
 import HTTPMessages
 import HTTPServer
 import JSON
+import KnownStores
+import Ledger
 import Storage
+import Stores
 import Stripe
 import StripeSamples
 import TestEngines
@@ -29,8 +32,9 @@ struct BudgetTests {
       routes = BillingService(
         database: database, rules: LedgerRules(catalogue: AppleSample.catalogue),
         sealing: Harness.sealing, clock: .fixed(day0),
-        stores: Stores(
-          stripe: WebhookSecrets([Harness.secret]), apple: AppleSample.verifier),
+        stores: StoreList.known(
+          with: StripeStore(secrets: WebhookSecrets([Harness.secret])),
+          AppleStore(verifier: AppleSample.verifier)),
         claims: ClaimingDevice.policy, trustsProxies: trustsProxies
       ).routes()
     }

@@ -1,7 +1,10 @@
 import Base
 import Billing
 import Crypto
+import KnownStores
+import Ledger
 import Storage
+import Stripe
 import StripeSamples
 import Subscriptions
 import TestEngines
@@ -150,7 +153,7 @@ struct CatalogueChangeTests {
     let customer = Customer(tag: harness.tag)
     try harness.service().applyRules()
     try harness.database.write(for: nil) { transaction in
-      _ = try Ledger(rules: old).decide(
+      _ = try Ledger(stores: .known, rules: old).decide(
         .grant(customer.account, planID: "premium", from: day0, until: nil, note: "friend"),
         at: day0, in: transaction)
     }

@@ -1,8 +1,10 @@
+import Apple
 import Base
 import Billing
 import ClaimingDevice
 import Crypto
 import JSON
+import Ledger
 import Storage
 import Subscriptions
 import TestEngines

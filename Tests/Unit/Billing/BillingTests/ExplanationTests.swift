@@ -1,6 +1,8 @@
 import Base
 import Billing
 import Crypto
+import Ledger
+import Stripe
 import StripeSamples
 import Subscriptions
 import TestEngines

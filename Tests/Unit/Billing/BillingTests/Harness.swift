@@ -5,7 +5,10 @@ import Endpoints
 import HTTPMessages
 import HTTPServer
 import JSON
+import KnownStores
+import Ledger
 import Storage
+import Stores
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -40,7 +43,7 @@ final class Harness: Sendable {
     BillingService(
       database: database, rules: rules ?? self.rules, sealing: Self.sealing,
       clock: Clock { [clock] in clock.withLock { $0 } },
-      stores: Stores(stripe: WebhookSecrets(stripe)))
+      stores: StoreList.known(with: StripeStore(secrets: WebhookSecrets(stripe))))
   }
 
   func set(_ now: Instant) { clock.withLock { $0 = now } }
@@ -111,7 +114,8 @@ final class Harness: Sendable {
 
   func explanation(_ account: Identifier, at now: Instant) throws -> EntitlementExplanation {
     try database.read { reader in
-      try EntitlementExplanation(of: account, at: now, catalogue: catalogue, reading: reader)
+      try EntitlementExplanation(
+        of: account, at: now, catalogue: catalogue, stores: .known, reading: reader)
     }
   }
 

@@ -1,7 +1,9 @@
 import Base
 import Billing
 import Crypto
+import Ledger
 import Storage
+import Stripe
 import StripeSamples
 import Subscriptions
 import TestEngines

@@ -2,6 +2,7 @@ import Base
 import Billing
 import Crypto
 import JSON
+import Ledger
 import Storage
 import Stripe
 import StripeSamples

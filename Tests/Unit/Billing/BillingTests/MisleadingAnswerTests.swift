@@ -2,6 +2,7 @@ import Base
 import Billing
 import Crypto
 import Jobs
+import Ledger
 import Storage
 import TestEngines
 import Testing

@@ -2,8 +2,11 @@ import Base
 import Billing
 import Crypto
 import JSON
+import KnownStores
+import Ledger
 import SeededRandom
 import Storage
+import Stores
 import Stripe
 import StripeSamples
 import TestEngines
@@ -79,7 +82,7 @@ struct OrderTests {
     index: Int, engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let story = Self.stories[index].events
     let count = story(Customer(tag: "x")).count
     var expected: [String]?
@@ -106,7 +109,7 @@ struct OrderTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let digests = try [[0, 1, 2], [1, 2, 0]].enumerated().map { number, order in
       let customer = Customer(tag: "\(harness.tag)n\(number)z")
       let events = try Self.stories[3].events(customer).map { try prepared($0) }
@@ -123,7 +126,7 @@ struct OrderTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
     let customers = (0..<20).map { Customer(tag: "\(harness.tag)n\($0)z") }
@@ -162,7 +165,8 @@ struct OrderTests {
     let delivery = try secrets.verify(
       headers: [Array(signature.utf8)], body: event.body, now: now)
     return PreparedSource(
-      DecodedSource(try StripeEvent(delivery), received: now), received: now, head: [],
+      DecodedSource(try StripeEvent(delivery), received: now), of: StripeStore(), received: now,
+      head: [],
       body: delivery.body, sealing: Harness.sealing)
   }
 

@@ -3,9 +3,12 @@ import Billing
 import HTTPMessages
 import JSON
 import Jobs
+import KnownStores
+import Ledger
 import ProviderAPI
 import ProviderFakes
 import Storage
+import Stores
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -137,10 +140,11 @@ private final class AskingShop {
     service = BillingService(
       database: harness.database, rules: LedgerRules(catalogue: catalogue),
       sealing: Harness.sealing, clock: Clock { clock.withLock { $0 } },
-      stores: Stores(
-        stripe: WebhookSecrets([Harness.secret]),
-        stripeAPI: StripeAPI(
-          base: AskedStore.base, key: Secret("sk_live_x"), partition: .live, transport: store)))
+      stores: StoreList.known(
+        with: StripeStore(
+          secrets: WebhookSecrets([Harness.secret]),
+          api: StripeAPI(
+            base: AskedStore.base, key: Secret("sk_live_x"), partition: .live, transport: store))))
     try service.applyRules()
   }
 
@@ -210,7 +214,7 @@ private final class AskingShop {
   }
 }
 
-/// Stripe's API as far as one subscription's closure goes.
+/// Stripe's API as far as one subscription's record goes.
 private final class AskedStore: ProviderTransport {
   static let base = "https://stripe.test"
 

@@ -9,8 +9,11 @@ import HTTPServer
 import JSON
 import JWS
 import Jobs
+import KnownStores
+import Ledger
 import ProviderAPI
 import Storage
+import Stores
 import Subscriptions
 import TestEngines
 import Testing
@@ -52,12 +55,13 @@ final class PlayShop {
     let account = try #require(ServiceAccount(keyFile: Secret(ScriptedPlay.keyFile.encoded())))
     service = BillingService(
       database: database, rules: rules, sealing: Harness.sealing, clock: clock,
-      stores: Stores(
-        google: GoogleVerifier(
-          GoogleTrust(package: "app.coffer", audience: Self.audience, email: Self.email),
-          keys: PushKeys(url: "https://keys.example/certs", transport: play, clock: clock)),
-        googleAPI: GoogleAPI(
-          package: "app.coffer", account: account, transport: play, clock: clock)),
+      stores: StoreList.known(
+        with: GoogleStore(
+          verifier: GoogleVerifier(
+            GoogleTrust(package: "app.coffer", audience: Self.audience, email: Self.email),
+            keys: PushKeys(url: "https://keys.example/certs", transport: play, clock: clock)),
+          api: GoogleAPI(
+            package: "app.coffer", account: account, transport: play, clock: clock))),
       claims: ClaimingDevice.policy)
     routes = service.routes()
   }
@@ -198,7 +202,7 @@ final class PlayShop {
   func cap(of account: Identifier) throws -> Int64 {
     try database.read { reader in
       try EntitlementExplanation(
-        of: account, at: now, catalogue: Self.catalogue, reading: reader)
+        of: account, at: now, catalogue: Self.catalogue, stores: .known, reading: reader)
     }.current.capByteCount
   }
 

@@ -7,8 +7,11 @@ import Endpoints
 import HTTPMessages
 import HTTPServer
 import JSON
+import KnownStores
+import Ledger
 import RecordedStories
 import Storage
+import Stores
 import Stripe
 import Subscriptions
 import TestEngines
@@ -33,8 +36,9 @@ struct RecordedAppleStoryTests {
     let service = BillingService(
       database: database, rules: rules, sealing: Harness.sealing,
       clock: Clock { moment.withLock { $0 } },
-      stores: Stores(
-        stripe: story.stripeSecret.flatMap { WebhookSecrets([$0]) }, apple: AppleVerifier(trust)),
+      stores: StoreList.known(
+        with: StripeStore(secrets: story.stripeSecret.flatMap { WebhookSecrets([$0]) }),
+        AppleStore(verifier: AppleVerifier(trust))),
       claims: ClaimingDevice.policy)
     for (index, step) in story.steps.enumerated() {
       let place = "step \(index + 1), \(step.delivery?.name ?? "clock")"
@@ -51,14 +55,14 @@ struct RecordedAppleStoryTests {
       }
       if step.deletesAccount {
         try database.write(for: nil) { transaction in
-          _ = try Ledger(rules: rules).decide(
+          _ = try Ledger(stores: .known, rules: rules).decide(
             .accountDeleted(story.account), at: step.at, in: transaction)
         }
       }
       guard let expected = step.expected else { continue }
       let explanation = try database.read { reader in
         try EntitlementExplanation(
-          of: story.account, at: step.at, catalogue: catalogue, reading: reader)
+          of: story.account, at: step.at, catalogue: catalogue, stores: .known, reading: reader)
       }
       #expect(explanation.current.capByteCount == expected.capByteCount, "\(place)")
       #expect(explanation.current.planID == expected.planID, "\(place)")

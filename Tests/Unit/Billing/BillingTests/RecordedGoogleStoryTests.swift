@@ -9,9 +9,12 @@ import HTTPMessages
 import HTTPServer
 import JSON
 import Jobs
+import KnownStores
+import Ledger
 import ProviderAPI
 import RecordedStories
 import Storage
+import Stores
 import Stripe
 import Subscriptions
 import TestEngines
@@ -118,14 +121,15 @@ private final class GoogleInstallation {
     service = BillingService(
       database: database, rules: LedgerRules(catalogue: catalogue), sealing: Harness.sealing,
       clock: clock,
-      stores: Stores(
-        stripe: story.stripeSecret.flatMap { WebhookSecrets([$0]) },
-        google: GoogleVerifier(
-          GoogleTrust(package: story.packageName, audience: story.audience, email: story.email),
-          keys: PushKeys(
-            url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
-        googleAPI: GoogleAPI(
-          package: story.packageName, account: account, transport: play, clock: clock)),
+      stores: StoreList.known(
+        with: StripeStore(secrets: story.stripeSecret.flatMap { WebhookSecrets([$0]) }),
+        GoogleStore(
+          verifier: GoogleVerifier(
+            GoogleTrust(package: story.packageName, audience: story.audience, email: story.email),
+            keys: PushKeys(
+              url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
+          api: GoogleAPI(
+            package: story.packageName, account: account, transport: play, clock: clock))),
       claims: ClaimingDevice.policy)
   }
 
@@ -169,7 +173,7 @@ private final class GoogleInstallation {
 
   func deleteAccount() throws {
     let (now, account) = (now, story.account)
-    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     try database.write(for: nil) { transaction in
       _ = try ledger.decide(.accountDeleted(account), at: now, in: transaction)
     }
@@ -213,7 +217,7 @@ private final class GoogleInstallation {
   func found(labelsOf tokens: [String]?) throws -> RecordedGoogleStory.Expectation {
     let explanation = try database.read { reader in
       try EntitlementExplanation(
-        of: story.account, at: now, catalogue: catalogue, reading: reader)
+        of: story.account, at: now, catalogue: catalogue, stores: .known, reading: reader)
     }
     var labels: [String: String]?
     if let tokens {

@@ -2,9 +2,12 @@ import Base
 import Billing
 import Configuration
 import JSON
+import KnownStores
+import Ledger
 import RecordedStories
 import SeededRandom
 import Storage
+import Stores
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -118,7 +121,7 @@ private struct Facts {
   /// Each subscription with what does not belong to another.
   func subscriptions(_ order: [Int]) -> [Subscription] {
     keys.map { key in
-      var subscription = Subscription(key)
+      var subscription = StoreList.known[key.provider]!.subscription(key)
       for index in order {
         for fact in facts[index] where belongs(fact, to: key) {
           subscription.insert(fact, source: Int64(index))
@@ -198,7 +201,8 @@ private struct RecordedLedger {
 
   private func explanation(at now: Instant) throws -> EntitlementExplanation {
     try harness.database.read { reader in
-      try EntitlementExplanation(of: story.account, at: now, catalogue: catalogue, reading: reader)
+      try EntitlementExplanation(
+        of: story.account, at: now, catalogue: catalogue, stores: .known, reading: reader)
     }
   }
 }

@@ -7,7 +7,10 @@ import Endpoints
 import HTTPMessages
 import HTTPServer
 import JSON
+import KnownStores
+import Ledger
 import Storage
+import Stores
 import Subscriptions
 import TestEngines
 import Testing
@@ -28,7 +31,8 @@ final class Shop {
     service = BillingService(
       database: database, rules: rules, sealing: Harness.sealing,
       clock: Clock { [clock] in clock.withLock { $0 } },
-      stores: Stores(apple: AppleSample.verifier), claims: ClaimingDevice.policy)
+      stores: StoreList.known(with: AppleStore(verifier: AppleSample.verifier)),
+      claims: ClaimingDevice.policy)
   }
 
   deinit { database.close() }
@@ -85,7 +89,7 @@ final class Shop {
   var routes: [Route] { service.routes() }
 
   func decide(_ decision: Decision) throws {
-    let (ledger, now) = (Ledger(rules: rules), now)
+    let (ledger, now) = (Ledger(stores: .known, rules: rules), now)
     try database.write(for: nil) { transaction in
       _ = try ledger.decide(decision, at: now, in: transaction)
     }
@@ -94,7 +98,7 @@ final class Shop {
   func cap(of account: Identifier, at moment: Instant) throws -> Int64 {
     try database.read { reader in
       try EntitlementExplanation(
-        of: account, at: moment, catalogue: AppleSample.catalogue, reading: reader)
+        of: account, at: moment, catalogue: AppleSample.catalogue, stores: .known, reading: reader)
     }.current.capByteCount
   }
 

@@ -1,7 +1,10 @@
 import Base
 import Billing
 import JSON
+import KnownStores
+import Ledger
 import Storage
+import Stores
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -73,7 +76,8 @@ struct StripeHintTests {
   func `a thin event of the other mode asks for nothing`(engine: TestEngine) throws {
     let harness = try Harness(engine)
     let tag = harness.tag
-    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue), readable: [.stripe])
+    let ledger = Ledger(
+      stores: .known, rules: LedgerRules(catalogue: catalogue), readable: [.stripe])
     let secrets = WebhookSecrets([Harness.secret])
     for isLive in [true, false] {
       let body = Self.thin(
@@ -83,7 +87,8 @@ struct StripeHintTests {
       let event = try StripeThinEvent(
         try #require(secrets).verify(headers: [signature], body: body, now: day0))
       let source = PreparedSource(
-        DecodedSource(event), received: day0, head: [], body: body, sealing: Harness.sealing)
+        DecodedSource(event), of: StripeStore(), received: day0, head: [], body: body,
+        sealing: Harness.sealing)
       try harness.database.write(for: nil) { _ = try ledger.record(source, in: $0) }
     }
     let jobs = try harness.database.read { reader in
@@ -105,19 +110,18 @@ struct StripeHintTests {
       let from = day0 + .seconds(Int64(index) * 3)
       return Fact(
         key: ObjectKey(provider: .stripe, partition: .live, kind: .invoice, id: id),
-        object: .stripe(
-          .invoice(
-            StripeInvoice(
-              subscription: "sub_\(harness.tag)", status: status, isCycle: false,
-              isAttempted: true, created: day0, amountPaid: Int64(index), lines: []))),
+        object: StripeObject.invoice(
+          StripeInvoice(
+            subscription: "sub_\(harness.tag)", status: status, isCycle: false,
+            isAttempted: true, created: day0, amountPaid: Int64(index), lines: [])),
         asOf: AsOf(from: from, to: from + .seconds(7)))
     }
     let source = PreparedSource(
       DecodedSource(
         provider: .stripe, partition: .live, deliveryID: "read:\(id):1", type: "read",
         facts: facts, disposition: .joined, isAnswer: true, meaning: ["generation": 1]),
-      received: day0 + .minutes(1), head: [], body: [], sealing: Harness.sealing)
-    let ledger = Ledger(rules: LedgerRules(catalogue: catalogue))
+      of: StripeStore(), received: day0 + .minutes(1), head: [], body: [], sealing: Harness.sealing)
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     try harness.database.write(for: nil) { transaction in
       _ = try ledger.record(source, in: transaction)
     }

@@ -71,7 +71,7 @@ struct APITests {
       request.url.contains("/orders/") ? (404, "") : (200, Self.answer(json))
     }
     let answer = try api(script).read(token: Self.token, generation: 3)
-    guard case .google(.purchase(let purchase))? = answer.facts.first?.object else {
+    guard case .purchase(let purchase)? = answer.facts.first?.object.base as? GoogleObject else {
       throw APIFailure.malformed("no purchase")
     }
     #expect(answer.facts.first?.asOf == .generation(3))

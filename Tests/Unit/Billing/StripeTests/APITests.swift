@@ -41,10 +41,10 @@ struct APITests {
     ["object": "list", "has_more": .bool(hasMore), "data": .array(items)]
   }
 
-  private func closure(
+  private func record(
     _ answers: [String: JSONValue] = answers, partition: ObjectKey.Partition = .live
   ) throws(APIFailure) -> StripeAnswer {
-    try api(Transport(answers), partition: partition).closure(of: "sub_1")
+    try api(Transport(answers), partition: partition).record(of: "sub_1")
   }
 
   private func api(_ transport: Transport, partition: ObjectKey.Partition = .live) -> StripeAPI {
@@ -53,8 +53,8 @@ struct APITests {
       transport: transport)
   }
 
-  @Test func `a closure is the subscription, sessions, invoices, payments and reversals`() throws {
-    let answer = try closure()
+  @Test func `a record is the subscription, sessions, invoices, payments and reversals`() throws {
+    let answer = try record()
     #expect(
       answer.facts.map(\.key.description).sorted() == [
         "stripe:live:checkout.session:cs_1", "stripe:live:invoice:in_1",
@@ -67,7 +67,7 @@ struct APITests {
   @Test func `an answer is as of its own date, less what it took and what a replica may lag`()
     throws
   {
-    let answer = try closure()
+    let answer = try record()
     let asOf = AsOf(
       from: Self.dateMoment - .milliseconds(250) - .seconds(6), to: Self.dateMoment + .seconds(1))
     #expect(answer.facts.allSatisfy { $0.asOf == asOf })
@@ -77,7 +77,7 @@ struct APITests {
   @Test func `every request carries the key and the pinned version, and asks only to read`() throws
   {
     let transport = Transport(Self.answers)
-    _ = try api(transport).closure(of: "sub_1")
+    _ = try api(transport).record(of: "sub_1")
     let requests = transport.requests.withLock { $0 }
     #expect(requests.count == 6)
     for request in requests {
@@ -90,7 +90,7 @@ struct APITests {
   @Test func `a deleted customer is a fact`() throws {
     var answers = Self.answers
     answers["/v1/customers/cus_1"] = ["id": "cus_1", "object": "customer", "deleted": true]
-    #expect(try closure(answers).facts.contains { $0.key.kind == .customer })
+    #expect(try record(answers).facts.contains { $0.key.kind == .customer })
   }
 
   @Test func `payments that an invoice does not carry are asked for`() throws {
@@ -99,7 +99,7 @@ struct APITests {
       SampleInvoice(from: Self.day0, to: Self.day30).json(.basil)
     ])
     answers["/v1/invoice_payments?invoice=in_1&limit=100"] = Self.list([Self.invoicePayment])
-    #expect(try closure(answers).facts.contains { $0.key.id == "re_1" })
+    #expect(try record(answers).facts.contains { $0.key.id == "re_1" })
   }
 
   @Test func `pages follow one another, and lines that an invoice does not carry`() throws {
@@ -117,10 +117,10 @@ struct APITests {
       "id": "il_2", "amount": 5, "period": ["start": 1, "end": 2], "price": "price_x",
     ]
     answers["/v1/invoices/in_2/lines?limit=100&starting_after=il_1"] = Self.list([line])
-    let answer = try closure(answers)
+    let answer = try record(answers)
     #expect(answer.facts.filter { $0.key.kind == .invoice }.map(\.key.id) == ["in_2", "in_1"])
     let invoice = try #require(answer.facts.first { $0.key.id == "in_2" })
-    guard case .stripe(.invoice(let content)) = invoice.object else {
+    guard case .invoice(let content)? = invoice.object.base as? StripeObject else {
       Issue.record("\(invoice)")
       return
     }
@@ -137,9 +137,9 @@ struct APITests {
     answers["/v1/subscription_items?subscription=sub_1&limit=100&starting_after=si_1"] = Self.list([
       beyond
     ])
-    let answer = try closure(answers)
+    let answer = try record(answers)
     let fact = try #require(answer.facts.first { $0.key.id == "sub_1" })
-    guard case .stripe(.subscription(let content)) = fact.object else {
+    guard case .subscription(let content)? = fact.object.base as? StripeObject else {
       Issue.record("\(fact)")
       return
     }
@@ -156,7 +156,7 @@ struct APITests {
     ]
     answers[path] = Self.list([refund], hasMore: true)
     answers[path + "&starting_after=re_1"] = Self.list([refund], hasMore: true)
-    #expect(try closure(answers).notes == [.listCutShort])
+    #expect(try record(answers).notes == [.listCutShort])
   }
 
   @Test(arguments: [
@@ -164,7 +164,7 @@ struct APITests {
     (.dispute, "du_1"), (.invoice, "in_1"), (.invoicePayment, "inpay_1"),
     (.checkoutSession, "cs_1"), (.subscription, "sub_1"),
   ])
-  func `whatever is named, the closure of its subscription is read`(
+  func `whatever is named, the record of its subscription is read`(
     kind: ObjectKey.Kind, id: String
   ) throws {
     let charge: JSONValue = [
@@ -188,7 +188,7 @@ struct APITests {
     ]
     let key = ObjectKey(provider: .stripe, partition: .live, kind: kind, id: id)
     let api = api(Transport(Self.answers.merging(more) { $1 }))
-    let found = Set(try api.closures(about: key).facts.map(\.key.id))
+    let found = Set(try api.records(about: key).facts.map(\.key.id))
     #expect(found.isSuperset(of: ["sub_1", "cs_1", "in_1", "inpay_1", "re_1"]))
   }
 
@@ -197,7 +197,7 @@ struct APITests {
       "/v1/invoice_payments?payment%5Btype%5D=payment_intent&payment%5Bpayment_intent%5D=pi_9&limit=100"
     let key = ObjectKey(provider: .stripe, partition: .live, kind: .payment, id: "pi_9")
     #expect(
-      try api(Transport([payments: Self.list([])])).closures(about: key).facts.isEmpty)
+      try api(Transport([payments: Self.list([])])).records(about: key).facts.isEmpty)
   }
 
   @Test func `an endpoint's event types are compared with those needed`() throws {
@@ -220,7 +220,7 @@ struct APITests {
   }
 
   @Test func `the transcript is one JSON text with every answer`() throws {
-    let json = try JSON.parse(closure().transcript)
+    let json = try JSON.parse(record().transcript)
     #expect(json.array?.count == 6)
     #expect(json[0]["target"].string == "/v1/subscriptions/sub_1")
     #expect(json[0]["answer"]["id"].string == "sub_1")
@@ -228,7 +228,7 @@ struct APITests {
 
   @Test func `an id cannot reach beyond its place in the address`() throws {
     let transport = Transport([:])
-    _ = try? api(transport).closure(of: "sub/../?a=b&c#é")
+    _ = try? api(transport).record(of: "sub/../?a=b&c#é")
     #expect(
       transport.requests.withLock { $0.first?.url }
         == "https://stripe.test/v1/subscriptions/sub%2F..%2F%3Fa%3Db%26c%23%C3%A9")
@@ -249,12 +249,12 @@ struct APITests {
     status: Int, headers: [String: String], failure: APIFailure
   ) {
     let transport = Transport([:], status: status, headers: headers)
-    #expect(throws: failure) { try api(transport).closure(of: "sub_1") }
+    #expect(throws: failure) { try api(transport).record(of: "sub_1") }
   }
 
   @Test func `an answer without a date outdates nothing`() {
     #expect(throws: APIFailure.malformed("the answer has no date")) {
-      try api(Transport(Self.answers, date: nil)).closure(of: "sub_1")
+      try api(Transport(Self.answers, date: nil)).record(of: "sub_1")
     }
   }
 
@@ -262,7 +262,7 @@ struct APITests {
     #expect(
       throws: APIFailure.misconfigured("the key is of the other mode than the subscription")
     ) {
-      try closure(partition: .sandbox)
+      try record(partition: .sandbox)
     }
   }
 
@@ -272,7 +272,7 @@ struct APITests {
       "id": "sub_1", "object": "subscription", "livemode": true,
     ]
     do throws(APIFailure) {
-      _ = try closure(answers)
+      _ = try record(answers)
       Issue.record("no failure")
     } catch {
       guard case .malformed(let text) = error else {

@@ -212,6 +212,6 @@ struct EventTests {
 extension StripeEvent {
   /// The object it is about.
   var object: StripeObject? {
-    if case .stripe(let object)? = facts.first?.object { object } else { nil }
+    facts.first?.object.base as? StripeObject
   }
 }

@@ -4,6 +4,7 @@ import JSON
 import ProviderAPI
 import ProviderFakes
 import SeededRandom
+import Stores
 import Stripe
 import Subscriptions
 import Testing
@@ -99,7 +100,7 @@ extension FakeStoreTests {
     let payments = fact.links.filter { $0.origin == fact.key }.map(\.target)
     #expect(!payments.isEmpty)
     for payment in payments {
-      let found = try told.api.closures(about: payment).facts
+      let found = try told.api.records(about: payment).facts
       let subscriptions = found.flatMap { $0.links }.map(\.target).filter {
         $0.kind == .subscription
       }
@@ -170,7 +171,7 @@ private struct Told {
           reached.insert(link.target)
         }
       }
-      var subscription = Subscription(key)
+      var subscription = StripeStore().subscription(key)
       for (index, fact) in all where reached.contains(fact.key) {
         subscription.insert(fact, source: Int64(index))
       }
@@ -190,7 +191,7 @@ private struct Told {
     stripe.clock.advance(by: span)
     let keys = Set(facts.joined().map(\.key).filter { $0.kind == .subscription })
     return try keys.sorted().map { key in
-      do throws(APIFailure) { return try api.closure(of: key.id).facts } catch {
+      do throws(APIFailure) { return try api.record(of: key.id).facts } catch {
         guard error == .notFound, stripe.faults.replicaLag > .seconds(0) else { throw error }
         return []
       }

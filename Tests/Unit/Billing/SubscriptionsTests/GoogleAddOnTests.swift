@@ -1,4 +1,5 @@
 import Base
+import Google
 import Subscriptions
 import Testing
 import Tiers
@@ -21,7 +22,7 @@ struct GoogleAddOnTests {
     let purchase = GooglePurchase(
       state: state, startTime: at(0), items: items, ended: ended.map { at($0) })
     let fact = Fact(
-      key: F.googleKey, object: .google(.purchase(purchase)), asOf: .generation(1))
+      key: F.googleKey, object: GoogleObject.purchase(purchase), asOf: .generation(1))
     return F.subscription(F.googleKey, [fact]).coverage(policy: .standard, catalogue: F.catalogue)
   }
 

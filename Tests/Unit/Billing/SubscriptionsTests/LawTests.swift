@@ -1,5 +1,6 @@
 import Base
 import SeededRandom
+import Stripe
 import Subscriptions
 import Testing
 import Tiers
@@ -11,8 +12,8 @@ struct LawTests {
     var random = SeededGenerator(seed: seed)
     let story = Story.random(count: 12, &random)
     let (a, b, c) = (
-      story.closure(order: story.sample(&random)), story.closure(order: story.sample(&random)),
-      story.closure(order: story.sample(&random))
+      story.record(order: story.sample(&random)), story.record(order: story.sample(&random)),
+      story.record(order: story.sample(&random))
     )
     #expect(a.merged(b) == b.merged(a), "seed \(seed)")
     #expect(a.merged(b).merged(c) == a.merged(b.merged(c)), "seed \(seed)")
@@ -36,9 +37,9 @@ struct LawTests {
   func `a label gives access exactly where coverage holds`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let story = Story.random(count: 10, &random)
-    let (closure, coverage) = (story.closure, story.coverage)
+    let (record, coverage) = (story.record, story.coverage)
     for day in stride(from: -5.0, to: 120, by: 0.5) {
-      let label = closure.label(coverage, at: at(day))
+      let label = record.label(coverage, at: at(day))
       #expect(
         label.givesAccess == (coverage.entry(at: at(day)) != nil), "seed \(seed), day \(day)")
     }
@@ -48,13 +49,13 @@ struct LawTests {
   func `time alone changes a label only along the clock's own edges`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let story = Story.random(count: 10, &random)
-    let (closure, coverage) = (story.closure, story.coverage)
+    let (record, coverage) = (story.record, story.coverage)
     // Before the last fact was in, time was not alone.
     let start = story.deliveries.map(\.created).max()! - at(0)
     let first = Double(start.milliseconds / 43_200_000) / 2
-    var before = closure.label(coverage, at: at(first))
+    var before = record.label(coverage, at: at(first))
     for day in stride(from: first + 0.5, to: 130, by: 0.5) {
-      let after = closure.label(coverage, at: at(day))
+      let after = record.label(coverage, at: at(day))
       #expect(
         before == after || before.mayBecomeByClock(after),
         "seed \(seed), day \(day): \(before) to \(after)")
@@ -84,13 +85,13 @@ struct Answer: Equatable {
   let schedule: Schedule
 
   init(_ story: Story, order: [Int]) {
-    let closure = story.closure(order: order)
-    let coverage = closure.coverage(policy: story.policy, catalogue: catalogue)
+    let record = story.record(order: order)
+    let coverage = record.coverage(policy: story.policy, catalogue: catalogue)
     self.coverage = coverage
-    labels = stride(from: 0.0, to: 100, by: 3).map { closure.label(coverage, at: at($0)) }
-    ownership = closure.ownership
-    willRenew = closure.willRenew
-    isDirty = closure.isDirty
+    labels = stride(from: 0.0, to: 100, by: 3).map { record.label(coverage, at: at($0)) }
+    ownership = record.ownership
+    willRenew = record.willRenew
+    isDirty = record.isDirty
     schedule = Schedule([coverage], catalogue: catalogue)
   }
 }

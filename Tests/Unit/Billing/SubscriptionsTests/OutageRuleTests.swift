@@ -1,4 +1,5 @@
 import Base
+import Google
 import Subscriptions
 import Testing
 import Tiers

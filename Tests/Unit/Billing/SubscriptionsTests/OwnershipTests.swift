@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 import Testing
 
@@ -12,21 +13,21 @@ struct OwnershipTests {
 
   @Test func `a subscription's own token names its owner`() {
     let story = Story([subscription(0, .active, account: accountA), session("cs_1", accountB)])
-    #expect(story.closure.ownership.account == accountA)
-    #expect(story.closure.ownership.evidence == .token("subscription"))
+    #expect(story.record.ownership.account == accountA)
+    #expect(story.record.ownership.evidence == .token("subscription"))
   }
 
   @Test func `without one its checkout session does`() {
     let story = Story([subscription(0, .active, account: nil), session("cs_1", accountB)])
-    #expect(story.closure.ownership.account == accountB)
-    #expect(story.closure.ownership.evidence == .token("checkout.session:cs_1"))
+    #expect(story.record.ownership.account == accountB)
+    #expect(story.record.ownership.evidence == .token("checkout.session:cs_1"))
   }
 
   @Test func `without any it is nobody's, and its facts merge all the same`() {
     let story = Story([
       subscription(0, .active, account: nil), invoice(0, "in_1", .paid, from: 0, to: 30),
     ])
-    #expect(story.closure.ownership.evidence == .none)
+    #expect(story.record.ownership.evidence == .none)
     #expect(story.label(day: 1) == .active)
   }
 
@@ -34,6 +35,6 @@ struct OwnershipTests {
     let story = Story([
       subscription(0, .active, account: accountA), subscription(0, .active, account: accountB),
     ])
-    #expect(story.closure.ownership.evidence == .contested)
+    #expect(story.record.ownership.evidence == .contested)
   }
 }

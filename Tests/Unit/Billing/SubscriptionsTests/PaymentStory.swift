@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 
 /// A payment towards an invoice, as basil and later tell of it.

@@ -1,3 +1,4 @@
+import Stripe
 import Subscriptions
 import Testing
 
@@ -37,8 +38,8 @@ struct PermutationTests {
     let indices = Array(story.deliveries.indices)
     let expected = Answer(story, order: indices)
     for order in permutations(indices) {
-      let closure = story.closure(order: order)
-      #expect(closure == story.closure, "order \(order)")
+      let record = story.record(order: order)
+      #expect(record == story.record, "order \(order)")
       #expect(Answer(story, order: order + order.reversed()) == expected, "order \(order)")
     }
   }

@@ -1,5 +1,8 @@
+import Apple
 import Base
+import Google
 import SeededRandom
+import Stripe
 import Subscriptions
 import Tiers
 
@@ -80,7 +83,7 @@ enum StoreFacts {
   ) -> Fact {
     Fact(
       key: ObjectKey(provider: .apple, partition: .live, kind: kind, id: id),
-      object: .apple(object), asOf: .moment(at(signed)))
+      object: object, asOf: .moment(at(signed)))
   }
 
   static func purchase(
@@ -90,21 +93,21 @@ enum StoreFacts {
   ) -> Fact {
     Fact(
       key: ObjectKey(provider: .google, partition: .live, kind: .purchase, id: id),
-      object: .google(
-        .purchase(
+      object:
+        GoogleObject.purchase(
           GooglePurchase(
             state: state, startTime: from.map { at($0) },
             items: [
               GooglePurchase.Item(
                 productID: product, expiryTime: to.map { at($0) }, autoRenews: renews,
                 latestOrderID: order)
-            ], replaces: replaces, account: account))), asOf: .generation(generation))
+            ], replaces: replaces, account: account)), asOf: .generation(generation))
   }
 
   static func order(_ id: String, _ state: GoogleOrder.State, generation: Int64 = 1) -> Fact {
     Fact(
       key: ObjectKey(provider: .google, partition: .live, kind: .order, id: id),
-      object: .google(.order(GoogleOrder(purchase: "a1", state: state))),
+      object: GoogleObject.order(GoogleOrder(purchase: "a1", state: state)),
       asOf: .generation(generation))
   }
 
@@ -171,5 +174,16 @@ enum StoreFacts {
       states.randomElement(using: &random)!, Bool.random(using: &random) ? 0 : nil,
       Bool.random(using: &random) ? 30 : nil, id: isSuccessor ? "b2" : "a1",
       generation: generation, replaces: isSuccessor ? "a1" : nil)
+  }
+}
+
+extension Subscription {
+  /// Of the store that its key names, with nothing known yet.
+  init(_ key: ObjectKey) {
+    switch key.provider {
+    case .stripe: self.init(key, StripeRecord(id: key.id))
+    case .apple: self.init(key, AppleRecord(id: key.id))
+    default: self.init(key, GoogleRecord(id: key.id))
+    }
   }
 }

@@ -1,4 +1,6 @@
+import Apple
 import Base
+import Google
 import SeededRandom
 import Subscriptions
 import Testing

@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 import Tiers
 
@@ -15,8 +16,8 @@ struct Story {
 
   init(_ deliveries: [Delivery]) { self.deliveries = deliveries }
 
-  /// The closure after the deliveries in that order; a delivery's index is its source.
-  func closure(order: [Int]) -> Subscription {
+  /// The record after the deliveries in that order; a delivery's index is its source.
+  func record(order: [Int]) -> Subscription {
     var subscription = Subscription(subscriptionKey)
     for index in order {
       let delivery = deliveries[index]
@@ -24,15 +25,15 @@ struct Story {
         Fact(
           key: ObjectKey(
             provider: .stripe, partition: .live, kind: delivery.object.kind, id: delivery.id),
-          object: .stripe(delivery.object), asOf: .second(delivery.created)),
+          object: delivery.object, asOf: .second(delivery.created)),
         source: Int64(index))
     }
     return subscription
   }
 
-  var closure: Subscription { closure(order: Array(deliveries.indices)) }
+  var record: Subscription { record(order: Array(deliveries.indices)) }
 
-  var coverage: Coverage { closure.coverage(policy: policy, catalogue: catalogue) }
+  var coverage: Coverage { record.coverage(policy: policy, catalogue: catalogue) }
 
   /// One line per step of the schedule: `day 0 premium subscribed`.
   var schedule: [String] {
@@ -48,7 +49,7 @@ struct Story {
     }
   }
 
-  func label(day: Double) -> Label { closure.label(coverage, at: at(day)) }
+  func label(day: Double) -> Label { record.label(coverage, at: at(day)) }
 }
 
 let subscriptionID = "sub_1"

@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 import Testing
 
@@ -203,7 +204,7 @@ struct StripeGoldenTests {
     if after != before {
       pairs[added.name, default: []].insert("\(before.rawValue) > \(after.rawValue)")
     }
-    return (after == before ? "=" : after.rawValue) + (story.closure.isDirty ? " ?" : "")
+    return (after == before ? "=" : after.rawValue) + (story.record.isDirty ? " ?" : "")
   }
 
   private static func row(_ name: String, _ cells: [String]) -> String {

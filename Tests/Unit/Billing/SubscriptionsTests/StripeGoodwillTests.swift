@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 import Testing
 import Tiers
@@ -126,11 +127,11 @@ struct StripeGoodwillTests {
     let story = Story([subscription(1, .active, began: 0, latestInvoice: "in_1")])
     #expect(story.schedule == ["day 0 premium leeway", "day 1 2 h free lapsed"])
     #expect(story.coverage.alarms.isEmpty)
-    #expect(story.closure.unknown.map(\.id) == ["in_1"])
+    #expect(story.record.unknown.map(\.id) == ["in_1"])
     let open = Story(
       story.deliveries + [invoice(1, "in_1", .open, from: 0, to: 30, isCycle: false)])
     #expect(open.schedule.isEmpty)
-    #expect(open.closure.unknown.isEmpty)
+    #expect(open.record.unknown.isEmpty)
   }
 
   @Test func `active without any invoice is a day of leeway and an alarm`() {
@@ -142,13 +143,13 @@ struct StripeGoodwillTests {
   @Test(arguments: [StripeSubscription.Status.active, .trialing, .pastDue])
   func `a renewal whose invoice nobody told of is asked for`(status: StripeSubscription.Status) {
     let story = Story(Self.paid + [subscription(30, status, latestInvoice: "in_2")])
-    #expect(story.closure.unknown.map(\.id) == ["in_2"])
+    #expect(story.record.unknown.map(\.id) == ["in_2"])
   }
 
   @Test(arguments: [StripeSubscription.Status.canceled, .unpaid, .incomplete])
   func `what owes nothing asks for no invoice`(status: StripeSubscription.Status) {
     #expect(
-      Story([subscription(30, status, latestInvoice: "in_2")]).closure.unknown.isEmpty)
+      Story([subscription(30, status, latestInvoice: "in_2")]).record.unknown.isEmpty)
   }
 
   // MARK: Written off
@@ -257,6 +258,6 @@ struct StripeGoodwillTests {
     #expect(won.label(day: 25) == .active)
     let lostAgain = Story(appealed.deliveries + [dispute(20, .lost, made: 4)])
     #expect(lostAgain.schedule == appealed.schedule)
-    #expect(Story(lost + [dispute(5, status, made: 4)]).closure.isDirty)
+    #expect(Story(lost + [dispute(5, status, made: 4)]).record.isDirty)
   }
 }

@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 import Testing
 import Tiers

@@ -1,8 +1,9 @@
 import Base
+import Stripe
 import Subscriptions
 import Testing
 
-/// How a closure is found from its subscription, and a subscription from a reversal.
+/// How a record is found from its subscription, and a subscription from a reversal.
 struct StripeLinkTests {
   private func links(_ delivery: Story.Delivery) -> [String] {
     let key = ObjectKey(

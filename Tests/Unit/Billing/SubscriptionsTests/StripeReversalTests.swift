@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 import Testing
 import Tiers
@@ -73,7 +74,7 @@ struct StripeReversalTests {
         subscription.insert(
           Fact(
             key: ObjectKey(provider: .stripe, partition: .live, kind: object.kind, id: id),
-            object: .stripe(object), asOf: asOf),
+            object: object, asOf: asOf),
           source: Int64(source))
       }
     }

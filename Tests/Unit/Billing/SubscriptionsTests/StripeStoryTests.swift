@@ -1,4 +1,5 @@
 import Base
+import Stripe
 import Subscriptions
 import Testing
 import Tiers
@@ -50,7 +51,7 @@ struct StripeStoryTests {
     ])
     #expect(story.schedule.isEmpty)
     #expect(story.label(day: 1) == .expired)
-    #expect(!story.closure.isDirty)
+    #expect(!story.record.isDirty)
   }
 
   @Test func `a new period and then past_due is paid to the old end, then grace`() {
@@ -111,7 +112,7 @@ struct StripeStoryTests {
     ])
     for story in [flagged, dated, deleted] {
       #expect(story.schedule == ["day 0 premium subscribed", "day 30 free lapsed"])
-      #expect(!story.closure.willRenew)
+      #expect(!story.record.willRenew)
       #expect(story.label(day: 31) == .expired)
     }
   }
@@ -122,7 +123,7 @@ struct StripeStoryTests {
       subscription(4, .active),
     ])
     #expect(story.schedule[1] == "day 30 premium leeway")
-    #expect(story.closure.willRenew)
+    #expect(story.record.willRenew)
   }
 
   @Test func `an immediate end ends access at once`() {
@@ -239,7 +240,7 @@ struct StripeStoryTests {
     #expect(story.schedule.prefix(1) == ["day 0 premium subscribed"])
     #expect(story.label(day: 45) == .active)
     #expect(story.coverage.alarms == [.paidAfterEnd(invoice: "in_2")])
-    #expect(!story.closure.willRenew)
+    #expect(!story.record.willRenew)
   }
 
   @Test func `a deleted customer ends everything then`() {
@@ -290,7 +291,7 @@ struct StripeStoryTests {
     ])
     let kind = try Catalogue(
       version: "2", free: catalogue.free, paid: catalogue.paid, fallbackPlanID: "fallback")
-    let coverage = story.closure.coverage(policy: .standard, catalogue: kind)
+    let coverage = story.record.coverage(policy: .standard, catalogue: kind)
     #expect(coverage.entry(at: at(1))?.planID == "fallback")
     #expect(!coverage.alarms.isEmpty)
   }
@@ -300,9 +301,9 @@ struct StripeStoryTests {
       invoice(0, "in_1", .paid, from: 0, to: 30), subscription(5, .active, cancelAtPeriodEnd: true),
       subscription(5, .active),
     ])
-    #expect(story.closure.isDirty)
+    #expect(story.record.isDirty)
     #expect(story.schedule[1] == "day 30 premium leeway")
-    #expect(!Story(story.deliveries + [subscription(6, .active)]).closure.isDirty)
+    #expect(!Story(story.deliveries + [subscription(6, .active)]).record.isDirty)
   }
 
   @Test func `an unknown status gives no new access and raises an alarm`() {

@@ -1,0 +1,77 @@
+package import Base
+package import Configuration
+
+/// What `coffer-billing` needs to know about the App Store; there is none where it is off.
+package struct AppleConfiguration: StoreConfiguration {
+  package let bundleID: String
+  /// Nil where only sandbox notifications are taken.
+  package let appID: Int64?
+  /// The root that signatures must lead to, in DER; nil is Apple's own, which is built in.
+  package let root: [UInt8]?
+  /// Nil where the App Store is never asked.
+  package let api: API?
+
+  package struct API: Sendable {
+    package let issuerID: String
+    package let keyID: String
+    /// PKCS#8 in PEM.
+    package let key: Secret
+    package let url: String
+    package let sandboxURL: String
+  }
+
+  package static let store = "apple"
+  package static let settings: [any AnySetting] = [
+    Keys.bundleID, Keys.appID, Keys.issuerID, Keys.keyID,
+    Keys.keyFile, Keys.apiURL, Keys.sandboxAPIURL,
+    Keys.rootFile,
+  ]
+
+  package init?(reading reader: inout SettingsReader) {
+    appID = reader.value(Keys.appID)
+    root = Self.root(reading: &reader)
+    api = API(reading: &reader)
+    guard reader.has(Keys.bundleID) else {
+      let others: [any AnySetting] = [
+        Keys.appID, Keys.rootFile, Keys.issuerID,
+      ]
+      for setting in others where reader.has(setting) {
+        reader.refuse(setting, "is set, but \(Keys.bundleID.name) is not")
+      }
+      return nil
+    }
+    guard let bundleID = reader.value(Keys.bundleID) else { return nil }
+    self.bundleID = bundleID
+  }
+
+  private static func root(reading reader: inout SettingsReader) -> [UInt8]? {
+    guard reader.has(Keys.rootFile) else { return nil }
+    guard reader.isTest else {
+      reader.refuse(
+        Keys.rootFile, "is refused unless \(SharedSettings.mode.name)=test")
+      return nil
+    }
+    return reader.value(Keys.rootFile)
+  }
+
+  package static func isAsked(_ reader: SettingsReader) -> Bool {
+    reader.has(Keys.issuerID)
+  }
+}
+
+extension AppleConfiguration.API {
+  fileprivate init?(reading reader: inout SettingsReader) {
+    let url = reader.value(AppleConfiguration.Keys.apiURL)
+    let sandboxURL = reader.value(AppleConfiguration.Keys.sandboxAPIURL)
+    guard
+      reader.together(
+        AppleConfiguration.Keys.issuerID,
+        [AppleConfiguration.Keys.keyID, AppleConfiguration.Keys.keyFile]),
+      let issuerID = reader.value(AppleConfiguration.Keys.issuerID),
+      let keyID = reader.value(AppleConfiguration.Keys.keyID),
+      let key = reader.value(AppleConfiguration.Keys.keyFile), let url, let sandboxURL
+    else { return nil }
+    self.init(
+      issuerID: issuerID, keyID: keyID, key: Secret(key), url: url, sandboxURL: sandboxURL)
+  }
+}

@@ -1,0 +1,107 @@
+package import Base
+internal import Configuration
+package import JSON
+package import ProviderAPI
+package import Stores
+package import Subscriptions
+
+/// The App Store, as the ledger knows it.
+package struct AppleStore: Store {
+  package typealias Record = AppleRecord
+
+  /// Nil where the App Store is off.
+  private let verifier: AppleVerifier?
+  /// Production and sandbox are two servers; empty where neither is ever asked.
+  private let apis: [ObjectKey.Partition: AppleAPI]
+
+  package init() { self.init(verifier: nil) }
+
+  package init(verifier: AppleVerifier?, apis: [ObjectKey.Partition: AppleAPI] = [:]) {
+    self.verifier = verifier
+    self.apis = apis
+  }
+
+  /// As configured.
+  package init(
+    _ configuration: AppleConfiguration, transport: any ProviderTransport, clock: Clock
+  ) throws(StoreSetupError) {
+    let trust =
+      configuration.root.map {
+        AppleTrust(
+          roots: [$0], bundleID: configuration.bundleID, appAppleID: configuration.appID)
+      } ?? AppleTrust(bundleID: configuration.bundleID, appAppleID: configuration.appID)
+    guard let trust else {
+      throw StoreSetupError(
+        "\(AppleConfiguration.Keys.bundleID.name) or \(AppleConfiguration.Keys.rootFile.name) cannot be used"
+      )
+    }
+    let verifier = AppleVerifier(trust)
+    var apis: [ObjectKey.Partition: AppleAPI] = [:]
+    if let api = configuration.api {
+      guard
+        let key = AppleAPIKey(
+          keyID: api.keyID, issuerID: api.issuerID, bundleID: configuration.bundleID,
+          pem: api.key)
+      else {
+        throw StoreSetupError("\(AppleConfiguration.Keys.keyFile.name): holds no P-256 key in PEM")
+      }
+      for (partition, base) in [(ObjectKey.Partition.live, api.url), (.sandbox, api.sandboxURL)] {
+        apis[partition] = AppleAPI(
+          base: base, partition: partition, key: key, verifier: verifier, transport: transport,
+          clock: clock)
+      }
+    }
+    self.init(verifier: verifier, apis: apis)
+  }
+
+  package let provider = ObjectKey.Provider.apple
+
+  package var traits: StoreTraits {
+    var traits = StoreTraits(shownBy: [.status, .renewal])
+    traits.hasSuccessors = true
+    traits.confirmationCount = 1
+    traits.notes = AppleNote.allCases.map(\.rawValue)
+    return traits
+  }
+
+  package var webhook: Webhook? { verifier.map { Webhook(appStore: $0) } }
+
+  package var isReadable: Bool { !apis.isEmpty }
+
+  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
+    guard let api = apis[request.key.partition] else {
+      throw .misconfigured("there is no key of the App Store Server API")
+    }
+    let answer = try api.record(of: request.key.id)
+    return StoreAnswer(
+      facts: answer.facts, notes: Set(answer.notes.map(\.rawValue)), began: answer.began,
+      transcript: answer.transcript)
+  }
+
+  package let claimMember: String? = "transaction"
+
+  /// A transaction that the App Store signed for our app.
+  package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
+    guard let verifier else {
+      throw JSONError(code: .wrongType, path: json.path, message: "cannot be claimed")
+    }
+    let text = try json.requireString()
+    let verified: VerifiedTransaction
+    do throws(AppleRefusal) { verified = try verifier.verify(transaction: text, now: now) } catch {
+      throw WebhookRefusal(error)
+    }
+    let reading: AppleTransactionReading
+    do throws(AppleDecodingError) { reading = try AppleTransactionReading(verified) } catch {
+      switch error {
+      case .undecodable(_, let error): throw error
+      }
+    }
+    guard reading.fact != nil else { throw WebhookRefusal.notASubscription }
+    return ClaimedPurchase(
+      subscription: reading.subscription,
+      source: DecodedSource(reading, partition: verified.partition, signed: verified.signedDate),
+      isProven: true)
+  }
+}
+
+extension AppleObject: StoredObject {}

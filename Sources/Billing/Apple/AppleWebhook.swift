@@ -1,0 +1,81 @@
+internal import Base
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import Stores
+internal import Subscriptions
+
+extension Webhook {
+  /// App Store Server Notifications, version 2.
+  init(appStore verifier: AppleVerifier) {
+    let chains = Metrics.shared.gauge(
+      "coffer_billing_apple_chains", "Certificate chains of the App Store's that are remembered.")
+    self.init(
+      bodyByteCountMax: AppleVerifier.signedByteCountMax + 1024, isDear: true,
+      admit: { _, _ in
+        .ready { body, now in
+          let verified: VerifiedNotification
+          do throws(AppleRefusal) {
+            verified = try verifier.verify(body: body, now: now)
+            chains.set(Int64(verifier.chainCount))
+          } catch {
+            throw WebhookRefusal(error)
+          }
+          do throws(AppleDecodingError) {
+            return Delivery(.decoded(DecodedSource(try AppleNotification(verified))))
+          } catch {
+            switch error {
+            case .undecodable(let id, let error):
+              return Delivery(.undecodable(id: id, why: "\(error)"))
+            }
+          }
+        }
+      })
+  }
+}
+
+extension DecodedSource {
+  init(_ notification: AppleNotification) {
+    self.init(
+      provider: .apple, partition: notification.partition, deliveryID: notification.id,
+      type: notification.type, object: notification.facts.first?.key.id,
+      created: notification.created, facts: notification.facts,
+      hints: notification.hints.map { Hint($0, reason: "incomplete") },
+      notes: Set(notification.notes.map(\.rawValue)),
+      disposition: notification.facts.isEmpty ? .recorded : .joined,
+      meaning: ["type": .string(notification.type)])
+  }
+
+  /// A transaction that a client posted.
+  init(_ reading: AppleTransactionReading, partition: ObjectKey.Partition, signed: Instant) {
+    let id = reading.fact?.key.id ?? reading.subscription.id
+    self.init(
+      provider: .apple, partition: partition, deliveryID: "client:\(id):\(signed.milliseconds)",
+      type: "client transaction", object: id, created: signed,
+      facts: reading.fact.map { [$0] } ?? [], notes: Set(reading.notes.map(\.rawValue)),
+      disposition: reading.fact == nil ? .recorded : .joined, meaning: ["type": "transaction"])
+  }
+}
+
+extension WebhookRefusal {
+  /// A wrong app or environment is a mistake in somebody's settings; everything else is forged.
+  init(_ refusal: AppleRefusal) {
+    let code = refusal.name.split(separator: "-").joined(separator: "_")
+    self.init(
+      reason: refusal.name, isForgery: !refusal.isAboutAnotherApp,
+      problem: refusal.isAboutAnotherApp
+        ? Problem(
+          403, code, "Not about this app",
+          "The notification is genuine and about another app or environment.")
+        : Problem(
+          400, code, "Signature refused",
+          "The signedPayload does not prove that the App Store sent it about this app."))
+  }
+
+  /// Genuine, and of a product that no storage hangs on.
+  static let notASubscription = WebhookRefusal(
+    reason: "not-a-subscription", isForgery: false,
+    problem: Problem(
+      409, "not_a_subscription", "Not a subscription",
+      "The transaction is of a product that is no auto-renewable subscription."))
+}

@@ -1,0 +1,75 @@
+internal import Base
+internal import Crypto
+internal import Jobs
+internal import Ledger
+internal import ProviderAPI
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+/// Tells stores that purchases were delivered, and operators of purchases of which none was told.
+struct Acknowledgements: Sendable {
+  let reads: StoreReads
+
+  private var ledger: Ledger { reads.ledger }
+  private var database: Database { reads.database }
+
+  var handlers: [JobHandler] {
+    [
+      JobHandler(Ledger.acknowledgeJob) { lease throws(JobFailure) in try acknowledge(lease) },
+      JobHandler(Ledger.deadlineJob) { lease throws(JobFailure) in try checkDeadline(lease) },
+    ]
+  }
+
+  private func acknowledge(_ lease: Lease) throws(JobFailure) -> JobResult {
+    let key = try lease.key
+    let found: (subscription: Subscription, owner: Identifier)? = try Self.stored {
+      try database.read { try ledger.unacknowledged(key, reading: $0) }
+    }
+    guard let found else { return JobResult(readBegan: nil, writes: { _ in }) }
+    let store = try reads.stores.reader(of: key)
+    let request = try reads.request(for: key, lease)
+    do throws(APIFailure) {
+      try store.acknowledge(request, found.subscription.record, for: found.owner)
+    } catch {
+      throw JobFailure(error, reading: key)
+    }
+    Log.info("billing.acknowledged", ["object": key.description])
+    // A replica that has not heard of it yet must not have it acknowledged over and over.
+    let due = reads.clock.now() + JobRules.confirmationDelay
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        try Jobs.need(Ledger.readJob, key.description, due: due, in: transaction)
+      })
+  }
+
+  private func checkDeadline(_ lease: Lease) throws(JobFailure) -> JobResult {
+    let key = try lease.key
+    let (start, isDone): (Instant?, Bool) = try Self.stored {
+      try database.read { reader in
+        let job = try Jobs.find(Ledger.acknowledgeJob, lease.object, reading: reader)
+        let purchase = try ledger.reading(reader).subscription(key)
+        return (purchase.unacknowledgedSince, (job?.committed ?? 0) > 0)
+      }
+    }
+    // What the store confirmed to us is done, though the purchase was not read since.
+    guard let start, !isDone else { return JobResult(readBegan: nil, writes: { _ in }) }
+    let age = reads.clock.now() - start
+    let alarmHours = try reads.stores.reader(of: key).traits.acknowledgementAlarmHours
+    let next = alarmHours.first { Instant.Span.hours($0) > age }
+    let hours = age.milliseconds / Instant.Span.hours(1).milliseconds
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        guard let next else { return }
+        try Jobs.need(
+          Ledger.deadlineJob, key.description, due: start + .hours(next), in: transaction)
+      },
+      committed: { BillingMetrics.shared.countUnacknowledged(key, hours: hours) })
+  }
+
+  private static func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
+    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
+  }
+}

@@ -1,0 +1,172 @@
+internal import Base
+internal import Crypto
+internal import JSON
+internal import Jobs
+internal import KnownStores
+internal import Ledger
+internal import ProviderAPI
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+/// Reads again what deliveries did not tell, or told in contradictions, and records the answers.
+///
+/// An answer is a source like a delivery: sealed, kept for ever, and merged by the same door.
+struct StoreReads: Sendable {
+  let ledger: Ledger
+  let sealing: SealingKeys
+  let clock: Clock
+  let stores: StoreList
+  let database: Database
+
+  /// One reader for every store, so that a subscription is one job wherever it lies.
+  ///
+  /// What clients alone say exists is read by one thread at a time, so that whatever they make up
+  /// leaves the others to what stores and operators tell.
+  var handlers: [JobHandler] {
+    let lanes: [(turns: ClosedRange<Int64>, concurrencyMax: Int)] = [
+      (0...0, 4), (1...Int64.max, 1),
+    ]
+    return lanes.map { turns, concurrencyMax in
+      JobHandler(
+        Ledger.readJob, turns: turns, concurrencyMax: concurrencyMax,
+        failed: { lease, now, transaction in
+          guard let key = ObjectKey(lease.object) else { return }
+          try ledger.noteFailedRead(key, at: now, in: transaction)
+        }
+      ) { lease throws(JobFailure) in
+        let key = try lease.key
+        let result = try run(key, lease)
+        let now = clock.now()
+        return result.written { transaction, write in
+          try ledger.noteAnswer(key, at: now, in: transaction, write)
+        }
+      } died: { lease in
+        tellDeath(lease)
+      }
+    }
+  }
+
+  private func tellDeath(_ lease: Lease) {
+    let database = database
+    let isRenewing = try? database.read { reader in
+      try !Ledger.renewing([lease.object], reading: reader).isEmpty
+    }
+    if isRenewing == true { BillingMetrics.shared.countUnreadRenewal(lease.object) }
+  }
+
+  private func run(_ key: ObjectKey, _ lease: Lease) throws(JobFailure) -> JobResult {
+    let store = try stores.reader(of: key)
+    let answer: StoreAnswer
+    let request = try request(for: key, lease)
+    do throws(APIFailure) { answer = try store.read(request) } catch {
+      return try result(of: error, key, store.traits, lease)
+    }
+    let now = clock.now()
+    let source = PreparedSource(
+      DecodedSource(answer, to: lease, about: key), of: store, received: now, head: [],
+      body: answer.transcript, sealing: sealing)
+    return JobResult(
+      readBegan: answer.began,
+      writes: { transaction in
+        let recorded = try ledger.record(source, in: transaction)
+        try ledger.acceptClaims(key, at: now, in: transaction)
+        try ledger.watchAcknowledgement(of: key, at: now, in: transaction)
+        return recorded
+      }, committed: { recorded in BillingMetrics.shared.count(recorded) })
+  }
+
+  /// What to ask for, with the secret that deliveries told.
+  func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> ReadRequest {
+    var secret: Secret?
+    if let payload = lease.payload {
+      do {
+        secret = Secret(try sealing.open(payload, context: PreparedSource.payloadContext(key)))
+      } catch {
+        throw .transient("the purchase's token cannot be opened with these keys", retryAfter: nil)
+      }
+    }
+    let (database, ledger) = (database, ledger)
+    return ReadRequest(key, generation: lease.generation, secret: secret) {
+      try database.read { try ledger.reading($0).known(of: key) }
+    }
+  }
+
+  /// What follows from a failure that is the store's word on the object.
+  private func result(
+    of failure: APIFailure, _ key: ObjectKey, _ traits: StoreTraits, _ lease: Lease
+  ) throws(JobFailure) -> JobResult {
+    switch failure {
+    case .notFound, .gone, .refused:
+      // What a client made up, or what ended before we heard of it: one answer is enough.
+      if lease.turn > 0 { return forgetting(key, lease, failure) }
+      if failure == .gone, traits.forgets {
+        // What was read last still holds.
+        let now = clock.now()
+        return JobResult(
+          readBegan: nil,
+          writes: { transaction in
+            try PendingClaims.settleUnknown(key, at: now, in: transaction)
+          })
+      }
+    case .transient, .misconfigured, .malformed: break
+    }
+    throw JobFailure(failure, reading: key)
+  }
+
+  private func forgetting(_ key: ObjectKey, _ lease: Lease, _ failure: APIFailure) -> JobResult {
+    let now = clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        try PendingClaims.settleUnknown(key, at: now, in: transaction)
+        // Something may be known of it after all; what is gone stays as it was read last.
+        guard try lease.forget(in: transaction) || failure == .gone else {
+          throw JobFailure.refused(failure.description)
+        }
+      })
+  }
+}
+
+extension Lease {
+  var key: ObjectKey {
+    get throws(JobFailure) {
+      guard let key = ObjectKey(object) else { throw .refused("is no object key") }
+      return key
+    }
+  }
+}
+
+extension StoreList {
+  func reader(of key: ObjectKey) throws(JobFailure) -> any Store {
+    do { return try store(of: key) } catch { throw .refused("\(error)") }
+  }
+}
+
+extension DecodedSource {
+  /// What a read found; its generation tells it from every other read of the object.
+  fileprivate init(_ answer: StoreAnswer, to lease: Lease, about key: ObjectKey) {
+    self.init(
+      provider: key.provider, partition: key.partition,
+      deliveryID: "read:\(lease.object):\(lease.generation)", type: "read", object: key.id,
+      facts: answer.facts, hints: answer.hints, notes: answer.notes, disposition: .joined,
+      isAnswer: true, meaning: ["generation": .integer(lease.generation)])
+  }
+}
+
+extension JobFailure {
+  /// Raises the alarm where it is for an operator to repair.
+  init(_ failure: APIFailure, reading key: ObjectKey) {
+    if case .misconfigured(let reason) = failure {
+      BillingMetrics.shared.countMisconfigured(key, reason)
+    }
+    switch failure {
+    case .transient(let reason, let retryAfter):
+      self = .transient(reason, retryAfter: retryAfter)
+    // An operator's repair ends these, and nothing may be lost until then.
+    case .misconfigured, .malformed:
+      self = .transient(failure.description, retryAfter: .minutes(5))
+    case .refused, .gone, .notFound: self = .refused(failure.description)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+internal import Base
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+/// `POST /webhooks/<provider>`: proves who sent it, keeps it, and answers 200 only once it is durable.
+///
+/// 4xx means proven not to come from the provider, or not to be about us; storage trouble is 503,
+/// upon which providers try again for days. Everything else that is genuine is 200, unknown kinds
+/// and unreadable bodies among it: the provider would repeat those for ever to no use.
+struct WebhookRoute: Sendable {
+  let store: any Store
+  let webhook: Webhook
+  let ledger: Ledger
+  let sealing: SealingKeys
+  let clock: Clock
+  let forgeries: AddressBudget
+
+  func route(on database: Database) -> Route {
+    Route("POST", pattern) { head, captures in
+      if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
+      let step: Step<Webhook.Preparation>
+      do { step = try webhook.admit(head, clock.now()) } catch { throw problem(error, head) }
+      return try step.then { result in
+        let preparation = try result.mapError { problem($0, head) }.get()
+        return try endpoint { body in
+          // Again, as many heads may have come before the first of their bodies.
+          if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
+          let now = clock.now()
+          do {
+            return PreparedSource(
+              try preparation(body, now), of: store, received: now, body: body, sealing: sealing)
+          } catch {
+            throw problem(error, head)
+          }
+        }.admission(head, captures, on: database)
+      }
+    }
+  }
+
+  /// What is done once the sender's headers were believed.
+  private func endpoint(
+    prepare: @escaping @Sendable ([UInt8]) throws -> PreparedSource
+  ) -> Endpoint<Void, PreparedSource, Recorded> {
+    let metrics = BillingMetrics.shared
+    return Endpoint(
+      "POST", pattern, bodyByteCountMax: webhook.bodyByteCountMax,
+      admit: { _, _ in }, prepare: { _, body in try prepare(body) },
+      work: .write(share: { _ in nil }) { transaction, source in
+        try ledger.record(source, in: transaction)
+      },
+      respond: { recorded in
+        metrics.count(recorded)
+        return Response.json(200, ["status": .string(recorded.status)])
+      })
+  }
+
+  private var pattern: String { "/webhooks/\(store.provider.rawValue)" }
+
+  private func problem(_ error: any Error, _ head: RequestHead) -> any Error {
+    guard let refusal = error as? WebhookRefusal else { return error }
+    if refusal.isForgery, webhook.isDear { forgeries.spend(head.remoteAddress) }
+    BillingMetrics.shared.count(refusal, from: store.provider)
+    return refusal.problem
+  }
+}
+
+/// The place of a provider that is not configured.
+enum AbsentProvider {
+  static func route(_ provider: ObjectKey.Provider) -> Route {
+    Route("POST", "/webhooks/\(provider.rawValue)") { _, _ in throw problem(provider) }
+  }
+
+  static func problem(_ provider: ObjectKey.Provider) -> Problem {
+    Problem(
+      404, "provider_not_configured", "Provider not configured",
+      "This server has nothing to do with \(provider.rawValue).")
+  }
+}

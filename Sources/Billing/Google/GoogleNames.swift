@@ -1,0 +1,11 @@
+package import Subscriptions
+
+extension ObjectKey.Provider {
+  package static let google = Self("google")
+}
+
+extension ObjectKey.Kind {
+  /// What Google Play calls a subscription, by the digest of its token.
+  package static let purchase = Self("purchase")
+  package static let order = Self("order")
+}

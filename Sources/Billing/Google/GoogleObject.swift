@@ -1,0 +1,173 @@
+package import Base
+package import Subscriptions
+
+/// An object of Google Play, reduced to what coverage needs.
+package enum GoogleObject: StoreObject {
+  /// By the SHA-256 of its token in hexadecimal: the token itself is half a secret.
+  case purchase(GooglePurchase)
+  /// By its order id.
+  case order(GoogleOrder)
+
+  package var kind: ObjectKey.Kind {
+    switch self {
+    case .purchase: .purchase
+    case .order: .order
+    }
+  }
+}
+
+/// A purchase as one read showed it: `SubscriptionPurchaseV2`.
+///
+/// Google has no as-of: the generation of the read, `AsOf.generation`, orders its values.
+package struct GooglePurchase: Mirrored {
+  package let state: State
+  /// Absent while the first payment is pending.
+  package let startTime: Instant?
+  package let items: [Item]
+  /// The purchase that this one replaces, by the digest of its token (`linkedPurchaseToken`).
+  package let replaces: String?
+  /// The expired purchase that this one, made outside the app, continues; vanishes once acknowledged.
+  package let continues: String?
+  /// `obfuscatedExternalAccountId`: the account that our client named at the purchase.
+  package let account: Identifier?
+  package let isAcknowledged: Bool
+  /// Made by a licence tester: never counts as production.
+  package let isTest: Bool
+  /// Cancelled because another purchase replaced it.
+  package let isCanceledByReplacement: Bool
+  /// When access had ended, of a purchase that the read shows without it; nil where it has access
+  /// or does not tell.
+  package let ended: Instant?
+
+  package init(
+    state: State, startTime: Instant?, items: [Item], replaces: String? = nil,
+    continues: String? = nil, account: Identifier? = nil, isAcknowledged: Bool = true,
+    isTest: Bool = false, isCanceledByReplacement: Bool = false, ended: Instant? = nil
+  ) {
+    self.state = state
+    self.startTime = startTime
+    self.items = items
+    self.replaces = replaces
+    self.continues = continues
+    self.account = account
+    self.isAcknowledged = isAcknowledged
+    self.isTest = isTest
+    self.isCanceledByReplacement = isCanceledByReplacement
+    self.ended = ended
+  }
+
+  /// `subscriptionState`, without its prefix `SUBSCRIPTION_STATE_`.
+  package enum State: Hashable, Sendable {
+    case pending, active, paused, inGracePeriod, onHold, canceled, expired, pendingPurchaseCanceled
+    /// Unspecified, or a value this decoder does not know: gives no access, raises an alarm.
+    case other(String)
+
+    /// Google's word for it, without the prefix.
+    package var text: String {
+      switch self {
+      case .pending: "PENDING"
+      case .active: "ACTIVE"
+      case .paused: "PAUSED"
+      case .inGracePeriod: "IN_GRACE_PERIOD"
+      case .onHold: "ON_HOLD"
+      case .canceled: "CANCELED"
+      case .expired: "EXPIRED"
+      case .pendingPurchaseCanceled: "PENDING_PURCHASE_CANCELED"
+      case .other(let text): text
+      }
+    }
+
+    package init(_ text: String) { self = Self.known[text] ?? .other(text) }
+
+    private static let known: [String: State] = Dictionary(
+      uniqueKeysWithValues: [
+        .pending, .active, .paused, .inGracePeriod, .onHold, .canceled, .expired,
+        .pendingPurchaseCanceled,
+      ].map { ($0.text, $0) })
+  }
+
+  package struct Item: Hashable, Sendable {
+    package let productID: String
+    package let basePlanID: String?
+    /// Absent while the item is not owned: pending, or a deferred replacement.
+    package let expiryTime: Instant?
+    package let autoRenews: Bool
+    package let isFreeTrial: Bool
+    /// What paid for it; nil where nothing did.
+    package let latestOrderID: String?
+    /// It goes with the renewal, and is owned until then.
+    package let isLeaving: Bool
+
+    package init(
+      productID: String, basePlanID: String? = nil, expiryTime: Instant?, autoRenews: Bool = false,
+      isFreeTrial: Bool = false, latestOrderID: String? = nil, isLeaving: Bool = false
+    ) {
+      self.productID = productID
+      self.basePlanID = basePlanID
+      self.expiryTime = expiryTime
+      self.autoRenews = autoRenews
+      self.isFreeTrial = isFreeTrial
+      self.latestOrderID = latestOrderID
+      self.isLeaving = isLeaving
+    }
+  }
+
+  package var rank: Int { 0 }
+
+  /// Whether the customer ever got it; what was never granted replaces nothing.
+  package var wasGranted: Bool {
+    switch state {
+    case .pending, .pendingPurchaseCanceled, .other: false
+    case .active, .paused, .inGracePeriod, .onHold, .canceled, .expired: startTime != nil
+    }
+  }
+
+  /// Paid for and not yet acknowledged; a pending one must not be.
+  package var needsAcknowledgement: Bool {
+    guard !isAcknowledged else { return false }
+    switch state {
+    case .active, .inGracePeriod, .canceled: return true
+    case .pending, .paused, .onHold, .expired, .pendingPurchaseCanceled, .other: return false
+    }
+  }
+}
+
+/// One charge of a purchase: the `Order` of `orders.get`.
+package struct GoogleOrder: Mirrored {
+  /// The purchase it pays for, by the digest of its token.
+  package let purchase: String
+  package let state: State
+
+  package init(purchase: String, state: State) {
+    self.purchase = purchase
+    self.state = state
+  }
+
+  package enum State: String, Sendable, CaseIterable {
+    case pending = "PENDING"
+    case processed = "PROCESSED"
+    case canceled = "CANCELED"
+    case pendingRefund = "PENDING_REFUND"
+    case partiallyRefunded = "PARTIALLY_REFUNDED"
+    case refunded = "REFUNDED"
+    /// Unspecified or unknown.
+    case other = "OTHER"
+  }
+
+  package var rank: Int { 0 }
+}
+
+extension GoogleObject {
+  /// Reads alone order its values, so that none stands above another.
+  package var rank: Int { 0 }
+
+  package func links(from key: ObjectKey) -> [Link] {
+    switch self {
+    case .purchase(let content):
+      [content.replaces, content.continues].compactMap { $0 }.flatMap { older in
+        Link.succession(of: key.sibling(.purchase, older), by: key)
+      }
+    case .order(let content): [Link(key, .part, of: key.sibling(.purchase, content.purchase))]
+    }
+  }
+}

@@ -1,0 +1,101 @@
+package import Base
+package import Subscriptions
+package import Tiers
+
+/// Everything Google Play told of one purchase: itself, what replaced it, and its orders.
+///
+/// The product of its mirrors' semilattices, so it joins as they do.
+package struct GoogleRecord: StoreRecord {
+  /// The digest of the purchase's token.
+  package let id: String
+  package private(set) var purchase = Mirror<GooglePurchase>()
+  /// The purchases that are linked to this one, by the digests of their tokens.
+  package private(set) var successors: [String: Mirror<GooglePurchase>] = [:]
+  package private(set) var orders: [String: Mirror<GoogleOrder>] = [:]
+
+  package init(id: String) { self.id = id }
+
+  /// Joins one object as a source shows it.
+  @discardableResult
+  package mutating func insert(
+    _ object: GoogleObject, id: String, asOf: AsOf, source: Int64
+  ) -> MirrorChange {
+    switch object {
+    case .purchase(let content) where id == self.id:
+      purchase.insert(.init(content, asOf: asOf), source: source)
+    case .purchase(let content):
+      successors[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .order(let content):
+      orders[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    }
+  }
+
+  package mutating func merge(_ other: GoogleRecord) {
+    purchase.merge(other.purchase)
+    for (id, mirror) in other.successors { successors[id, default: Mirror()].merge(mirror) }
+    for (id, mirror) in other.orders { orders[id, default: Mirror()].merge(mirror) }
+  }
+
+  /// Only two values of one read can disagree, and Google gives none; kept for the law's sake.
+  package var isDirty: Bool { purchase.isDirty || orders.values.contains { $0.isDirty } }
+
+  package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
+    .union(
+      purchase.contents.map {
+        GoogleFold(
+          id: id, purchase: $0, supersededAt: supersededAt,
+          orders: orders.mapValues { $0.contents },
+          policy: policy, catalogue: catalogue
+        ).coverage()
+      })
+  }
+
+  /// From when on a purchase that was really granted stands in its place; nil: none does.
+  private var supersededAt: Instant? {
+    successors.values.flatMap { $0.contents }.filter { $0.replaces == id && $0.wasGranted }
+      .compactMap { $0.startTime }.min()
+  }
+
+  /// What the purchase is while nothing is owed.
+  package func labelWithoutAccess(hadAccess: Bool) -> Label {
+    if supersededAt != nil { return .superseded }
+    let labels = purchase.contents.map { content -> Label in
+      switch content.state {
+      case .pending: .pending
+      case .paused: .paused
+      case .onHold, .inGracePeriod: .onHold
+      case .active: content.willRenew ? .renewalPending : .expired
+      case .canceled, .expired, .pendingPurchaseCanceled: .expired
+      case .other: hadAccess ? .expired : .pending
+      }
+    }
+    return labels.min { $0.precedence < $1.precedence } ?? .pending
+  }
+
+  package var willRenew: Bool {
+    supersededAt == nil && purchase.contents.contains { $0.willRenew }
+  }
+
+  package var token: OwnerToken {
+    let accounts = Set(purchase.contents.compactMap { $0.account })
+    guard let account = accounts.first else { return .none }
+    return accounts.count == 1 ? .account(account, by: "purchase") : .contested
+  }
+
+  /// The store takes it back three days later unless somebody acknowledges it.
+  package var unacknowledgedSince: Instant? {
+    purchase.contents.filter { $0.needsAcknowledgement }.compactMap { $0.startTime }.min()
+  }
+
+  /// Whether a licence tester made it.
+  package var isTest: Bool { purchase.contents.contains { $0.isTest } }
+}
+
+extension GooglePurchase {
+  fileprivate var willRenew: Bool {
+    switch state {
+    case .active, .inGracePeriod, .onHold, .paused: items.contains { $0.autoRenews }
+    case .pending, .canceled, .expired, .pendingPurchaseCanceled, .other: false
+    }
+  }
+}

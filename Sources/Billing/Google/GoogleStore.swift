@@ -1,0 +1,132 @@
+package import Base
+internal import Configuration
+package import JSON
+package import ProviderAPI
+package import Stores
+package import Subscriptions
+
+/// Google Play, as the ledger knows it.
+///
+/// A purchase that is not acknowledged three days after it was made is refunded and revoked. Who
+/// reads is told 24, 48 and 60 hours after the purchase that it still is not.
+package struct GoogleStore: Store {
+  package typealias Record = GoogleRecord
+
+  /// Nil where Google Play is off.
+  private let verifier: GoogleVerifier?
+  private let api: GoogleAPI?
+
+  package init() { self.init(verifier: nil) }
+
+  package init(verifier: GoogleVerifier?, api: GoogleAPI? = nil) {
+    self.verifier = verifier
+    self.api = api
+  }
+
+  /// As configured.
+  package init(
+    _ configuration: GoogleConfiguration, transport: any ProviderTransport, clock: Clock
+  ) throws(StoreSetupError) {
+    guard let account = ServiceAccount(keyFile: configuration.serviceAccount) else {
+      throw StoreSetupError(
+        "\(GoogleConfiguration.Keys.serviceAccountFile.name): is no key file of a service account")
+    }
+    self.init(
+      verifier: GoogleVerifier(
+        GoogleTrust(
+          package: configuration.package, audience: configuration.pushAudience,
+          email: configuration.pushEmail),
+        // Not behind the circuit breaker of the API, whose failures say nothing of the key set.
+        keys: PushKeys(
+          url: configuration.keysURL, transport: CurlTransport(deadline: PushKeys.readDeadline),
+          clock: clock)),
+      api: GoogleAPI(
+        base: configuration.apiURL, package: configuration.package, account: account,
+        transport: transport, clock: clock))
+  }
+
+  package let provider = ObjectKey.Provider.google
+
+  package var traits: StoreTraits {
+    var traits = StoreTraits(shownBy: [.purchase])
+    traits.subscriptionKind = .purchase
+    traits.hasSuccessors = true
+    traits.hasClock = false
+    traits.confirmationCount = 1
+    traits.readsBySecret = true
+    // Sixty days after their end.
+    traits.forgets = true
+    traits.acknowledgementAlarmHours = [24, 48, 60]
+    traits.notes = GoogleNote.allCases.map(\.rawValue)
+    return traits
+  }
+
+  package func subscriptions(
+    changedBy fact: Fact, _ links: any LinkReader
+  ) throws -> [ObjectKey] {
+    let purchase = fact.links.first { $0.kind == .part }?.target ?? fact.key
+    // What it continues ends where it begins.
+    return [purchase] + (try links.origins(of: .predecessor, to: purchase))
+  }
+
+  package var webhook: Webhook? { verifier.map { Webhook(googlePlay: $0) } }
+
+  /// The current order and those before it, of which one may have been charged back.
+  private static let knownOrderCountMax = 3
+
+  package var isReadable: Bool { api != nil }
+
+  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
+    let (api, token) = try reach(request)
+    let known = try request.readKnown()
+    let prefix = DecodedSource.Hint.orderPrefix
+    let orders =
+      known.reasons.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+      + known.parts.prefix(Self.knownOrderCountMax).filter { $0.kind == .order }.map { $0.id }
+    let answer = try api.read(token: token, generation: request.generation, orders: orders)
+    return StoreAnswer(
+      facts: answer.facts,
+      hints: answer.linked.map { linked in
+        DecodedSource.Hint(
+          linked.objectKey, reason: "linked", secret: linked.secret, isFirstOnly: true)
+      }, notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
+  }
+
+  package let claimMember: String? = "token"
+
+  /// Nothing is believed of a token but that it is worth reading.
+  package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
+    guard let token = PurchaseToken(try json.requireString()) else {
+      throw JSONError(code: .wrongType, path: json.path, message: "must be a purchase token")
+    }
+    return ClaimedPurchase(
+      subscription: token.objectKey, source: DecodedSource(claimed: token, at: now),
+      isProven: false)
+  }
+
+  package func acknowledge(
+    _ request: ReadRequest, _ record: any StoreRecord, for owner: Identifier
+  ) throws(APIFailure) {
+    let (api, token) = try reach(request)
+    guard let record = record as? GoogleRecord,
+      let product = record.purchase.contents.first?.items.first?.productID
+    else { throw .malformed("the purchase has no product") }
+    try api.acknowledge(token: token, productID: product, account: owner)
+  }
+
+  private func reach(
+    _ request: ReadRequest
+  ) throws(APIFailure) -> (api: GoogleAPI, token: PurchaseToken) {
+    guard let api else { throw .misconfigured("there is no service account of Google Play") }
+    guard
+      let token = request.secret.flatMap({
+        PurchaseToken(String(decoding: $0.exposed, as: UTF8.self))
+      })
+    else {
+      throw .refused(status: 0, "the purchase's token was never told")
+    }
+    return (api, token)
+  }
+}
+
+extension GoogleObject: StoredObject {}

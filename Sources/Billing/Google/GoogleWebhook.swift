@@ -1,0 +1,105 @@
+internal import Base
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import Stores
+internal import Subscriptions
+
+extension Webhook {
+  /// Real-time developer notifications, pushed by Pub/Sub.
+  ///
+  /// A notification tells nothing of a purchase but that something happened to it: it asks for a
+  /// read. A token that no notification ever told can only come from a redelivery, the dead-letter
+  /// topic or the client, since no API lists tokens.
+  init(googlePlay verifier: GoogleVerifier) {
+    self.init(
+      bodyByteCountMax: GoogleVerifier.bodyByteCountMax, isDear: true,
+      // The token is in the headers, so a forger's body is not even read.
+      admit: { head, now in
+        let proof: PushProof
+        do throws(GoogleRefusal) {
+          proof = try verifier.prove(authorization: head.headers.text("authorization"), now: now)
+        } catch {
+          throw WebhookRefusal(error)
+        }
+        switch proof {
+        case .proven(let sender): return .ready(Self.preparation(of: sender))
+        case .waiting(let start):
+          return .pending { done in
+            start { result in
+              done(
+                result.map { Self.preparation(of: $0) }.mapError { WebhookRefusal($0) })
+            }
+          }
+        }
+      })
+  }
+
+  private static func preparation(of sender: PushSender) -> Preparation {
+    { body, _ in
+      do throws(GoogleDecodingError) {
+        return Delivery(.decoded(DecodedSource(try GoogleNotification(sender.push(body)))))
+      } catch {
+        switch error {
+        case .undecodable(let id, let error):
+          return Delivery(.undecodable(id: id, why: "\(error)"))
+        }
+      }
+    }
+  }
+}
+
+extension DecodedSource {
+  init(_ notification: GoogleNotification) {
+    var hints: [Hint] = []
+    if let token = notification.token, !notification.isForeign {
+      hints.append(Hint(token.objectKey, reason: notification.type, secret: token.secret))
+      if let order = notification.orderID {
+        hints.append(Hint(token.objectKey, reason: Hint.orderPrefix + order, secret: token.secret))
+      }
+    }
+    self.init(
+      provider: .google, partition: .live, deliveryID: notification.id, type: notification.type,
+      object: notification.token?.objectKey.id, created: notification.created, hints: hints,
+      notes: Set(notification.notes.map(\.rawValue)),
+      disposition: notification.isForeign ? .foreign : .recorded,
+      meaning: [
+        "type": .string(notification.type),
+        "created": notification.created.map { .integer($0.milliseconds) } ?? .null,
+        "object": notification.token.map { .string($0.objectKey.id) } ?? .null,
+        "order": notification.orderID.map { .string($0) } ?? .null,
+      ])
+  }
+
+  /// A purchase token that a client posted: it asks for a read like a notification does.
+  init(claimed token: PurchaseToken, at now: Instant) {
+    self.init(
+      provider: .google, partition: .live, deliveryID: "client:\(token.objectKey.id)",
+      type: "client token", object: token.objectKey.id, created: now,
+      hints: [Hint(token.objectKey, reason: "claimed", secret: token.secret, isClaim: true)],
+      disposition: .recorded, meaning: ["object": .string(token.objectKey.id)])
+  }
+}
+
+extension DecodedSource.Hint {
+  /// Begins the reason of a hint that names one order of a purchase.
+  static let orderPrefix = "order:"
+}
+
+extension WebhookRefusal {
+  /// While Google's keys cannot be had nothing is proven, so Pub/Sub is asked to come again.
+  fileprivate init(_ refusal: GoogleRefusal) {
+    let code = refusal.name.split(separator: "-").joined(separator: "_")
+    let isUnproven = refusal == .keysUnavailable
+    self.init(
+      reason: refusal.name, isForgery: !isUnproven,
+      problem: isUnproven
+        ? Problem(
+          503, code, "Keys unavailable",
+          "The keys that push tokens are signed with cannot be read now.", retryAfterSeconds: 10)
+        : Problem(
+          401, code, "Push token refused",
+          "The bearer token does not prove that our push subscription sent this.",
+          headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer\"")]))
+  }
+}

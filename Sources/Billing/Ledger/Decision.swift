@@ -1,0 +1,191 @@
+package import Base
+internal import Crypto
+internal import JSON
+package import Storage
+internal import Stores
+package import Subscriptions
+internal import Tiers
+
+/// Something we decided ourselves: a source like a provider's, kept for ever, never edited.
+package enum Decision: Sendable {
+  /// A plan for a time, whatever anybody pays; `until` nil is without end.
+  case grant(Identifier, planID: String, from: Instant, until: Instant?, note: String)
+  /// Takes a grant back from then on, by its id.
+  case ungrant(Identifier, grant: Identifier, note: String)
+  /// The account's accepted word that a purchase is its own.
+  case claim(Identifier, ObjectKey)
+  /// An admin's word whose a purchase is.
+  case transfer(Identifier, ObjectKey, note: String)
+  /// The account is gone; what it owned is nobody's.
+  case accountDeleted(Identifier)
+
+  fileprivate var kind: String {
+    switch self {
+    case .grant: "grant"
+    case .ungrant: "ungrant"
+    case .claim: "claim"
+    case .transfer: "transfer"
+    case .accountDeleted: "account_deleted"
+    }
+  }
+
+  package var account: Identifier {
+    switch self {
+    case .grant(let account, _, _, _, _), .ungrant(let account, _, _), .claim(let account, _),
+      .transfer(let account, _, _), .accountDeleted(let account):
+      account
+    }
+  }
+
+  /// What its admin wrote beside it; nil where none did.
+  package var note: String? {
+    switch self {
+    case .grant(_, _, _, _, let note), .ungrant(_, _, let note), .transfer(_, _, let note): note
+    case .claim, .accountDeleted: nil
+    }
+  }
+
+  fileprivate var object: ObjectKey? {
+    switch self {
+    case .claim(_, let object), .transfer(_, let object, _): object
+    case .grant, .ungrant, .accountDeleted: nil
+    }
+  }
+
+  fileprivate var content: JSONValue {
+    switch self {
+    case .grant(_, let plan, let from, let until, let note):
+      [
+        "plan": .string(plan), "from": .integer(from.milliseconds),
+        "until": until.map { .integer($0.milliseconds) } ?? .null, "note": .string(note),
+      ]
+    case .ungrant(_, let grant, let note):
+      ["grant": .string(grant.description), "note": .string(note)]
+    case .transfer(_, _, let note): ["note": .string(note)]
+    case .claim, .accountDeleted: .object([])
+    }
+  }
+}
+
+extension Ledger {
+  /// Keeps a decision and derives what follows from it; returns its id and sequence.
+  @discardableResult
+  package func decide(
+    _ decision: Decision, at now: Instant, in transaction: Transaction
+  ) throws -> (id: Identifier, sequence: Int64) {
+    let id = Random.identifier()
+    let sequence = try SourceRow.nextNumber(in: transaction)
+    try transaction.execute(
+      """
+      INSERT INTO billing.decisions (id, sequence, kind, account_id, object, decided_ms, content)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      """, .id(id), .integer(sequence), .text(decision.kind), .id(decision.account),
+      .text(decision.object?.description), .instant(now),
+      .text(String(decoding: decision.content.encoded(), as: UTF8.self)))
+    try derive(
+      try affected(by: decision, reading: transaction), cause: .owner, source: sequence, at: now,
+      in: transaction
+    ) { _ in }
+    switch decision {
+    case .accountDeleted:
+      try PendingClaims.removeAll(of: decision.account, in: transaction)
+      try schedule(decision.account, at: now, in: transaction)
+    case .grant, .ungrant: try schedule(decision.account, at: now, in: transaction)
+    case .claim, .transfer: break
+    }
+    return (id, sequence)
+  }
+
+  /// Whether its store ever told anything of a subscription.
+  package func knows(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
+    guard try SubscriptionRow(key, reading: database) != nil else { return false }
+    // Its own mirrors: decisions about it prove nothing.
+    return try !stores.store(of: key).traits.readsBySecret
+      || !reading(database).mirrors(of: key).isEmpty
+  }
+
+  /// Whether an account ever had anything to do with a subscription or a grant.
+  package func knows(_ account: Identifier, reading database: some Queryable) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM billing.decisions WHERE account_id = $1
+      UNION ALL SELECT 1 FROM billing.subscriptions WHERE owner = $1 LIMIT 1
+      """, .id(account)
+    ) { try $0.integer(0) } != nil
+  }
+
+  private func affected(
+    by decision: Decision, reading transaction: Transaction
+  ) throws -> [ObjectKey] {
+    switch decision {
+    case .grant, .ungrant: return []
+    case .claim(_, let object), .transfer(_, let object, _):
+      return try Affected.subscriptions(from: object, reading(transaction))
+    case .accountDeleted(let account):
+      let owned = try transaction.rows(
+        "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
+      ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+      return try Set(
+        owned.flatMap { try Affected.subscriptions(from: $0, reading(transaction)) }
+      ).sorted()
+    }
+  }
+}
+
+/// A plan given by an admin.
+package struct Grant: Sendable, Hashable {
+  package let id: Identifier
+  package let planID: String
+  package let from: Instant
+  /// Its end, or when it was taken back; nil is without end.
+  package let until: Instant?
+  /// Whether it was taken back before its end.
+  package let isRevoked: Bool
+  package let note: String
+
+  var coverage: Coverage {
+    Coverage(
+      intervals: [
+        Coverage.Interval(
+          planID: planID, from: from, to: until ?? .distantFuture, why: .granted,
+          evidence: .init(.grant, id.description))
+      ],
+      endings: until.map {
+        [Schedule.Ending(at: $0, reason: isRevoked ? .grantRevoked : .lapsed)]
+      } ?? [], alarms: [])
+  }
+
+  /// Every grant that the account ever had, as long as it stands or stood; none once it is gone.
+  package static func standing(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> [Grant] {
+    var grants: [Grant] = []
+    var takenBack: [Identifier: Instant] = [:]
+    let decisions = try database.rows(
+      """
+      SELECT \(Decided.columns) FROM billing.decisions
+      WHERE account_id = $1 AND kind IN ('grant', 'ungrant', 'account_deleted') ORDER BY sequence
+      """, .id(account)
+    ) { row in try Decided(row) }
+    for decided in decisions {
+      switch decided.decision {
+      case .accountDeleted: return []
+      case .ungrant(_, let grant, _):
+        takenBack[grant] = min(takenBack[grant] ?? decided.at, decided.at)
+      case .grant(_, let plan, let from, let until, let note):
+        grants.append(
+          Grant(
+            id: decided.id, planID: plan, from: from, until: until, isRevoked: false, note: note))
+      case .claim, .transfer: continue
+      }
+    }
+    return grants.map { grant in
+      guard let end = takenBack[grant.id], grant.until.map({ end < $0 }) ?? true else {
+        return grant
+      }
+      return Grant(
+        id: grant.id, planID: grant.planID, from: grant.from, until: end, isRevoked: true,
+        note: grant.note)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+internal import Base
+internal import Storage
+package import Subscriptions
+
+/// One subscription derived anew: what it was, what it is, and what is worth an audit line.
+package struct Derivation {
+  let key: ObjectKey
+  let ownership: Ownership
+  let isDirty: Bool
+  let coverage: Coverage
+  /// Whether it has an owner for whom its store must be told that it was delivered.
+  let awaitsAcknowledgement: Bool
+  /// Objects that it names and nobody told of.
+  let unknown: [ObjectKey]
+  /// The accounts whose schedules must follow.
+  private(set) var accounts: Set<Identifier> = []
+  /// Alarms that the stored coverage did not have yet.
+  package private(set) var newAlarms: Set<Coverage.Alarm> = []
+  /// Whether time alone did something that it may not do.
+  private(set) var hasUnplannedEdge = false
+  /// Whether its owner became disputed.
+  private(set) var becameContested = false
+
+  private let now: Instant
+  private let stored: SubscriptionRow?
+  private var transitions: [Transition] = []
+
+  enum Cause: String { case clock, fact, policy, owner }
+
+  private struct Transition {
+    /// When it became true: an edge of the clock at its boundary, anything else when it was told.
+    let at: Instant
+    let cause: Cause
+    let before: String
+    let after: String
+  }
+
+  /// Derives from everything the transaction sees, and writes what changed.
+  init(
+    _ subscription: Subscription, cause: Cause, source: Int64?, rules: LedgerRules,
+    at now: Instant, in transaction: Transaction
+  ) throws {
+    let key = subscription.key
+    self.key = key
+    self.now = now
+    ownership = subscription.ownership
+    isDirty = subscription.isDirty
+    awaitsAcknowledgement =
+      ownership.account != nil && subscription.unacknowledgedSince != nil
+    unknown = subscription.unknown
+    stored = try SubscriptionRow(key, reading: transaction)
+    let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
+    coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
+    var derived = SubscriptionRow(
+      subscription, coverage, rules: rules, at: now, transitionCount: stored?.transitionCount ?? 0)
+    if let stored { noteClock(stored, storedCoverage) }
+    noteLabel(derived, cause)
+    noteOwner(derived)
+    newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
+    derived.transitionCount += Int64(transitions.count)
+    if let stored, derived.says(theSameAs: stored) { return }
+    try writeTransitions(source: source, in: transaction)
+    try derived.write(key, in: transaction)
+    if !coverage.unmappedProducts.isEmpty || !storedCoverage.unmappedProducts.isEmpty {
+      try UnmappedProducts.write(coverage, of: key, in: transaction)
+    }
+    let isSame = stored.map { derived.owesTheSame(as: $0) } ?? false
+    if !isSame { accounts = Set([derived.owner, stored?.owner].compactMap { $0 }) }
+  }
+
+  /// What time did since the last fact, told apart from what the next fact does.
+  private mutating func noteClock(_ stored: SubscriptionRow, _ coverage: Coverage) {
+    var before = stored.label
+    for moment in coverage.boundaries(after: stored.updated, upTo: now) {
+      let label = Label(coverage, withoutAccess: stored.labelWithoutAccess, at: moment)
+      guard label != before else { continue }
+      if !before.mayBecomeByClock(label) { hasUnplannedEdge = true }
+      transitions.append(
+        Transition(at: moment, cause: .clock, before: before.rawValue, after: label.rawValue))
+      before = label
+    }
+  }
+
+  private mutating func noteLabel(_ derived: SubscriptionRow, _ cause: Cause) {
+    let before = transitions.last?.after ?? stored?.label.rawValue ?? "none"
+    guard before != derived.label.rawValue else { return }
+    transitions.append(
+      Transition(at: now, cause: cause, before: before, after: derived.label.rawValue))
+  }
+
+  private mutating func noteOwner(_ derived: SubscriptionRow) {
+    becameContested =
+      ownership.evidence == .contested && stored?.ownerEvidence != derived.ownerEvidence
+    guard derived.owner != stored?.owner else { return }
+    transitions.append(
+      Transition(
+        at: now, cause: .owner, before: stored?.owner?.description ?? "none",
+        after: derived.owner?.description ?? "none"))
+  }
+
+  private func writeTransitions(source: Int64?, in transaction: Transaction) throws {
+    for (index, transition) in transitions.enumerated() {
+      try transaction.execute(
+        """
+        INSERT INTO billing.transitions (object, number, at_ms, cause, state_before, state_after,
+          source_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """, .text(key.description),
+        .integer((stored?.transitionCount ?? 0) + Int64(index) + 1), .instant(transition.at),
+        .text(transition.cause.rawValue), .text(transition.before), .text(transition.after),
+        .integer(source))
+    }
+  }
+}

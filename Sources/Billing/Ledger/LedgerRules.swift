@@ -1,0 +1,77 @@
+package import Base
+package import Configuration
+package import Stores
+package import Subscriptions
+package import Tiers
+
+/// What turns facts into entitlement; a change of any of it derives everything again.
+package struct LedgerRules: Sendable {
+  package let policy: Policy
+  /// With what earlier catalogues sold, once it was read from the database.
+  package private(set) var catalogue: Catalogue
+  /// Whose subscriptions count: sandbox money buys nothing unless a deployment says so.
+  package let grantingPartition: ObjectKey.Partition
+  /// The accounts of testers and reviewers, for whom sandbox purchases count as well.
+  package let sandboxAccounts: Set<Identifier>
+  /// Names them all, as the SHA-256 of everything that a derived row depends on.
+  private(set) var digest = ""
+
+  package init(
+    policy: Policy = .standard, catalogue: Catalogue,
+    grantingPartition: ObjectKey.Partition = .live, sandboxAccounts: Set<Identifier> = []
+  ) {
+    self.policy = policy
+    self.catalogue = catalogue
+    self.grantingPartition = grantingPartition
+    self.sandboxAccounts = sandboxAccounts
+    digest = content.digest
+  }
+
+  /// The same with what earlier catalogues sold, which is still owed.
+  func keeping(_ plans: [Plan]) -> LedgerRules {
+    var rules = self
+    rules.catalogue = catalogue.keeping(plans)
+    return rules
+  }
+
+  /// Names everything but the catalogue that a derived row depends on.
+  var policyVersion: String {
+    let testers = sandboxAccounts.sorted().map(\.description).joined(separator: "+")
+    return "\(policy.version)/\(grantingPartition.rawValue)"
+      + (testers.isEmpty ? "" : "/\(testers)")
+  }
+
+  /// Whether what is owed in `realm` counts for the account.
+  func grants(_ realm: String, to account: Identifier) -> Bool {
+    realm == grantingPartition.rawValue
+      || realm == ObjectKey.Partition.sandbox.rawValue && sandboxAccounts.contains(account)
+  }
+}
+
+extension LedgerRules {
+  /// As `coffer-billing` is configured.
+  package init(_ configuration: BillingConfiguration) {
+    self.init(
+      catalogue: configuration.catalogue,
+      grantingPartition: ObjectKey.Partition(configuration.grantingEnvironment),
+      sandboxAccounts: configuration.sandboxAccounts)
+  }
+
+  /// As the configuration of a command says, which must be that of `coffer-billing`.
+  package init(_ configuration: DatabaseConfiguration) {
+    self.init(
+      catalogue: configuration.catalogue,
+      grantingPartition: ObjectKey.Partition(configuration.grantingEnvironment),
+      sandboxAccounts: configuration.sandboxAccounts)
+  }
+}
+
+extension Ledger {
+  /// As a command has it that asks for something to be read.
+  package init(stores: StoreList, _ configuration: DatabaseConfiguration) {
+    self.init(
+      stores: stores, rules: LedgerRules(configuration),
+      readable: Set(configuration.askedStores.compactMap { ObjectKey.Provider(rawValue: $0) }),
+      for: .command)
+  }
+}

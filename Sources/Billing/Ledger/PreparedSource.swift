@@ -1,0 +1,68 @@
+package import Base
+package import Crypto
+internal import JSON
+package import Stores
+package import Subscriptions
+
+/// A verified delivery or answer with everything done that needs no database.
+package struct PreparedSource: Sendable {
+  let decoded: DecodedSource
+  let received: Instant
+  /// Equal for deliveries that mean the same, however they were signed, counted or rendered.
+  let fingerprint: [UInt8]
+  /// What came, in the form of an HTTP message, sealed.
+  let sealed: [UInt8]
+  /// The hints' secrets, sealed for the jobs that need them.
+  package let hintPayloads: [[UInt8]?]
+  /// What each fact's content is stored as.
+  let contents: [String]
+
+  /// `head` and `body` are what came; neither is kept in clear.
+  package init(
+    _ decoded: DecodedSource, of store: any Store, received: Instant, head: [UInt8],
+    body: [UInt8], sealing: SealingKeys
+  ) {
+    self.decoded = decoded
+    self.received = received
+    contents = decoded.facts.map { store.stored($0.object) }
+    hintPayloads = decoded.hints.map { hint in
+      hint.secret.map { sealing.seal($0.exposed, context: Self.payloadContext(hint.object)) }
+    }
+    fingerprint = SHA256.hash(
+      decoded.meaning.encoded() + contents.flatMap { Array($0.utf8) })
+    sealed = sealing.seal(
+      head + Array("\r\n\r\n".utf8) + body,
+      context: Self.sealingContext(
+        provider: decoded.provider.rawValue, deliveryID: decoded.deliveryID))
+  }
+
+  /// What a webhook received. Of a signed body that cannot be read, and has no id of its own, the
+  /// digest names the delivery, so that a retry is a duplicate.
+  package init(
+    _ delivery: Delivery, of store: any Store, received: Instant, body: [UInt8],
+    sealing: SealingKeys
+  ) {
+    let decoded: DecodedSource
+    switch delivery.content {
+    case .decoded(let source): decoded = source
+    case .undecodable(let id, let why):
+      let digest = Hex.encode(SHA256.hash(body))
+      decoded = DecodedSource(
+        provider: store.provider, partition: nil, deliveryID: id ?? "sha256:" + digest,
+        type: "undecodable: \(why)", disposition: .undecodable,
+        meaning: ["body": .string(digest)])
+    }
+    self.init(
+      decoded, of: store, received: received, head: delivery.head, body: body, sealing: sealing)
+  }
+
+  /// Binds a sealed body to its row, so that rows cannot be swapped.
+  static func sealingContext(provider: String, deliveryID: String) -> [UInt8] {
+    Array("\(provider)|\(deliveryID)".utf8)
+  }
+
+  /// Binds a job's payload to the object it is about.
+  package static func payloadContext(_ object: ObjectKey) -> [UInt8] {
+    Array("payload|\(object)".utf8)
+  }
+}

@@ -1,0 +1,122 @@
+internal import Base
+package import Stores
+internal import Subscriptions
+
+/// What recording a delivery did: for metrics and the log, once it is durable.
+package struct Recorded: Sendable {
+  package let sourceID: Int64
+  package let deliveryID: String
+  package let type: String
+  package let disposition: DecodedSource.Disposition
+  package let notes: Set<String>
+  package let isRedelivery: Bool
+  /// The same delivery id came before with another meaning.
+  package let isConflicting: Bool
+  /// The provider's object went back in its lifecycle.
+  package var rankFell = false
+  /// Whether somebody's storage follows from what it changed.
+  var grants = false
+  /// Of the world, live or sandbox, that grants nothing here to anybody concerned.
+  package var isOfOtherMode = false
+  /// Names of alarms that this delivery raised, with what they are about.
+  package private(set) var alarms: [Alarm] = []
+
+  package struct Alarm: Sendable, Equatable {
+    package let name: Name
+    package let object: String
+    /// The product of the store that it is about, if it is about one.
+    package var product: String?
+
+    package enum Name: String, Sendable, CaseIterable {
+      case unknownProduct = "unknown_product"
+      /// A product that left the catalogue and keeps its plan.
+      case unmappedProduct = "unmapped_product"
+      case unknownStatus = "unknown_status"
+      case paidAfterEnd = "paid_after_end"
+      case unpaidItem = "unpaid_item"
+      case activeWithoutPayment = "active_without_payment"
+      case reversal
+      case unplannedEdge = "unplanned_edge"
+      case contestedOwner = "contested_owner"
+      /// An account pays for two subscriptions at once.
+      case doublePayment = "double_payment"
+      /// A purchase nears the deadline at which the store takes it back.
+      case unacknowledged
+      /// A store does not let us in, or is not where the settings say.
+      case misconfigured
+      /// Reads of a subscription that would renew were given up.
+      case renewalUnread = "renewal_unread"
+    }
+  }
+
+  /// Subscriptions whose objects contradict each other.
+  private(set) var dirty: [ObjectKey] = []
+  /// Objects that subscriptions name and nobody told of.
+  private(set) var unknown: [(subscription: ObjectKey, object: ObjectKey)] = []
+
+  /// The word in the answer.
+  package var status: String {
+    if isRedelivery { return "duplicate" }
+    return isConflicting ? "conflicting" : withoutEffect ?? "recorded"
+  }
+
+  /// Why it changes nobody's storage, whatever it says; nil where it may.
+  package var withoutEffect: String? {
+    switch disposition {
+    case .foreign, .premature, .undecodable: disposition.rawValue
+    case .joined, .recorded: isOfOtherMode ? "other_mode" : nil
+    }
+  }
+
+  init(source: PreparedSource, row: SourceRow) {
+    sourceID = row.id
+    deliveryID = source.decoded.deliveryID
+    type = source.decoded.type
+    disposition = source.decoded.disposition
+    notes = source.decoded.notes
+    isRedelivery = row.isRedelivery
+    isConflicting = row.isConflicting && !row.isRedelivery
+  }
+
+  mutating func add(payingTwice accounts: [Identifier]) {
+    alarms += accounts.map { Alarm(name: .doublePayment, object: "account:\($0)") }
+  }
+
+  mutating func add(_ derivation: Derivation) {
+    let key = derivation.key
+    if derivation.isDirty { dirty.append(key) }
+    unknown += derivation.unknown.map { (key, $0) }
+    for alarm in derivation.newAlarms {
+      alarms.append(Alarm(name: alarm.name, object: key.description, product: alarm.product))
+    }
+    if derivation.hasUnplannedEdge {
+      alarms.append(Alarm(name: .unplannedEdge, object: key.description))
+    }
+    if derivation.becameContested {
+      alarms.append(Alarm(name: .contestedOwner, object: key.description))
+    }
+  }
+}
+
+extension Coverage.Alarm {
+  fileprivate var product: String? {
+    switch self {
+    case .unknownProduct(let price, let product): price ?? product
+    case .unmappedProduct(let id): id
+    case .unpaidItem(let product): product
+    case .unknownStatus, .paidAfterEnd, .activeWithoutPayment, .reversal: nil
+    }
+  }
+
+  package var name: Recorded.Alarm.Name {
+    switch self {
+    case .unknownProduct: .unknownProduct
+    case .unmappedProduct: .unmappedProduct
+    case .unknownStatus: .unknownStatus
+    case .paidAfterEnd: .paidAfterEnd
+    case .unpaidItem: .unpaidItem
+    case .activeWithoutPayment: .activeWithoutPayment
+    case .reversal: .reversal
+    }
+  }
+}

@@ -1,0 +1,136 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Tiers
+
+/// The rules of the `coffer-billing` that started last: everything is derived under them, by
+/// whichever program, until another one starts.
+struct RulesInForce {
+  /// Grows with each change.
+  let number: Int64
+  let digest: String
+  /// The digest of their catalogue.
+  let catalogue: String
+  let content: String
+  /// Whether everything was derived again under them.
+  let isApplied: Bool
+
+  /// Nil where no server has started yet.
+  init?(reading database: some Queryable) throws {
+    let row = try database.first(
+      """
+      SELECT number, digest, catalogue, content, applied FROM billing.rules_in_force WHERE id = 1
+      """
+    ) { row in
+      RulesInForce(
+        number: try row.integer(0), digest: try row.text(1), catalogue: try row.text(2),
+        content: try row.text(3), isApplied: try row.integer(4) == 1)
+    }
+    guard let row else { return nil }
+    self = row
+  }
+
+  private init(
+    number: Int64, digest: String, catalogue: String, content: String, isApplied: Bool
+  ) {
+    self.number = number
+    self.digest = digest
+    self.catalogue = catalogue
+    self.content = content
+    self.isApplied = isApplied
+  }
+
+  /// Puts the rules of a server that starts in force and keeps what their catalogue sells.
+  static func take(_ rules: LedgerRules, at now: Instant, in transaction: Transaction) throws {
+    try SourceRow.takeTurn(in: transaction)
+    let before = try RulesInForce(reading: transaction)
+    guard before?.digest != rules.digest else { return }
+    try SoldPlans.keep(rules.catalogue, after: before?.catalogue, at: now, in: transaction)
+    try transaction.execute(
+      """
+      INSERT INTO billing.rules_in_force (id, number, digest, catalogue, content, applied, since_ms)
+      VALUES (1, $1, $2, $3, $4, 0, $5)
+      ON CONFLICT (id) DO UPDATE SET number = excluded.number, digest = excluded.digest,
+        catalogue = excluded.catalogue, content = excluded.content, applied = 0,
+        since_ms = excluded.since_ms
+      """, .integer((before?.number ?? 0) + 1), .text(rules.digest),
+      .text(rules.catalogue.content.digest),
+      .text(String(decoding: rules.content.encoded(), as: UTF8.self)), .instant(now))
+  }
+
+  /// Notes that everything was derived again, unless others are in force meanwhile.
+  static func noteApplied(_ rules: LedgerRules, in transaction: Transaction) throws {
+    try transaction.execute(
+      "UPDATE billing.rules_in_force SET applied = 1 WHERE id = 1 AND digest = $1",
+      .text(rules.digest))
+  }
+}
+
+/// Who derives: what it does where the servers' rules are not its own.
+package enum Deriver: Sendable {
+  /// Follows the server that started last, so that two of them do not undo each other's work.
+  case server
+  /// Refuses: its operator believes in other rules than hold.
+  case command
+}
+
+/// The rules to derive under, found in each transaction and remembered while they stay.
+final class CurrentRules: Sendable {
+  private let own: LedgerRules
+  private let deriver: Deriver
+  private let remembered = Locked<(number: Int64, digest: String, rules: LedgerRules)?>(nil)
+
+  init(_ own: LedgerRules, for deriver: Deriver) {
+    self.own = own
+    self.deriver = deriver
+  }
+
+  /// Call once the turn is taken. Before any server has started they are one's own.
+  func find(at now: Instant, in transaction: Transaction) throws -> LedgerRules {
+    guard let row = try RulesInForce(reading: transaction) else {
+      try SoldPlans.keep(own.catalogue, after: nil, at: now, in: transaction)
+      return own.keeping(try SoldPlans.all(reading: transaction))
+    }
+    if let known = remembered.withLock({ $0 }), known.number == row.number,
+      known.digest == row.digest
+    {
+      return known.rules
+    }
+    let rules = try meant(by: row).keeping(try SoldPlans.all(reading: transaction))
+    remembered.withLock { $0 = (row.number, row.digest, rules) }
+    return rules
+  }
+
+  private func meant(by row: RulesInForce) throws -> LedgerRules {
+    if row.digest == own.digest { return own }
+    switch deriver {
+    case .command: throw try refusal(row)
+    case .server:
+      guard let rules = try own.with(content: JSON.parse(Array(row.content.utf8))) else {
+        throw DatabaseError.unavailable(
+          reason: "a coffer-billing of another version has started on it; stop this one")
+      }
+      return rules
+    }
+  }
+
+  /// Throws unless the servers, if any has started, derive as this program would.
+  func requireServers(reading database: some Queryable) throws {
+    if let row = try RulesInForce(reading: database), row.digest != own.digest {
+      throw try refusal(row)
+    }
+  }
+
+  private func refusal(_ row: RulesInForce) throws -> ConfigurationError {
+    let servers = try JSON.parse(Array(row.content.utf8))["catalogue"]["version"].string ?? ""
+    let texts = [
+      "the rules of this configuration are not those of coffer-billing: nothing was written",
+      "here the catalogue is \(own.catalogue.version) and the policy \(own.policyVersion), "
+        + "there the catalogue is \(servers)",
+      "give this command the servers' \(SharedSettings.plans.name), "
+        + "\(BillingSettings.sandboxAccounts.name) and stores' settings, or restart coffer-billing with these",
+    ]
+    return ConfigurationError(texts.map { ConfigurationError.Problem(.invalid, $0) })
+  }
+}

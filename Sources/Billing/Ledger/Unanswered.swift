@@ -1,0 +1,77 @@
+package import Base
+internal import Jobs
+package import Storage
+package import Subscriptions
+
+/// Since when reads of an object have failed: a stored fact like any other, so that what follows
+/// from it holds no clock. The first failure sets it, the first answer takes it away.
+enum Unanswered {
+  static func since(_ key: ObjectKey, reading database: some Queryable) throws -> Instant? {
+    try database.first(
+      "SELECT since_ms FROM billing.unanswered WHERE object = $1", .text(key.description)
+    ) { row in try row.instant(0) }
+  }
+
+  /// Returns whether reads did not fail before.
+  fileprivate static func begin(
+    _ key: ObjectKey, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    try transaction.execute(
+      """
+      INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)
+      ON CONFLICT (object) DO NOTHING
+      """, .text(key.description), .instant(now)) > 0
+  }
+
+  /// Returns whether reads did fail before.
+  fileprivate static func end(_ key: ObjectKey, in transaction: Transaction) throws -> Bool {
+    try transaction.execute(
+      "DELETE FROM billing.unanswered WHERE object = $1", .text(key.description)) > 0
+  }
+
+  fileprivate static func all(
+    after last: String, countMax: Int, reading database: some Queryable
+  ) throws -> [String] {
+    try database.rows(
+      "SELECT object FROM billing.unanswered WHERE object > $1 ORDER BY object LIMIT $2",
+      .text(last), .integer(countMax)
+    ) { row in try row.text(0) }
+  }
+}
+
+extension Ledger {
+  /// A read of a subscription failed: what it is owed may go on until the store answers.
+  package func noteFailedRead(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws
+  {
+    guard isReadable(key) else { return }
+    try SourceRow.takeTurn(in: transaction)
+    guard try knows(key, reading: transaction),
+      try Unanswered.begin(key, at: now, in: transaction)
+    else { return }
+    try derive([key], cause: .fact, source: nil, at: now, in: transaction) { _ in }
+  }
+
+  /// The store answers: `write` keeps what it said, and that alone decides.
+  package func noteAnswer(
+    _ key: ObjectKey, at now: Instant, in transaction: Transaction, _ write: () throws -> Void
+  ) throws {
+    try SourceRow.takeTurn(in: transaction)
+    let didFail = try Unanswered.end(key, in: transaction)
+    try write()
+    if didFail { try derive([key], cause: .fact, source: nil, at: now, in: transaction) { _ in } }
+  }
+
+  /// Forgets failed reads of stores that are asked no more, or their outage would never end.
+  /// Returns the last object looked at, nil at the end.
+  package func forgetUnreadable(
+    after last: String, countMax: Int, at now: Instant, in transaction: Transaction
+  ) throws -> String? {
+    try SourceRow.takeTurn(in: transaction)
+    let objects = try Unanswered.all(after: last, countMax: countMax, reading: transaction)
+    for key in objects.compactMap({ ObjectKey($0) }) where !isReadable(key) {
+      _ = try Unanswered.end(key, in: transaction)
+      try derive([key], cause: .policy, source: nil, at: now, in: transaction) { _ in }
+    }
+    return objects.count < countMax ? nil : objects.last
+  }
+}

@@ -1,0 +1,165 @@
+package import Base
+package import Configuration
+package import JSON
+package import ProviderAPI
+package import Subscriptions
+
+/// How a store joins in: everything that is peculiar to it, behind one door.
+///
+/// One value for each store, whether this deployment deals with it or not: what is stored of its
+/// purchases is read and derived in any case. What needs settings is absent where they are.
+package protocol Store: Sendable {
+  associatedtype Record: StoreRecord where Record.Object: StoredObject
+  associatedtype Configuration: StoreConfiguration
+
+  /// Switched off: nothing is received, read or claimed.
+  init()
+
+  /// As configured; `transport` makes the way to its API.
+  init(
+    _ configuration: Configuration, transport: any ProviderTransport, clock: Clock
+  ) throws(StoreSetupError)
+
+  var provider: ObjectKey.Provider { get }
+
+  /// In what it differs from the others, as values.
+  var traits: StoreTraits { get }
+
+  /// The subscriptions that a fact of this store can change; its links are written already.
+  func subscriptions(changedBy fact: Fact, _ links: any LinkReader) throws -> [ObjectKey]
+
+  /// How its deliveries are proven and decoded; nil where the store is off.
+  var webhook: Webhook? { get }
+
+  /// Whether objects can be read again.
+  var isReadable: Bool { get }
+
+  /// Reads an object again from the store.
+  ///
+  /// Throws `.misconfigured` where there is nothing to ask with.
+  func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer
+
+  /// The member of a claim in which a device sends its purchase; nil where none can be claimed.
+  var claimMember: String? { get }
+
+  /// What a device says that it bought.
+  ///
+  /// Throws a `JSONError` for what is no purchase, a `WebhookRefusal` for what the store did not sign.
+  func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase
+
+  /// Tells the store that a purchase was delivered to its owner.
+  func acknowledge(
+    _ request: ReadRequest, _ record: any StoreRecord, for owner: Identifier
+  ) throws(APIFailure)
+}
+
+extension Store {
+  package var claimMember: String? { nil }
+
+  package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
+    throw JSONError(code: .wrongType, path: json.path, message: "cannot be claimed")
+  }
+
+  package func acknowledge(
+    _ request: ReadRequest, _ record: any StoreRecord, for owner: Identifier
+  ) throws(APIFailure) {}
+
+  /// What it is, or what it is part of.
+  package func subscriptions(
+    changedBy fact: Fact, _ links: any LinkReader
+  ) throws -> [ObjectKey] {
+    let wholes = fact.links.filter { $0.kind == .part && $0.origin == fact.key }.map { $0.target }
+    return wholes.isEmpty ? [fact.key] : wholes
+  }
+
+  package static var configuration: any StoreConfiguration.Type { Configuration.self }
+
+  /// As it is configured among others, else switched off.
+  package static func configured(
+    among configurations: [any StoreConfiguration],
+    transport: (String) -> any ProviderTransport, clock: Clock
+  ) throws(StoreSetupError) -> Self {
+    for case let own as Configuration in configurations {
+      return try Self(own, transport: transport(Configuration.store), clock: clock)
+    }
+    return Self()
+  }
+
+  /// A subscription of which nothing is known yet.
+  package func subscription(_ key: ObjectKey) -> Subscription {
+    Subscription(key, Record(id: key.id))
+  }
+
+  /// The content as a mirror's row holds it: equal contents give equal texts.
+  package func stored(_ object: AnyStoreObject) -> String {
+    guard let object = object.base as? Record.Object else {
+      preconditionFailure("the object is another store's")
+    }
+    return String(decoding: object.stored().encoded(), as: UTF8.self)
+  }
+
+  /// Reads what `stored` wrote.
+  package func object(stored text: String, kind: ObjectKey.Kind) throws -> AnyStoreObject {
+    AnyStoreObject(try Record.Object(stored: try JSON.parse(Array(text.utf8)), kind: kind))
+  }
+}
+
+/// In what stores differ, as values that the ledger obeys.
+package struct StoreTraits: Sendable {
+  /// The kind of the objects that a subscription is named by.
+  package var subscriptionKind = ObjectKey.Kind.subscription
+  /// What an id of a subscription begins with and nobody else's does; nil where nothing tells.
+  package var subscriptionIDPrefix: String?
+  /// The kinds of the objects, named like the subscription, that show the subscription itself.
+  package var shownBy: [ObjectKey.Kind]
+  /// Whether a purchase may continue another, whose owner it has then.
+  package var hasSuccessors = false
+  /// Whether its answers tell a time; else the number of a read is what orders them.
+  package var hasClock = true
+  /// How many reads must confirm a read, because replicas may not have heard of a change.
+  package var confirmationCount = 0
+  /// Whether its key opens one of its two worlds only.
+  package var hasOneEnvironment = false
+  /// Whether an object is read by a secret that only deliveries and customers know.
+  package var readsBySecret = false
+  /// Whether it forgets purchases long over: what was read last still holds.
+  package var forgets = false
+  /// Hours after a purchase at which an operator hears that it is not acknowledged.
+  package var acknowledgementAlarmHours: [Int64] = []
+  /// What its decoders may note, as metrics labels.
+  package var notes: [String] = []
+
+  package init(shownBy: [ObjectKey.Kind] = [.subscription]) { self.shownBy = shownBy }
+}
+
+/// An object that can be kept in a row.
+package protocol StoredObject: StoreObject {
+  /// The content as JSON; equal contents give equal bytes.
+  func stored() -> JSONValue
+
+  /// Reads what `stored` wrote.
+  init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError)
+}
+
+/// What is stored about how objects hang together.
+package protocol LinkReader {
+  /// The origins of such links to an object, ascending.
+  func origins(of kind: Link.Kind, to target: ObjectKey) throws -> [ObjectKey]
+
+  /// What is known of an object, and of those that are linked to it by bridges, however far.
+  func bridged(to key: ObjectKey) throws -> [Fact]
+}
+
+/// What a device says that it bought.
+package struct ClaimedPurchase: Sendable {
+  package let subscription: ObjectKey
+  package let source: DecodedSource
+  /// Whether the store signed what came; else it must be read before anybody owns it.
+  package let isProven: Bool
+
+  package init(subscription: ObjectKey, source: DecodedSource, isProven: Bool) {
+    self.subscription = subscription
+    self.source = source
+    self.isProven = isProven
+  }
+}

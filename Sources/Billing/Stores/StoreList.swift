@@ -1,0 +1,74 @@
+package import Configuration
+package import Subscriptions
+
+/// Every store there is, whether this deployment deals with it or not.
+package struct StoreList: Sendable {
+  private let stores: [any Store]
+
+  /// Traps on two of one name.
+  package init(_ stores: [any Store]) {
+    precondition(Set(stores.map(\.provider)).count == stores.count, "a store is listed twice")
+    self.stores = stores
+  }
+
+  package subscript(provider: ObjectKey.Provider) -> (any Store)? {
+    stores.first { $0.provider == provider }
+  }
+
+  /// The store of an object; throws for a row of a store that this program does not know.
+  package func store(of key: ObjectKey) throws(UnknownStore) -> any Store {
+    guard let store = self[key.provider] else { throw UnknownStore(provider: key.provider) }
+    return store
+  }
+
+  /// A subscription of which nothing is known yet.
+  package func subscription(_ key: ObjectKey) throws(UnknownStore) -> Subscription {
+    try store(of: key).subscription(key)
+  }
+}
+
+extension StoreList {
+  /// The subscription that an operator names: by its key, or by its id in the environment that grants
+  /// where the id says whose it is. Nil for anything else.
+  package func subscriptionKey(
+    _ text: String, in environment: ObjectKey.Partition
+  ) -> ObjectKey? {
+    for store in stores {
+      guard let prefix = store.traits.subscriptionIDPrefix, text.hasPrefix(prefix) else { continue }
+      return ObjectKey(
+        provider: store.provider, partition: environment, kind: store.traits.subscriptionKind,
+        id: text)
+    }
+    guard let key = ObjectKey(text), self[key.provider]?.traits.subscriptionKind == key.kind else {
+      return nil
+    }
+    return key
+  }
+}
+
+extension StoreList: Sequence {
+  package func makeIterator() -> IndexingIterator<[any Store]> { stores.makeIterator() }
+}
+
+/// An object of a store that this program does not know.
+package struct UnknownStore: Error, CustomStringConvertible {
+  let provider: ObjectKey.Provider
+
+  package var description: String { "there is no store \(provider.rawValue)" }
+}
+
+/// A setting that has the right form and yet cannot be used, in one sentence.
+package struct StoreSetupError: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(_ text: String) { description = text }
+}
+
+extension ObjectKey.Partition {
+  package init(_ environment: GrantingEnvironment) {
+    switch environment {
+    case .live: self = .live
+    case .sandbox: self = .sandbox
+    }
+  }
+}

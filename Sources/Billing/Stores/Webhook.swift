@@ -1,0 +1,59 @@
+package import Base
+package import HTTPMessages
+package import HTTPServer
+
+/// How a store's deliveries are proven and read.
+package struct Webhook: Sendable {
+  /// Proves the sender, as far as the headers did not, and reads what was sent.
+  package typealias Preparation = @Sendable ([UInt8], Instant) throws -> Delivery
+
+  package let bodyByteCountMax: Int
+  /// Whether proving a sender takes public-key arithmetic, so that forgers are made to wait. An HMAC
+  /// costs less than telling them so, and whoever shares an address with them is heard.
+  package let isDear: Bool
+  /// Refuses by the headers alone what no body can make genuine; may wait, without a thread, for
+  /// what the proof needs. What it throws, and what `Preparation` does, is a `WebhookRefusal`.
+  package let admit: @Sendable (RequestHead, Instant) throws -> Step<Preparation>
+
+  package init(
+    bodyByteCountMax: Int, isDear: Bool,
+    admit: @escaping @Sendable (RequestHead, Instant) throws -> Step<Preparation>
+  ) {
+    self.bodyByteCountMax = bodyByteCountMax
+    self.isDear = isDear
+    self.admit = admit
+  }
+}
+
+/// A genuine delivery: what it says, or why it cannot be read.
+package struct Delivery: Sendable {
+  package enum Content: Sendable {
+    case decoded(DecodedSource)
+    /// `id` is the delivery's where it can be read.
+    case undecodable(id: String?, why: String)
+  }
+
+  package let content: Content
+  /// Of its headers, what proved it: kept beside the body.
+  package let head: [UInt8]
+
+  package init(_ content: Content, head: [UInt8] = []) {
+    self.content = content
+    self.head = head
+  }
+}
+
+/// Why a delivery is not taken.
+package struct WebhookRefusal: Error {
+  /// Of a small set, whatever was delivered: it labels a counter.
+  package let reason: String
+  /// Whether nothing genuine stands behind it, so that its sender is made to wait.
+  package let isForgery: Bool
+  package let problem: Problem
+
+  package init(reason: String, isForgery: Bool, problem: Problem) {
+    self.reason = reason
+    self.isForgery = isForgery
+    self.problem = problem
+  }
+}

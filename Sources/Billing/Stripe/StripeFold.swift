@@ -1,0 +1,216 @@
+internal import Base
+internal import Subscriptions
+internal import Tiers
+
+/// Coverage of one Stripe subscription from one value of each of its objects.
+///
+/// It holds no clock. In this order: lines of paid invoices give their periods, and so do those
+/// that are forgiven; a later line of the same item ends an earlier one; what was refunded or
+/// lost in a dispute goes; the snapshot's items choose the plans; trial, leeway and grace are
+/// added; the end of the subscription ends all that was paid before it.
+struct StripeFold {
+  let id: String
+  let snapshot: Mirror<StripeSubscription>.Observation?
+  let invoices: [Invoice]
+  let customerDeletedAt: Instant?
+  let policy: Policy
+  let catalogue: Catalogue
+  let current: StripeCurrentItems
+  /// What was billed and is owed, or was until it was taken back.
+  let billed: [StripeBilled]
+  let reversals: StripeReversals
+
+  init(
+    id: String, snapshot: Mirror<StripeSubscription>.Observation?, invoices: [Invoice],
+    reversedBy objects: StripeReversals.Objects, customerDeletedAt: Instant?, policy: Policy,
+    catalogue: Catalogue
+  ) {
+    self.id = id
+    self.snapshot = snapshot
+    self.invoices = invoices
+    self.customerDeletedAt = customerDeletedAt
+    self.policy = policy
+    self.catalogue = catalogue
+    let current = StripeCurrentItems(snapshot, catalogue)
+    self.current = current
+    let lines = Self.lines(of: invoices, snapshot?.content, policy, current)
+    let newest = Self.newestInvoices(lines, invoices)
+    let reversals = StripeReversals(objects, invoices: invoices, table: policy.reversals) {
+      newest.contains($0.id) ? .current : .past
+    }
+    self.reversals = reversals
+    billed = current.chosen(
+      StripeBilled.truncated(lines) { reversals.takings[invoices[$0.index].id] })
+  }
+
+  struct Invoice {
+    let id: String
+    let content: StripeInvoice
+    /// Its lines that bill a plan of this subscription.
+    let tierLines: [(line: StripeInvoice.Line, plan: Plan)]
+    /// Its lines that give unused time of a plan back.
+    let credits: [(line: StripeInvoice.Line, plan: Plan)]
+    /// What its lines bill that the catalogue does not list.
+    let unlisted: [Coverage.Alarm]
+
+    init(id: String, content: StripeInvoice, of subscription: String, catalogue: Catalogue) {
+      self.id = id
+      self.content = content
+      var lines: [(line: StripeInvoice.Line, plan: Plan)] = []
+      var unlisted: [Coverage.Alarm] = []
+      for line in content.subscription == subscription ? content.lines : [] {
+        let mapping = catalogue.stripeMapping(price: line.price, product: line.product)
+        if let alarm = mapping.alarm(price: line.price, product: line.product) {
+          unlisted.append(alarm)
+        }
+        guard line.from < line.to, let plan = catalogue.plan(for: mapping) else { continue }
+        lines.append((line, plan))
+      }
+      tierLines = lines.filter { !$0.line.isCredit }
+      credits = lines.filter { $0.line.isCredit }
+      self.unlisted = unlisted
+    }
+  }
+
+  func coverage() -> Coverage {
+    var alarms = productAlarms.union(statusAlarms).union(reversals.alarms)
+    var intervals: [Coverage.Interval] = []
+    for period in billed {
+      let interval = interval(
+        period.plan.id, period.from, min(period.to, period.taking?.at ?? period.to),
+        period.basis == .paid ? .subscribed : .courtesy,
+        .init(.invoice, invoices[period.index].id))
+      if period.basis == .paid, let end, invoices[period.index].wasPaid(after: end) {
+        alarms.insert(.paidAfterEnd(invoice: invoices[period.index].id))
+        intervals += contested(interval, period)
+      } else {
+        intervals += contested(ended(paused(interval, period)), period)
+      }
+    }
+    for interval in trial + extensions + firstLeeway { intervals.append(ended(interval)) }
+    intervals = intervals.filter { $0.from < $0.to }
+    return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
+  }
+
+  /// The part for which the customer's bank contests the payment has that for its reason.
+  private func contested(
+    _ interval: Coverage.Interval, _ period: StripeBilled
+  ) -> [Coverage.Interval] {
+    guard period.basis == .paid,
+      let since = reversals.contested[invoices[period.index].id], since < interval.to
+    else { return [interval] }
+    let contested = self.interval(
+      interval.planID, max(since, interval.from), interval.to, .contested, interval.evidence)
+    return [interval.ending(at: since), contested]
+  }
+
+  // MARK: Lines
+
+  private static func lines(
+    of invoices: [Invoice], _ snapshot: StripeSubscription?, _ policy: Policy,
+    _ current: StripeCurrentItems
+  ) -> [StripeBilled] {
+    let homes = current.homes(of: invoices)
+    let firstDue = invoices.filter { $0.content.isAwaited }.compactMap { $0.content.dueAt }.min()
+    func billed(
+      _ entry: (line: StripeInvoice.Line, plan: Plan), _ index: Int, _ basis: StripeBilled.Basis,
+      until end: Instant? = nil
+    ) -> StripeBilled {
+      StripeBilled(
+        entry.line, entry.plan,
+        lineage: (entry.line.item ?? homes[entry.plan.id]).map { .item($0) }
+          ?? .plan(entry.plan.id), to: end ?? entry.line.to, index: index,
+        created: invoices[index].content.created, basis: basis)
+    }
+    return invoices.indices.flatMap { index -> [StripeBilled] in
+      let invoice = invoices[index]
+      if invoice.content.status == .paid {
+        return invoice.tierLines.filter { !isOfTrial($0.line, snapshot) }
+          .map { billed($0, index, .paid) } + invoice.credits.map { billed($0, index, .credit) }
+      }
+      guard let snapshot else { return [] }
+      if snapshot.isForgiven(invoice.content, policy) {
+        return invoice.tierLines.map { billed($0, index, .courtesy) }
+      }
+      // Nothing more is awaited from whom an earlier invoice is overdue.
+      guard invoice.content.isAwaited, let firstDue, snapshot.isInForce else { return [] }
+      return invoice.tierLines.filter { $0.line.from < firstDue }
+        .map { billed($0, index, .courtesy, until: firstDue) }
+    }
+  }
+
+  /// A zero line that starts in a trial announces the trial, which may end early; nobody paid.
+  private static func isOfTrial(
+    _ line: StripeInvoice.Line, _ snapshot: StripeSubscription?
+  ) -> Bool {
+    guard line.amountMinorUnits == 0, let start = snapshot?.trialStart,
+      let end = snapshot?.trialEnd
+    else { return false }
+    return start <= line.from && line.from < end
+  }
+
+  /// The invoice of the last paid period of each item.
+  private static func newestInvoices(_ lines: [StripeBilled], _ invoices: [Invoice]) -> Set<String>
+  {
+    var last: [StripeBilled.Lineage: StripeBilled] = [:]
+    for line in lines where line.basis == .paid {
+      if let known = last[line.lineage],
+        (line.from, line.created, line.index) < (known.from, known.created, known.index)
+      {
+        continue
+      }
+      last[line.lineage] = line
+    }
+    return Set(last.values.map { invoices[$0.index].id })
+  }
+
+  // MARK: Alarms
+
+  private var productAlarms: Set<Coverage.Alarm> {
+    var alarms: Set<Coverage.Alarm> = []
+    for item in snapshot?.content.items ?? [] {
+      let mapping = catalogue.stripeMapping(price: item.price, product: item.product)
+      if let alarm = mapping.alarm(price: item.price, product: item.product) {
+        alarms.insert(alarm)
+      }
+    }
+    for invoice in invoices where invoice.content.status == .paid {
+      alarms.formUnion(invoice.unlisted)
+    }
+    return alarms
+  }
+
+  private var statusAlarms: Set<Coverage.Alarm> {
+    var alarms: Set<Coverage.Alarm> = []
+    if case .other(let status)? = snapshot?.content.status {
+      alarms.insert(.unknownStatus(status))
+    }
+    if let word = unknownPause { alarms.insert(.unknownStatus("paused: \(word)")) }
+    for invoice in invoices where invoice.content.hasUnknownReason {
+      alarms.insert(
+        .unknownStatus("uncollectible: \(invoice.content.uncollectibleReason ?? "")"))
+    }
+    if isWithoutInvoice { alarms.insert(.activeWithoutPayment) }
+    return alarms
+  }
+
+  func interval(
+    _ planID: String, _ from: Instant, _ to: Instant, _ why: CapReason,
+    _ evidence: Coverage.Evidence
+  ) -> Coverage.Interval {
+    Coverage.Interval(planID: planID, from: from, to: to, why: why, evidence: evidence)
+  }
+}
+
+extension StripeFold.Invoice {
+  /// Unknown moments count as before: they must not open a period after an end.
+  func wasPaid(after end: Instant) -> Bool {
+    content.paidAt.map { $0 > end } ?? false
+  }
+}
+
+extension Catalogue {
+  func stripeMapping(price: String?, product: String?) -> Mapping {
+    mapping(provider: "stripe", price: price, product: product)
+  }
+}

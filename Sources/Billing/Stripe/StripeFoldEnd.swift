@@ -1,0 +1,72 @@
+internal import Base
+internal import Subscriptions
+internal import Tiers
+
+/// When and why a subscription's periods end.
+extension StripeFold {
+  /// When the subscription ended; nil while it lives.
+  ///
+  /// Its own word is the exact one; a deleted customer's only stands in until it is seen.
+  /// `canceled_at` proves nothing: it is when cancelling was asked for.
+  var endedAt: Instant? {
+    guard let snapshot, snapshot.content.isEnded else { return customerDeletedAt }
+    return snapshot.content.endedAt ?? snapshot.asOf.from
+  }
+
+  /// When it ended, or will by a cancellation with a date: no event is needed to end access.
+  var end: Instant? { endedAt ?? snapshot?.content.cancelAt }
+
+  func ended(_ interval: Coverage.Interval) -> Coverage.Interval {
+    end.map { interval.ending(at: $0) } ?? interval
+  }
+
+  /// Why nothing follows, at every moment at which nothing does; the intervals may come unsorted.
+  func endings(of intervals: [Coverage.Interval]) -> [Schedule.Ending] {
+    var endings: [Schedule.Ending] = []
+    var last: Instant?
+    for interval in intervals.sorted() {
+      if let moment = last, moment < interval.from {
+        endings.append(ending(at: moment, of: intervals))
+      }
+      last = max(last ?? interval.to, interval.to)
+    }
+    if let last, last < .distantFuture {
+      endings.append(ending(at: last, of: intervals, isLast: true))
+    }
+    // What was taken back from its very start left no interval to end.
+    for line in billed {
+      if let taking = line.taking, taking.at <= line.from, line.from < line.to {
+        endings.append(Schedule.Ending(at: taking.at, reason: taking.reason))
+      }
+    }
+    return endings
+  }
+
+  private func ending(
+    at moment: Instant, of intervals: [Coverage.Interval], isLast: Bool = false
+  ) -> Schedule.Ending {
+    let takings = billed.compactMap { line in
+      line.from <= moment && moment < line.to ? line.taking : nil
+    }.filter { $0.at <= moment }
+    if let reason = takings.map({ $0.reason }).min(by: { $0.precedence < $1.precedence }) {
+      return Schedule.Ending(at: moment, reason: reason)
+    }
+    let failed =
+      paymentFailed(at: moment) || isLast && failureEndedIt
+      || intervals.contains { $0.to == moment && $0.why == .grace }
+    return Schedule.Ending(at: moment, reason: failed ? .paymentFailed : .lapsed)
+  }
+
+  private func paymentFailed(at moment: Instant) -> Bool {
+    invoices.contains { invoice in
+      let isUnpaid = invoice.content.isFailing || invoice.content.status == .uncollectible
+      return isUnpaid
+        && invoice.tierLines.contains { $0.line.from <= moment && moment < $0.line.to }
+    }
+  }
+
+  private var failureEndedIt: Bool {
+    guard let content = snapshot?.content else { return false }
+    return content.endedByFailedPayment || content.status == .unpaid || standing == .overdue
+  }
+}

@@ -1,0 +1,212 @@
+internal import Base
+internal import Subscriptions
+internal import Tiers
+
+/// What is owed beyond paid lines.
+extension StripeFold {
+  var trial: [Coverage.Interval] {
+    guard let content = snapshot?.content, let start = content.trialStart,
+      let end = content.trialEnd
+    else { return [] }
+    switch content.status {
+    case .incomplete, .incompleteExpired, .other: return []
+    case .trialing, .active, .pastDue, .unpaid, .canceled, .paused:
+      return current.owed.map { interval($0.id, start, end, .trial, .init(.subscription, id)) }
+    }
+  }
+
+  /// The last period of one item, before grace and leeway look at where it ends.
+  private struct Last {
+    var end: Instant
+    var plans: Set<Plan>
+    var isTakenBack = false
+  }
+
+  /// Grace or leeway after the last end of each item, never both and neither after an end or a
+  /// cancel.
+  var extensions: [Coverage.Interval] {
+    guard endedAt == nil, snapshot != nil else { return [] }
+    return lasts.flatMap { last in
+      last.plans.sorted { $0.id < $1.id }.flatMap { extensions(of: $0, from: last.end) }
+    }
+  }
+
+  private func extensions(of plan: Plan, from lastEnd: Instant) -> [Coverage.Interval] {
+    let failing = invoices.first {
+      $0.content.isFailing && hasUnpaidPeriod($0, of: plan, beyond: lastEnd)
+    }
+    if standing == .overdue || standing == .good && failing != nil {
+      guard billed.contains(where: { $0.basis == .paid }) || policy.graceAfterUnpaidTrial else {
+        return []
+      }
+      let evidence = failing.map { Coverage.Evidence(.invoice, $0.id) } ?? .init(.subscription, id)
+      return [interval(plan.id, lastEnd, lastEnd + policy.grace, .grace, evidence)]
+    }
+    guard standing == .good, snapshot?.content.cancelAtPeriodEnd == false,
+      !invoices.contains(where: {
+        $0.content.isGivenUp && hasUnpaidPeriod($0, of: plan, beyond: lastEnd)
+      })
+    else { return [] }
+    return [interval(plan.id, lastEnd, lastEnd + policy.leeway, .leeway, .init(.subscription, id))]
+  }
+
+  /// Where what was not taken back ends, for each item; none whose last period was taken back or
+  /// that gave way to another.
+  private var lasts: [Last] {
+    var lasts: [StripeBilled.Lineage: Last] = [:]
+    func note(_ lineage: StripeBilled.Lineage, _ plan: Plan, _ end: Instant) {
+      var last = lasts[lineage] ?? Last(end: end, plans: [])
+      if end > last.end { last = Last(end: end, plans: []) }
+      if end == last.end { last.plans.insert(plan) }
+      lasts[lineage] = last
+    }
+    for line in billed
+    where line.taking == nil && !line.isReplaced && !current.lacks(line) && !isWaiting(line) {
+      note(line.lineage, line.plan, line.to)
+    }
+    if let trialEnd = trial.first?.to {
+      for (lineage, plan) in current.plans { note(lineage, plan, trialEnd) }
+    }
+    for line in billed where line.taking != nil {
+      if let last = lasts[line.lineage], line.to > last.end {
+        lasts[line.lineage]?.isTakenBack = true
+      }
+    }
+    return lasts.values.filter { !$0.isTakenBack }
+  }
+
+  enum Standing { case good, overdue, none }
+
+  /// What the status says about renewal; a payment newer than `past_due` outdates it.
+  var standing: Standing {
+    guard let snapshot else { return .none }
+    switch snapshot.content.status {
+    case .active, .trialing: return .good
+    case .pastDue:
+      let isOutdated = invoices.contains { invoice in
+        guard invoice.content.status == .paid, let paidAt = invoice.content.paidAt else {
+          return false
+        }
+        return paidAt >= snapshot.asOf.to && !invoice.tierLines.isEmpty
+      }
+      return isOutdated ? .good : .overdue
+    case .paused: return snapshot.content.pause?.reason.isFailedPayment == true ? .overdue : .none
+    case .incomplete, .incompleteExpired, .unpaid, .canceled, .other: return .none
+    }
+  }
+
+  private func hasUnpaidPeriod(_ invoice: Invoice, of plan: Plan, beyond end: Instant) -> Bool {
+    let isDueLater = invoice.content.dueAt.map { $0 >= end } ?? false
+    return invoice.tierLines.contains {
+      $0.plan.isAddition == plan.isAddition && ($0.line.to > end || isDueLater)
+    }
+  }
+
+  // MARK: Before the first payment
+
+  /// A day of leeway where the store calls it active and nobody told of any invoice yet.
+  var firstLeeway: [Coverage.Interval] {
+    guard let snapshot, snapshot.content.status == .active, endedAt == nil,
+      let began = snapshot.content.began, snapshot.asOf.from < began + policy.leeway,
+      trial.isEmpty, invoices.isEmpty
+    else { return [] }
+    return current.owed.map {
+      interval($0.id, began, began + policy.leeway, .leeway, .init(.subscription, id))
+    }
+  }
+
+  /// Whether the store calls it active and names no invoice that anybody could have paid.
+  var isWithoutInvoice: Bool {
+    guard let content = snapshot?.content, content.status == .active, !current.plans.isEmpty else {
+      return false
+    }
+    return content.latestInvoice == nil && content.began != nil && trial.isEmpty
+      && invoices.isEmpty
+  }
+
+  // MARK: The status `paused`
+
+  /// What of a billed period is owed while the subscription is paused.
+  ///
+  /// Its unused time is given back where the pause was asked for; money that came after the pause
+  /// began counts when the pause is over.
+  func paused(_ interval: Coverage.Interval, _ period: StripeBilled) -> Coverage.Interval {
+    guard let pause, let start = pause.at else { return interval }
+    return pause.reason == .requested || isWaiting(period) ? interval.ending(at: start) : interval
+  }
+
+  /// Paid after the pause began, so that it waits for the pause's end.
+  private func isWaiting(_ period: StripeBilled) -> Bool {
+    guard let start = pause?.at else { return false }
+    return invoices[period.index].wasPaid(after: start)
+  }
+
+  private var pause: StripeSubscription.Pause? {
+    snapshot?.content.status == .paused ? snapshot?.content.pause : nil
+  }
+
+  /// The word for a pause that nothing known explains; the end of a trial explains one without any.
+  var unknownPause: String? {
+    guard let content = snapshot?.content, content.status == .paused else { return nil }
+    switch content.pause?.reason {
+    case .requested, .firstPaymentFailure, .finalPaymentFailure, .trialEnd: return nil
+    case .other(let word): return word
+    case nil:
+      let isAfterTrial = content.trialEnd != nil && !billed.contains { $0.basis == .paid }
+      return isAfterTrial ? nil : "no reason"
+    }
+  }
+}
+
+extension StripeSubscription.Pause.Reason {
+  fileprivate var isFailedPayment: Bool {
+    switch self {
+    case .firstPaymentFailure, .finalPaymentFailure: true
+    case .requested, .trialEnd, .other: false
+    }
+  }
+}
+
+extension StripeSubscription {
+  /// Whether the seller forgave this renewal while the subscription stayed in good standing.
+  func isForgiven(_ invoice: StripeInvoice, _ policy: Policy) -> Bool {
+    guard status == .active, invoice.isCycle else { return false }
+    let byPause = collectionIsPaused && policy.courtesyForPausedCollection
+    switch invoice.status {
+    case .paid, .open: return false
+    case .draft: return byPause
+    case .void: return byPause || policy.courtesyForVoided
+    case .uncollectible:
+      return byPause || invoice.isForgivenToUser
+        || invoice.uncollectibleReason == nil && policy.courtesyForUncollectible
+    }
+  }
+}
+
+extension StripeInvoice {
+  /// Sent to the customer, who may still pay it.
+  var isAwaited: Bool { status == .open && dueAt != nil }
+
+  /// A renewal whose payment failed, or is overdue once its due date has passed.
+  var isFailing: Bool { isCycle && status == .open && (isAttempted || dueAt != nil) }
+
+  var isGivenUp: Bool {
+    switch status {
+    case .void, .uncollectible: isCycle
+    case .draft, .open, .paid: false
+    }
+  }
+
+  /// https://docs.stripe.com/api/invoices/object#invoice_object-status_details
+  var isForgivenToUser: Bool { uncollectibleReason == "user_forgiven" }
+
+  /// Written off for a reason this decoder does not know: an alarm, and as without a reason.
+  var hasUnknownReason: Bool {
+    switch uncollectibleReason {
+    case nil, "user_forgiven", "max_payment_attempts", "payment_not_received",
+      "subscription_canceled", "subscription_paused":
+      false
+    default: status == .uncollectible
+    }
+  }
+}

@@ -1,0 +1,76 @@
+package import Subscriptions
+
+extension StripeObject {
+  /// How it hangs together with the objects it names; it is the one that `key` names.
+  ///
+  /// A payment is tied to its invoice both ways, whoever tells of it, because a record is found
+  /// from its subscription and a refund's subscription from its payment.
+  package func links(from key: ObjectKey) -> [Link] {
+    switch self {
+    case .subscription(let content):
+      content.customer.map { [Link(key, .part, of: key.sibling(.customer, $0))] } ?? []
+    case .invoice(let content): content.links(from: key)
+    case .invoicePayment(let content): content.links(from: key)
+    case .charge(let content): content.links(from: key)
+    case .refund(let content):
+      Link.reversal(key, paymentIntent: content.paymentIntent, charge: content.charge)
+    case .dispute(let content):
+      Link.reversal(key, paymentIntent: content.paymentIntent, charge: content.charge)
+    case .checkoutSession(let content):
+      content.subscription.map { [Link(key, .part, of: key.sibling(.subscription, $0))] } ?? []
+    case .customer: []
+    }
+  }
+
+  /// The payment of a reversal that no known invoice was paid by.
+  package func searched(from key: ObjectKey) -> ObjectKey? {
+    switch self {
+    case .refund, .dispute: break
+    case .charge(let charge) where charge.amountRefunded > 0: break
+    case .subscription, .invoice, .invoicePayment, .charge, .checkoutSession, .customer: return nil
+    }
+    return links(from: key).first { $0.target.kind == .payment && $0.origin == key }?.target
+  }
+}
+
+extension StripeInvoice {
+  /// One without a subscription is about some other purchase, and so are its payments.
+  fileprivate func links(from key: ObjectKey) -> [Link] {
+    guard let subscription else { return [] }
+    return [Link(key, .bridge, of: key.sibling(.subscription, subscription))]
+      + payments.flatMap { Link.both(key, key.sibling(.payment, $0)) }
+  }
+}
+
+extension StripeInvoicePayment {
+  fileprivate func links(from key: ObjectKey) -> [Link] {
+    let invoice = key.sibling(.invoice, invoice)
+    return [Link(key, .part, of: invoice)]
+      + (payment.map { Link.both(invoice, key.sibling(.payment, $0)) } ?? [])
+  }
+}
+
+extension StripeCharge {
+  fileprivate func links(from key: ObjectKey) -> [Link] {
+    let payments = [paymentIntent, key.id].compactMap { $0 }.map { key.sibling(.payment, $0) }
+    return payments.map { Link(key, .part, of: $0) }
+      + (payments.count == 2 ? Link.both(payments[0], payments[1]) : [])
+      + (invoice.map { Link.both(key.sibling(.invoice, $0), payments[0]) } ?? [])
+  }
+}
+
+extension Link {
+  /// Either is found from the other, and what hangs on it.
+  fileprivate static func both(_ a: ObjectKey, _ b: ObjectKey) -> [Link] {
+    [Link(a, .bridge, of: b), Link(b, .bridge, of: a)]
+  }
+
+  /// A refund or dispute names the payment intent, the charge, or both: then they are one payment.
+  fileprivate static func reversal(
+    _ key: ObjectKey, paymentIntent: String?, charge: String?
+  ) -> [Link] {
+    let payments = [paymentIntent, charge].compactMap { $0 }.map { key.sibling(.payment, $0) }
+    return payments.map { Link(key, .part, of: $0) }
+      + (payments.count == 2 ? both(payments[0], payments[1]) : [])
+  }
+}

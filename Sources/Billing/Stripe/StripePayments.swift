@@ -1,0 +1,143 @@
+package import Base
+internal import Subscriptions
+
+/// A payment towards an invoice: since basil (2025-03-31) the only tie of a refund to its invoice.
+package struct StripeInvoicePayment: Mirrored {
+  package let invoice: String
+  /// The payment intent, or the charge where there is none.
+  package let payment: String?
+  package let status: Status
+
+  package init(invoice: String, payment: String?, status: Status) {
+    self.invoice = invoice
+    self.payment = payment
+    self.status = status
+  }
+
+  package enum Status: String, Sendable, CaseIterable { case open, paid, canceled }
+
+  package var rank: Int { status == .open ? 0 : 1 }
+}
+
+/// A charge: before basil what ties a payment to its invoice, and how much of it went back.
+package struct StripeCharge: Mirrored {
+  package let paymentIntent: String?
+  package let invoice: String?
+  /// Of all refunds together, in minor units.
+  package let amountRefunded: Int64
+
+  package init(paymentIntent: String?, invoice: String?, amountRefunded: Int64) {
+    self.paymentIntent = paymentIntent
+    self.invoice = invoice
+    self.amountRefunded = amountRefunded
+  }
+
+  package var rank: Int { 0 }
+}
+
+/// Money on its way back to the customer.
+package struct StripeRefund: Mirrored {
+  package let paymentIntent: String?
+  package let charge: String?
+  package let amountMinorUnits: Int64
+  package let created: Instant
+  package let status: Status
+
+  package init(
+    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, created: Instant,
+    status: Status
+  ) {
+    self.paymentIntent = paymentIntent
+    self.charge = charge
+    self.amountMinorUnits = amountMinorUnits
+    self.created = created
+    self.status = status
+  }
+
+  package enum Status: String, Sendable, CaseIterable {
+    case pending
+    case requiresAction = "requires_action"
+    case succeeded, failed, canceled
+  }
+
+  package var rank: Int {
+    switch status {
+    case .pending, .requiresAction: 0
+    case .succeeded: 1
+    case .failed, .canceled: 2
+    }
+  }
+}
+
+/// A payment that the customer's bank contests.
+package struct StripeDispute: Mirrored {
+  package let paymentIntent: String?
+  package let charge: String?
+  package let amountMinorUnits: Int64
+  package let created: Instant
+  package let status: Status
+
+  package init(
+    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, created: Instant,
+    status: Status
+  ) {
+    self.paymentIntent = paymentIntent
+    self.charge = charge
+    self.amountMinorUnits = amountMinorUnits
+    self.created = created
+    self.status = status
+  }
+
+  /// https://docs.stripe.com/api/disputes/object#dispute_object-status
+  package enum Status: Hashable, Sendable {
+    /// An enquiry that waits for an answer: no money moved.
+    case warningNeedsResponse
+    case warningUnderReview
+    /// An enquiry that came to nothing.
+    case warningClosed
+    /// Money is withheld until it is decided.
+    case needsResponse
+    case underReview
+    case won, lost
+    /// What was decided is contested again: as lost until that is decided.
+    case appealNeedsResponse
+    case appealUnderReview
+    /// Settled before it became a dispute.
+    case prevented
+    /// A status this decoder does not know: as an open one.
+    case other(String)
+
+    /// Stripe's word for it.
+    package var text: String {
+      switch self {
+      case .warningNeedsResponse: "warning_needs_response"
+      case .warningUnderReview: "warning_under_review"
+      case .warningClosed: "warning_closed"
+      case .needsResponse: "needs_response"
+      case .underReview: "under_review"
+      case .won: "won"
+      case .lost: "lost"
+      case .appealNeedsResponse: "appeal_needs_response"
+      case .appealUnderReview: "appeal_under_review"
+      case .prevented: "prevented"
+      case .other(let text): text
+      }
+    }
+
+    package init(_ text: String) { self = Self.known[text] ?? .other(text) }
+
+    private static let known: [String: Status] = Dictionary(
+      uniqueKeysWithValues: [
+        .warningNeedsResponse, .warningUnderReview, .warningClosed, .needsResponse, .underReview,
+        .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented,
+      ].map { ($0.text, $0) })
+  }
+
+  /// An appeal may follow a decision and a decision an appeal, so that only time orders those.
+  package var rank: Int {
+    switch status {
+    case .warningNeedsResponse, .warningUnderReview, .needsResponse, .underReview, .other: 0
+    case .warningClosed, .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented: 1
+    }
+  }
+}

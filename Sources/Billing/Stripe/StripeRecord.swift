@@ -1,0 +1,186 @@
+internal import Base
+package import Subscriptions
+package import Tiers
+
+/// Everything known about one Stripe subscription: its mirrors and those of what is linked to it.
+///
+/// The product of its mirrors' semilattices, so it joins as they do.
+package struct StripeRecord: StoreRecord {
+  /// The subscription's id; its mirror may still be empty.
+  package let id: String
+  package private(set) var subscription = Mirror<StripeSubscription>()
+  package private(set) var customer = Mirror<StripeCustomer>()
+  package private(set) var invoices: [String: Mirror<StripeInvoice>] = [:]
+  package private(set) var invoicePayments: [String: Mirror<StripeInvoicePayment>] = [:]
+  package private(set) var charges: [String: Mirror<StripeCharge>] = [:]
+  package private(set) var refunds: [String: Mirror<StripeRefund>] = [:]
+  package private(set) var disputes: [String: Mirror<StripeDispute>] = [:]
+  package private(set) var sessions: [String: Mirror<StripeCheckoutSession>] = [:]
+
+  package init(id: String) { self.id = id }
+
+  /// Joins one object as a source shows it.
+  @discardableResult
+  package mutating func insert(
+    _ object: StripeObject, id: String, asOf: AsOf, source: Int64
+  ) -> MirrorChange {
+    switch object {
+    case .subscription(let content):
+      subscription.insert(.init(content, asOf: asOf), source: source)
+    case .customer(let content):
+      customer.insert(.init(content, asOf: asOf), source: source)
+    case .invoice(let content):
+      invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .invoicePayment(let content):
+      invoicePayments[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .charge(let content):
+      charges[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .refund(let content):
+      refunds[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .dispute(let content):
+      disputes[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    case .checkoutSession(let content):
+      sessions[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+    }
+  }
+
+  package mutating func merge(_ other: StripeRecord) {
+    subscription.merge(other.subscription)
+    customer.merge(other.customer)
+    invoices.merge(other.invoices) { $0.merged($1) }
+    invoicePayments.merge(other.invoicePayments) { $0.merged($1) }
+    charges.merge(other.charges) { $0.merged($1) }
+    refunds.merge(other.refunds) { $0.merged($1) }
+    disputes.merge(other.disputes) { $0.merged($1) }
+    sessions.merge(other.sessions) { $0.merged($1) }
+  }
+
+  /// Whether some object's maximal values disagree, so that the provider must be read again.
+  package var isDirty: Bool {
+    subscription.isDirty || customer.isDirty || invoices.values.contains { $0.isDirty }
+      || invoicePayments.values.contains { $0.isDirty } || charges.values.contains { $0.isDirty }
+      || refunds.values.contains { $0.isDirty } || disputes.values.contains { $0.isDirty }
+      || sessions.values.contains { $0.isDirty }
+  }
+
+  /// Invoices that it says are its newest and that nobody told of: they may be paid or not.
+  package func unknown(of key: ObjectKey) -> [ObjectKey] {
+    let newest = subscription.contents.filter { $0.isInForce }.compactMap { $0.latestInvoice }
+    return Set(newest.filter { invoices[$0] == nil }).sorted().map { key.sibling(.invoice, $0) }
+  }
+
+  /// Its customers: one who is deleted has no subscriptions.
+  package func companions(of key: ObjectKey) -> [ObjectKey] {
+    Set(subscription.contents.compactMap { $0.customer }).sorted()
+      .map { key.sibling(.customer, $0) }
+  }
+
+  /// What is owed; where siblings disagree, what any of them owes.
+  package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
+    .union(folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
+  }
+
+  /// What the subscription is while nothing is owed.
+  package func labelWithoutAccess(hadAccess: Bool) -> Label {
+    subscriptionStates.map { Label(withoutAccess: $0.status, $0.willRenew, hadAccess) }
+      .min { $0.precedence < $1.precedence } ?? (hadAccess ? .expired : .pending)
+  }
+
+  /// Whether the provider will bill again if nobody does anything.
+  package var willRenew: Bool {
+    subscriptionStates.contains { $0.willRenew }
+  }
+
+  /// The subscription's own metadata, else that of the checkout session that made it.
+  package var token: OwnerToken {
+    let own = Set(subscription.contents.compactMap { $0.account })
+    if let account = own.first {
+      return own.count == 1 ? .account(account, by: "subscription") : .contested
+    }
+    let named = sessions.flatMap { id, mirror in
+      mirror.contents.compactMap { content in content.account.map { (id: id, account: $0) } }
+    }
+    guard let first = named.min(by: { $0.id < $1.id }) else { return .none }
+    return named.allSatisfy { $0.account == first.account }
+      ? .account(first.account, by: "checkout.session:\(first.id)") : .contested
+  }
+
+  private var subscriptionStates: [(status: StripeSubscription.Status, willRenew: Bool)] {
+    subscription.contents.map { content in
+      let isDeleted = !customer.isEmpty
+      return (isDeleted ? .canceled : content.status, !isDeleted && content.willRenew)
+    }
+  }
+
+  /// One fold for every way to choose one value of each mirror.
+  private func folds(policy: Policy, catalogue: Catalogue) -> [StripeFold] {
+    let snapshots: [Mirror<StripeSubscription>.Observation?] =
+      subscription.isEmpty ? [nil] : subscription.entries.map { $0.observation }
+    let choices = Choices.of(invoices, besides: snapshots.count) {
+      StripeFold.Invoice(id: $0, content: $1, of: id, catalogue: catalogue)
+    }
+    let reversals = reversals(besides: snapshots.count * choices.count)
+    let deletedAt = customer.entries.map { $0.observation.asOf.from }.min()
+    return snapshots.flatMap { snapshot in
+      choices.flatMap { invoices in
+        reversals.map { objects in
+          StripeFold(
+            id: id, snapshot: snapshot, invoices: invoices, reversedBy: objects,
+            customerDeletedAt: deletedAt, policy: policy, catalogue: catalogue)
+        }
+      }
+    }
+  }
+
+  private func reversals(besides factor: Int) -> [StripeReversals.Objects] {
+    var ways = [StripeReversals.Objects()]
+    func choose<Content: Mirrored>(
+      _ mirrors: [String: Mirror<Content>],
+      _ put: (inout StripeReversals.Objects, [(id: String, content: Content)]) -> Void
+    ) {
+      let choices = Choices.of(mirrors, besides: factor * ways.count) { (id: $0, content: $1) }
+      ways = ways.flatMap { way in
+        choices.map { choice in
+          var way = way
+          put(&way, choice)
+          return way
+        }
+      }
+    }
+    choose(charges) { way, choice in
+      way.charges = choice.map { id, content in
+        (id, content, charges[id]?.firstShown(content) ?? .distantPast)
+      }
+    }
+    choose(refunds) { $0.refunds = $1 }
+    choose(disputes) { $0.disputes = $1 }
+    if ways.allSatisfy({ $0.isEmpty }) { return ways }
+    choose(invoicePayments) { $0.invoicePayments = $1.map { $0.content } }
+    return ways
+  }
+}
+
+extension StripeSubscription {
+  var willRenew: Bool {
+    switch status {
+    case .trialing, .active, .pastDue: !cancelAtPeriodEnd && cancelAt == nil
+    case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: false
+    }
+  }
+}
+
+extension Label {
+  fileprivate init(
+    withoutAccess status: StripeSubscription.Status, _ willRenew: Bool, _ hadAccess: Bool
+  ) {
+    switch status {
+    case .incomplete: self = .pending
+    case .incompleteExpired, .canceled: self = .expired
+    case .paused: self = .paused
+    case .pastDue, .unpaid: self = .onHold
+    case .trialing, .active:
+      if hadAccess { self = willRenew ? .renewalPending : .expired } else { self = .pending }
+    case .other: self = hadAccess ? .expired : .pending
+    }
+  }
+}

@@ -1,0 +1,243 @@
+internal import Base
+internal import Subscriptions
+internal import Tiers
+
+/// What refunds and disputes take back of the periods that invoices paid for, by the policy's table.
+///
+/// They bind to an invoice only through its payments, and all refunds of an invoice count together:
+/// 40 % and 60 % are everything, a refund that failed is nothing.
+struct StripeReversals {
+  /// One value of each object that tells how payments, invoices and reversals hang together.
+  struct Objects {
+    var invoicePayments: [StripeInvoicePayment] = []
+    /// With when each was first seen so: no refund in it is later.
+    var charges: [(id: String, content: StripeCharge, seen: Instant)] = []
+    var refunds: [(id: String, content: StripeRefund)] = []
+    var disputes: [(id: String, content: StripeDispute)] = []
+
+    var isEmpty: Bool { charges.isEmpty && refunds.isEmpty && disputes.isEmpty }
+  }
+
+  /// From when an invoice's periods are owed no longer, and what to say about that.
+  struct Taking {
+    let at: Instant
+    let reason: CapReason
+  }
+
+  /// By the invoice's id.
+  private(set) var takings: [String: Taking] = [:]
+  /// Since when an invoice's money is withheld by a dispute that the policy lets pass, by its id.
+  private(set) var contested: [String: Instant] = [:]
+  private(set) var alarms: Set<Coverage.Alarm> = []
+
+  private let table: ReversalTable
+  private let payments: Payments
+
+  /// `scope` says of an invoice with paid lines whether its period is the last one.
+  init(
+    _ objects: Objects, invoices: [StripeFold.Invoice], table: ReversalTable,
+    scope: (StripeFold.Invoice) -> ReversalTable.Scope
+  ) {
+    self.table = table
+    // The common case: nothing went back.
+    guard !objects.isEmpty else {
+      payments = Payments(Objects(), invoices: [])
+      return
+    }
+    payments = Payments(objects, invoices: invoices)
+    let reversed = payments.reversed
+    let amounts = Dictionary(uniqueKeysWithValues: invoices.map { ($0.id, $0.content.amountPaid) })
+    for invoice in invoices where invoice.content.status == .paid && !invoice.tierLines.isEmpty {
+      guard let mine = payments.byInvoice[invoice.id], !mine.isDisjoint(with: reversed) else {
+        continue
+      }
+      // One payment may be shared by invoices: then all of them must have been given back.
+      let sharers = mine.reduce(into: Set<String>()) { $0.formUnion(payments.invoices[$1] ?? []) }
+      let due = sharers.reduce(Int64(0)) { $0.addingClamped(amounts[$1] ?? 0) }
+      take(mine, of: invoice, due: due, scope(invoice))
+    }
+    for payment in reversed
+    where payments.invoices[payment]?.contains(where: { amounts[$0] != nil }) != true {
+      noteUnbound(payment)
+    }
+  }
+
+  private mutating func take(
+    _ mine: Set<String>, of invoice: StripeFold.Invoice, due: Int64, _ scope: ReversalTable.Scope
+  ) {
+    let shares = mine.flatMap { payments.shares[$0] ?? [] }.sorted {
+      ($0.at, $0.object) < ($1.at, $1.object)
+    }
+    var sum: Int64 = 0
+    let last = shares.first { share in
+      sum = sum.addingClamped(share.amount)
+      return due > 0 && sum >= due
+    }
+    if let last {
+      apply(.fullRefund, of: last.object, at: last.at, .refunded, to: invoice.id, scope)
+    } else {
+      for share in shares {
+        apply(.partialRefund, of: share.object, at: share.at, .refunded, to: invoice.id, scope)
+      }
+    }
+    for event in mine.flatMap({ payments.events[$0] ?? [] }) {
+      apply(event.kind, of: event.object, at: event.at, event.reason, to: invoice.id, scope)
+    }
+  }
+
+  private mutating func noteUnbound(_ payment: String) {
+    for share in payments.shares[payment] ?? [] {
+      apply(.partialRefund, of: share.object, at: share.at, .refunded, to: nil, .unbound)
+    }
+    for event in payments.events[payment] ?? [] {
+      apply(event.kind, of: event.object, at: event.at, event.reason, to: nil, .unbound)
+    }
+  }
+
+  private mutating func apply(
+    _ kind: ReversalTable.Kind, of object: String, at moment: Instant, _ reason: CapReason?,
+    to invoice: String?, _ scope: ReversalTable.Scope
+  ) {
+    switch table.effect(of: kind, on: scope) {
+    case .none: break
+    case .flag:
+      alarms.insert(.reversal(kind, object: object))
+      if let invoice, kind == .disputeOpened, reason != nil {
+        contested[invoice] = min(contested[invoice] ?? moment, moment)
+      }
+    case .suspend, .cut:
+      guard let invoice, let reason else {
+        alarms.insert(.reversal(kind, object: object))
+        break
+      }
+      let taking = Taking(at: moment, reason: reason)
+      takings[invoice] = takings[invoice].map { $0.isEarlier(than: taking) ? $0 : taking } ?? taking
+    }
+  }
+}
+
+extension StripeReversals.Taking {
+  fileprivate func isEarlier(than other: Self) -> Bool {
+    (at, reason.precedence) <= (other.at, other.reason.precedence)
+  }
+}
+
+/// Refunds and disputes by the payment they are of, and payments by invoice.
+private struct Payments {
+  /// Money that went back.
+  struct Share {
+    let at: Instant
+    let amount: Int64
+    let object: String
+  }
+
+  /// Something that happened to a payment as a whole; without a reason it can take nothing.
+  struct Event {
+    let kind: ReversalTable.Kind
+    let at: Instant
+    let object: String
+    let reason: CapReason?
+  }
+
+  private(set) var byInvoice: [String: Set<String>] = [:]
+  /// The other way round.
+  private(set) var invoices: [String: Set<String>] = [:]
+  private(set) var shares: [String: [Share]] = [:]
+  private(set) var events: [String: [Event]] = [:]
+
+  /// Every payment that has a share or an event.
+  var reversed: Set<String> { Set(shares.keys).union(events.keys) }
+
+  /// The payment intent of each charge that is known to have one.
+  private var intents: [String: String] = [:]
+
+  init(_ objects: StripeReversals.Objects, invoices: [StripeFold.Invoice]) {
+    for (id, charge, _) in objects.charges { tie(id, to: charge.paymentIntent) }
+    for (_, refund) in objects.refunds { tie(refund.charge, to: refund.paymentIntent) }
+    for (_, dispute) in objects.disputes { tie(dispute.charge, to: dispute.paymentIntent) }
+    for invoice in invoices {
+      for payment in invoice.content.payments { bind(payment, to: invoice.id) }
+    }
+    for payment in objects.invoicePayments where payment.status != .canceled {
+      if let id = payment.payment { bind(id, to: payment.invoice) }
+    }
+    for (id, charge, _) in objects.charges {
+      if let invoice = charge.invoice { bind(id, to: invoice) }
+    }
+    addRefunds(objects)
+    addDisputes(objects)
+  }
+
+  private mutating func tie(_ charge: String?, to intent: String?) {
+    guard let charge, let intent else { return }
+    intents[charge] = min(intents[charge] ?? intent, intent)
+  }
+
+  private mutating func bind(_ payment: String, to invoice: String) {
+    byInvoice[invoice, default: []].insert(name(payment))
+    invoices[name(payment), default: []].insert(invoice)
+  }
+
+  /// One name for a payment, whichever of its two ids is told.
+  private func name(_ payment: String) -> String { intents[payment] ?? payment }
+
+  private func name(intent: String?, charge: String?) -> String? {
+    (intent ?? charge).map { name($0) }
+  }
+
+  private mutating func addRefunds(_ objects: StripeReversals.Objects) {
+    var known: [String: Int64] = [:]
+    for (id, refund) in objects.refunds {
+      guard let payment = name(intent: refund.paymentIntent, charge: refund.charge) else {
+        continue
+      }
+      known[payment] = (known[payment] ?? 0).addingClamped(refund.amountMinorUnits)
+      switch refund.status {
+      case .pending, .requiresAction: break
+      case .succeeded:
+        shares[payment, default: []].append(
+          Share(at: refund.created, amount: refund.amountMinorUnits, object: id))
+      case .failed, .canceled:
+        events[payment, default: []].append(
+          Event(kind: .refundFailed, at: refund.created, object: id, reason: .refunded))
+      }
+    }
+    addUnexplained(objects.charges, known)
+  }
+
+  /// What a charge says went back beyond the refunds that are known, whatever became of those.
+  private mutating func addUnexplained(
+    _ charges: [(id: String, content: StripeCharge, seen: Instant)], _ known: [String: Int64]
+  ) {
+    for (id, charge, seen) in charges {
+      let payment = name(charge.paymentIntent ?? id)
+      let rest = charge.amountRefunded.subtractingClamped(known[payment] ?? 0)
+      guard rest > 0 else { continue }
+      shares[payment, default: []].append(Share(at: seen, amount: rest, object: id))
+    }
+  }
+
+  private mutating func addDisputes(_ objects: StripeReversals.Objects) {
+    for (id, dispute) in objects.disputes {
+      guard let payment = name(intent: dispute.paymentIntent, charge: dispute.charge) else {
+        continue
+      }
+      guard let (kind, reason) = dispute.status.reversal else { continue }
+      events[payment, default: []].append(
+        Event(kind: kind, at: dispute.created, object: id, reason: reason))
+    }
+  }
+}
+
+extension StripeDispute.Status {
+  /// An enquiry moves no money, so it takes nothing; one that came to nothing says nothing.
+  fileprivate var reversal: (ReversalTable.Kind, CapReason?)? {
+    switch self {
+    case .warningNeedsResponse, .warningUnderReview: (.disputeOpened, nil)
+    case .needsResponse, .underReview, .other: (.disputeOpened, .disputed)
+    case .lost, .appealNeedsResponse, .appealUnderReview: (.disputeLost, .refunded)
+    case .won: (.disputeWon, .disputed)
+    case .warningClosed, .prevented: nil
+    }
+  }
+}

@@ -1,0 +1,70 @@
+package import Base
+internal import JSON
+package import Stores
+internal import Subscriptions
+
+extension DecodedSource {
+  package init(_ event: StripeEvent, received: Instant) {
+    let disposition = Self.disposition(of: event, received: received)
+    self.init(
+      provider: .stripe, partition: event.partition, deliveryID: event.id, type: event.type,
+      apiVersion: event.apiVersion, object: event.objectID, created: event.created,
+      facts: event.facts, hints: Self.hints(event, disposition),
+      notes: Set(event.notes.map(\.rawValue)), disposition: disposition,
+      meaning: [
+        "type": .string(event.type), "created": .integer(event.created.milliseconds),
+        "account": event.connectedAccount.map { .string($0) } ?? .null,
+        "object": event.objectID.map { .string($0) } ?? .null,
+      ])
+  }
+
+  /// A thin event is a hint: what happened is read.
+  package init(_ event: StripeThinEvent) {
+    let isOurs = event.context == nil
+    self.init(
+      provider: .stripe, partition: event.partition, deliveryID: event.id, type: event.type,
+      object: event.objectID, created: event.created,
+      hints: isOurs ? [event.object].compactMap { $0 }.map { .happened(event.type, to: $0) } : [],
+      disposition: isOurs ? .recorded : .foreign,
+      meaning: [
+        "type": .string(event.type), "created": .integer(event.created.milliseconds),
+        "account": event.context.map { .string($0) } ?? .null,
+        "object": event.objectID.map { .string($0) } ?? .null,
+      ])
+  }
+
+  private static func disposition(of event: StripeEvent, received: Instant) -> Disposition {
+    if event.connectedAccount != nil { return .foreign }
+    guard !event.facts.isEmpty else { return .recorded }
+    return event.facts.contains { isPremature($0.asOf, received: received) } ? .premature : .joined
+  }
+
+  private static func hints(_ event: StripeEvent, _ disposition: Disposition) -> [Hint] {
+    let reason: String? =
+      if disposition == .premature { "premature" } else if !event.hints.isEmpty {
+        StripeEvent.Note.listCutShort.rawValue
+      } else { nil }
+    guard let reason else { return [] }
+    return Set(event.facts.flatMap { $0.readable }).sorted().map { Hint($0, reason: reason) }
+  }
+}
+
+extension DecodedSource.Hint {
+  /// Several thin events may tell of one change.
+  private static let settlingTime = Instant.Span.seconds(2)
+
+  /// Something happened to the object.
+  fileprivate static func happened(_ type: String, to object: ObjectKey) -> DecodedSource.Hint {
+    DecodedSource.Hint(object, reason: type, delay: settlingTime)
+  }
+}
+
+extension Fact {
+  /// What to read so that this fact is told again: its subscription, else the payment it names.
+  fileprivate var readable: [ObjectKey] {
+    if key.kind == .subscription { return [key] }
+    let targets = links.filter { $0.origin == key }.map { $0.target }
+    let subscriptions = targets.filter { $0.kind == .subscription }
+    return subscriptions.isEmpty ? targets.filter { $0.kind == .payment } : subscriptions
+  }
+}

@@ -1,0 +1,80 @@
+package import Base
+internal import Configuration
+package import ProviderAPI
+package import Stores
+package import Subscriptions
+
+/// Stripe Billing, as the ledger knows it.
+package struct StripeStore: Store {
+  package typealias Record = StripeRecord
+
+  /// Nil where Stripe is off.
+  private let secrets: WebhookSecrets?
+  /// Nil where its API is never asked.
+  private let api: StripeAPI?
+
+  package init() { self.init(secrets: nil) }
+
+  package init(secrets: WebhookSecrets?, api: StripeAPI? = nil) {
+    self.secrets = secrets
+    self.api = api
+  }
+
+  /// As configured.
+  package init(
+    _ configuration: StripeConfiguration, transport: any ProviderTransport, clock: Clock
+  ) {
+    self.init(
+      secrets: WebhookSecrets(configuration.webhookSecrets),
+      api: configuration.apiKey.map { key in
+        StripeAPI(
+          base: configuration.apiURL, key: key,
+          partition: ObjectKey.Partition(configuration.environment),
+          transport: transport)
+      })
+  }
+
+  package let provider = ObjectKey.Provider.stripe
+
+  package var traits: StoreTraits {
+    var traits = StoreTraits()
+    traits.subscriptionIDPrefix = "sub_"
+    traits.hasOneEnvironment = true
+    traits.notes = StripeEvent.Note.allCases.map(\.rawValue)
+    return traits
+  }
+
+  /// A reversal is of a payment, a payment of an invoice, an invoice of a subscription.
+  package func subscriptions(
+    changedBy fact: Fact, _ links: any LinkReader
+  ) throws -> [ObjectKey] {
+    switch fact.key.kind {
+    case .subscription: return [fact.key]
+    case .customer:
+      return try links.origins(of: .part, to: fact.key).filter { $0.kind == .subscription }
+    default:
+      let named = fact.links.filter { $0.origin == fact.key }.map { $0.target }
+      let invoices = try named.filter { $0.kind == .invoice || $0.kind == .payment }
+        .flatMap { try links.bridged(to: $0) }.filter { $0.key.kind == .invoice }
+      return (named + invoices.flatMap { $0.links.map { $0.target } })
+        .filter { $0.kind == .subscription }
+    }
+  }
+
+  package var webhook: Webhook? { secrets.map { Webhook(stripe: $0) } }
+
+  package var isReadable: Bool { api != nil }
+
+  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
+    let partition = request.key.partition
+    guard let api, api.partition == partition else {
+      throw .misconfigured("there is no Stripe key of the \(partition.rawValue) mode")
+    }
+    let answer = try api.records(about: request.key)
+    return StoreAnswer(
+      facts: answer.facts, notes: Set(answer.notes.map(\.rawValue)), began: answer.began,
+      transcript: answer.transcript)
+  }
+}
+
+extension StripeObject: StoredObject {}

@@ -1,0 +1,68 @@
+internal import Base
+internal import HTTPMessages
+internal import HTTPServer
+internal import Stores
+
+extension Webhook {
+  /// Stripe's signature is over the whole body, so a delivery without one is refused unread.
+  init(stripe secrets: WebhookSecrets) {
+    self.init(
+      // Events with large lists reach hundreds of kilobytes.
+      bodyByteCountMax: 1 << 20, isDear: false,
+      admit: { head, _ in
+        let signatures = head.headers.all("stripe-signature")
+        if signatures.isEmpty { throw WebhookRefusal(.missingHeader) }
+        return .ready { body, now in
+          do throws(SignatureRefusal) {
+            return Delivery(try secrets.verify(headers: signatures, body: body, now: now))
+          } catch {
+            throw WebhookRefusal(error)
+          }
+        }
+      })
+  }
+}
+
+extension Delivery {
+  fileprivate init(_ delivery: VerifiedDelivery) {
+    let head = Array("Stripe-Signature: ".utf8) + delivery.signature
+    do throws(StripeEventError) {
+      self.init(.decoded(try DecodedSource(delivery)), head: head)
+    } catch {
+      let (id, why) = error.undecodable
+      self.init(.undecodable(id: id, why: why), head: head)
+    }
+  }
+}
+
+extension DecodedSource {
+  /// A snapshot or a thin event, whichever the endpoint was set to.
+  fileprivate init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
+    do throws(StripeEventError) {
+      self.init(try StripeEvent(delivery), received: delivery.receivedAt)
+    } catch .thin {
+      self.init(try StripeThinEvent(delivery))
+    }
+  }
+}
+
+extension StripeEventError {
+  /// The event's id where it can be read, and what is wrong with the rest.
+  fileprivate var undecodable: (id: String?, why: String) {
+    switch self {
+    case .thin: (nil, "is thin")
+    case .undecodable(let id, let error): (id, "\(error)")
+    }
+  }
+}
+
+extension WebhookRefusal {
+  /// The same answer for every reason: a forger learns nothing from it, an operator the counter.
+  fileprivate init(_ refusal: SignatureRefusal) {
+    self.init(
+      reason: "\(refusal)", isForgery: true,
+      problem: Problem(
+        400, "signature_refused", "Signature refused",
+        "The Stripe-Signature header does not prove that Stripe sent this body now."))
+  }
+}

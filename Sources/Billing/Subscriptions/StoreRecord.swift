@@ -1,0 +1,67 @@
+package import Base
+package import Tiers
+
+/// What one store told of one subscription, and what follows from it.
+///
+/// A join-semilattice: `insert` and `merge` commute and repeat without effect, so that the order of
+/// arrival cannot matter. Everything else is a function of it.
+package protocol StoreRecord: Hashable, Sendable {
+  associatedtype Object: StoreObject
+
+  /// With nothing known yet of the subscription with that id.
+  init(id: String)
+
+  /// Joins one object as a source shows it.
+  @discardableResult
+  mutating func insert(_ object: Object, id: String, asOf: AsOf, source: Int64) -> MirrorChange
+
+  mutating func merge(_ other: Self)
+
+  /// Whether maximal values disagree, so that the store must be read again.
+  var isDirty: Bool { get }
+
+  /// What is owed; where siblings disagree, what any of them owes.
+  func coverage(policy: Policy, catalogue: Catalogue) -> Coverage
+
+  /// What the subscription is while nothing is owed.
+  func labelWithoutAccess(hadAccess: Bool) -> Label
+
+  /// Whether the store will bill again if nobody does anything.
+  var willRenew: Bool { get }
+
+  /// Whose it is, in the store's own words.
+  var token: OwnerToken { get }
+
+  /// Objects that it names and that nobody told of, though they say what is owed.
+  func unknown(of key: ObjectKey) -> [ObjectKey]
+
+  /// Objects that concern it and are not linked to it: whose end is its end.
+  func companions(of key: ObjectKey) -> [ObjectKey]
+
+  /// Since when its store waits to be told that it was delivered, or takes it back.
+  var unacknowledgedSince: Instant? { get }
+
+  /// Whether it is of the sandbox, whatever the world that it was told in.
+  var isTest: Bool { get }
+}
+
+extension StoreRecord {
+  package func unknown(of key: ObjectKey) -> [ObjectKey] { [] }
+  package func companions(of key: ObjectKey) -> [ObjectKey] { [] }
+  package var unacknowledgedSince: Instant? { nil }
+  package var isTest: Bool { false }
+}
+
+extension StoreRecord {
+  /// Another store's object is a mistake, and ignored.
+  mutating func insert(_ fact: Fact, source: Int64) -> MirrorChange {
+    guard let object = fact.object.base as? Object else { return MirrorChange() }
+    return insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
+  }
+
+  mutating func merge(any other: any StoreRecord) {
+    if let other = other as? Self { merge(other) }
+  }
+
+  func isSame(as other: any StoreRecord) -> Bool { (other as? Self) == self }
+}
