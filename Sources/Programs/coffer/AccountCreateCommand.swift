@@ -7,29 +7,30 @@ internal import Sync
 internal import Tiers
 
 extension Command {
+  private static let username = Parameter<Username?>.optional(
+    "--username", "name", text: "a name for people: 1 to 32 of a-z 0-9 . _ -", .username)
+  private static let publicKey = Parameter<Ed25519PublicKey?>.optional(
+    "--public-key", "base64", text: "the device's Ed25519 key, 32 bytes", .publicKey)
+  private static let keyFile = Parameter<String?>.optional(
+    "--key-file", "path", text: "where a fresh key's seed is written", .path)
+  private static let id = Parameter<Identifier?>.optional(
+    "--id", "uuid", text: "the account's id, to bring back a lost account", .uuid)
+
   static let accountCreate = Command(
     words: ["account", "create"],
     abstract: "Creates an account with its first device key.",
     discussion: "Give the public key of a device, or a file to which the secret seed of a fresh "
       + "key is written (base64, readable by its owner only; an existing file is refused). "
       + "Devices usually create their accounts themselves, by a request they sign.",
-    options: [
-      Option(
-        name: "--username", value: "name", text: "a name for people: 1 to 32 of a-z 0-9 . _ -"),
-      Option(
-        name: "--public-key", value: "base64", text: "the device's Ed25519 key, 32 bytes"),
-      Option(name: "--key-file", value: "path", text: "where a fresh key's seed is written"),
-      Option(name: "--id", value: "uuid", text: "the account's id, to bring back a lost account"),
-    ],
+    options: [username, publicKey, keyFile, id],
     run: { invocation in
-      let username = try username(invocation.option("--username"))
-      let wanted = try identifier(invocation.option("--id"))
       let source = try keySource(invocation)
-      return try Store.with(invocation) { database, configuration in
-        let publicKey = try publicKey(source)
-        let id = wanted ?? Account.identifier(firstKey: publicKey.bytes)
+      return try DatabaseSession.with(invocation) { database, configuration in
+        let publicKey = try key(of: source)
+        let id = invocation[id] ?? Account.identifier(firstKey: publicKey.bytes)
         let new = NewAccount(
-          id: id, username: username, root: Random.identifier(), publicKey: publicKey.bytes)
+          id: id, username: invocation[username], root: Random.identifier(),
+          publicKey: publicKey.bytes)
         let (catalogue, now) = (configuration.catalogue, configuration.clock.now())
         let account: Account
         do {
@@ -46,7 +47,7 @@ extension Command {
         }
         let key = Base64.standard.encode(publicKey.bytes)
         var text = "account     \(account.id)\nroot        \(account.root)\npublic key  \(key)\n"
-        if let path = invocation.option("--key-file") { text += "secret key  \(path)\n" }
+        if let path = invocation[keyFile] { text += "secret key  \(path)\n" }
         return Answer(
           text: text,
           json: .object(
@@ -54,32 +55,14 @@ extension Command {
       }
     })
 
-  private static func username(_ text: String?) throws(CommandFailure) -> Username? {
-    guard let text else { return nil }
-    guard let username = Username(text) else {
-      throw CommandFailure(
-        .usage, "a username is 1 to \(Username.characterCountMax) of a-z 0-9 . _ -")
-    }
-    return username
-  }
-
-  private static func identifier(_ text: String?) throws(CommandFailure) -> Identifier? {
-    guard let text else { return nil }
-    guard let id = Identifier(text) else { throw CommandFailure(.usage, "--id takes a UUID") }
-    return id
-  }
-
   private enum KeySource {
     case given(Ed25519PublicKey)
     case fresh(path: String)
   }
 
   private static func keySource(_ invocation: Invocation) throws(CommandFailure) -> KeySource {
-    switch (invocation.option("--public-key"), invocation.option("--key-file")) {
-    case (let text?, nil):
-      guard let bytes = Base64.standard.decode(text), let key = Ed25519PublicKey(bytes: bytes)
-      else { throw CommandFailure(.usage, "--public-key takes 32 bytes in base64") }
-      return .given(key)
+    switch (invocation[publicKey], invocation[keyFile]) {
+    case (let key?, nil): return .given(key)
     case (nil, let path?): return .fresh(path: path)
     case (nil, nil), (.some, .some):
       throw CommandFailure(.usage, "give one of --public-key and --key-file")
@@ -89,13 +72,34 @@ extension Command {
   /// A fresh key's seed is on disk before the account exists, so no account is ever made that
   /// nobody can use. It goes again where the account was refused; where the database failed it
   /// stays, since the account may exist all the same.
-  private static func publicKey(_ source: KeySource) throws(CommandFailure) -> Ed25519PublicKey {
+  private static func key(of source: KeySource) throws(CommandFailure) -> Ed25519PublicKey {
     switch source {
     case .given(let key): return key
     case .fresh(let path):
       let key = Ed25519PrivateKey()
       try KeyFile.write(key, to: path)
       return key.publicKey
+    }
+  }
+}
+
+extension Form where Value == Username {
+  fileprivate static var username: Form {
+    Form { (text, _) throws(CommandFailure) in
+      if let username = Username(text) { return username }
+      throw CommandFailure(
+        .usage, "a username is 1 to \(Username.characterCountMax) of a-z 0-9 . _ -")
+    }
+  }
+}
+
+extension Form where Value == Ed25519PublicKey {
+  fileprivate static var publicKey: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let bytes = Base64.standard.decode(text), let key = Ed25519PublicKey(bytes: bytes) {
+        return key
+      }
+      throw CommandFailure(.usage, "\(name) takes 32 bytes in base64")
     }
   }
 }

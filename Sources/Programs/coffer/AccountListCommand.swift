@@ -6,20 +6,21 @@ internal import Sync
 internal import Tiers
 
 extension Command {
+  private static let limit = Parameter<Int>.limit()
+  private static let after = Parameter<String?>.optional(
+    "--after", "account", text: "start behind this account", .text)
+
   static let accountList = Command(
     words: ["account", "list"],
     abstract: "Lists accounts, oldest first.",
     discussion: "Where there are more than it shows, a line on stderr says how to go on.",
-    options: [
-      Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
-      Option(name: "--after", value: "account", text: "start behind this account"),
-    ],
+    options: [limit, after],
     run: { invocation in
-      let limit = try invocation.limit()
-      return try Store.with(invocation) { database, configuration in
+      let limit = invocation[limit]
+      return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
         var summaries = try database.read { reader in
-          let after = try invocation.option("--after").map { try Store.account(reader, $0) }
+          let after = try invocation[after].map { try DatabaseSession.account(reader, $0) }
           return try Account.list(reader, after: after, limit: limit + 1).map { account in
             AccountSummary(
               account,

@@ -9,11 +9,11 @@ extension Command {
   static let accountShow = Command(
     words: ["account", "show"],
     abstract: "Shows one account: its usage, its cap and its keys.",
-    arguments: [Argument(name: "account", text: "its id or its username")],
+    arguments: [CommonArguments.account],
     run: { invocation in
-      try Store.with(invocation) { database, configuration in
+      try DatabaseSession.with(invocation) { database, configuration in
         let (summary, devices) = try database.read { reader in
-          let account = try Store.account(reader, invocation.argument("account"))
+          let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let cap = try Cap(
             reader, account.id, catalogue: configuration.catalogue, now: configuration.clock.now())
           return (AccountSummary(account, cap), try Device.listAll(reader, of: account.id))

@@ -3,7 +3,7 @@ internal import JSON
 
 /// One thing `coffer` can do: what it takes, what it says of itself, and how it is done.
 ///
-/// Parsing and help are made from this value alone, so neither can disagree with the other.
+/// Parsing, help and completion are made from this value alone, so none can disagree with another.
 struct Command: Sendable {
   /// The words that call it: `["account", "create"]`.
   let words: [String]
@@ -11,44 +11,35 @@ struct Command: Sendable {
   let abstract: String
   /// What one has to know beyond the abstract; may be empty.
   var discussion = ""
-  var arguments: [Argument] = []
-  var options: [Option] = []
+  /// What is given by its place; only the last may be left out.
+  var arguments: [any AnyParameter] = []
+  /// What is given by its name.
+  var options: [any AnyParameter] = []
   let run: @Sendable (Invocation) throws -> Answer
-
-  /// Something that is given by its place.
-  struct Argument: Sendable {
-    let name: String
-    let text: String
-    /// May be left out; only ever the last of a command's arguments.
-    var isOptional = false
-
-    var usage: String { isOptional ? "[<\(name)>]" : "<\(name)>" }
-  }
-
-  /// Something that may be given, by name: `--username <name>`, or `--verbose` without a value.
-  struct Option: Sendable {
-    /// With its dashes.
-    let name: String
-    /// What its value is called; nil for a flag.
-    let value: String?
-    let text: String
-    var isRepeatable = false
-
-    var usage: String { value.map { "\(name) <\($0)>" } ?? name }
-  }
 
   var name: String { words.joined(separator: " ") }
 
   /// Its own options and those of every command.
-  var allOptions: [Option] { options + Self.common }
+  var allOptions: [any AnyParameter] { options + CommonOptions.all }
+}
 
-  static let common = [
-    Option(
-      name: "--config", value: "path",
-      text: "a file of settings, KEY=value lines; the environment wins over it"),
-    Option(name: "--json", value: nil, text: "print one JSON value instead of text for people"),
-    Option(name: "--help", value: nil, text: "print this text"),
-  ]
+/// What several commands take by its place.
+enum CommonArguments {
+  /// As an operator names it; `DatabaseSession.account` finds it.
+  static let account = Parameter<String>.required(
+    "account", text: "its id or its username", .text)
+}
+
+/// The options of every command.
+enum CommonOptions {
+  static let all: [any AnyParameter] = [config, json, help]
+
+  static let config = Parameter<String?>.optional(
+    "--config", "path", text: "a file of settings, KEY=value lines; the environment wins over it",
+    .path)
+  static let json = Parameter<Bool>.flag(
+    "--json", text: "print one JSON value instead of text for people")
+  static let help = Parameter<Bool>.flag("--help", text: "print this text")
 }
 
 /// What a command has to say, for people and for programs; the caller chose which.

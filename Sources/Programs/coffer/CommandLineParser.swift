@@ -12,11 +12,11 @@ enum CommandLineParser {
   static func parse(
     _ words: [String], environment: [String: String]
   ) throws(CommandFailure) -> CommandRequest {
-    var options: [String: [String]] = [:]
-    let words = try leading(words, &options)
+    var texts: [String: [String]] = [:]
+    let words = try leading(words, &texts)
     let named = Array(words.prefix { !$0.hasPrefix("-") })
     guard let command = command(of: named) else {
-      return try group(words, named, asksForHelp: options["--help"] != nil)
+      return try group(words, named, asksForHelp: texts[CommonOptions.help.name] != nil)
     }
     var rest = words.dropFirst(command.words.count)
     var values: [String] = []
@@ -25,26 +25,24 @@ enum CommandLineParser {
       if word == "--", !areOptionsOver {
         areOptionsOver = true
       } else if word.hasPrefix("-"), word != "-", !areOptionsOver {
-        try option(word, of: command.name, command.allOptions, &rest, &options)
+        try option(word, of: command.name, command.allOptions, &rest, &texts)
       } else {
         values.append(word)
       }
     }
-    if options["--help"] != nil { return .help(HelpText.command(command)) }
-    return .run(
-      command,
-      Invocation(
-        arguments: try bind(values, to: command), options: options, environment: environment))
+    if texts[CommonOptions.help.name] != nil { return .help(HelpText.command(command)) }
+    texts.merge(try bind(values, to: command)) { $1 }
+    return .run(command, try Invocation(of: command, texts, environment: environment))
   }
 
   /// Takes the options of every command that stand before its words; returns what follows them.
   private static func leading(
-    _ words: [String], _ options: inout [String: [String]]
+    _ words: [String], _ texts: inout [String: [String]]
   ) throws(CommandFailure) -> [String] {
     var rest = words[...]
     while let word = rest.first, word.hasPrefix("-") {
       rest.removeFirst()
-      try option(word, of: "coffer", Command.common, &rest, &options)
+      try option(word, of: "coffer", CommonOptions.all, &rest, &texts)
     }
     return Array(rest)
   }
@@ -78,41 +76,41 @@ enum CommandLineParser {
   }
 
   private static func option(
-    _ word: String, of command: String, _ known: [Command.Option],
-    _ rest: inout ArraySlice<String>, _ options: inout [String: [String]]
+    _ word: String, of command: String, _ known: [any AnyParameter],
+    _ rest: inout ArraySlice<String>, _ texts: inout [String: [String]]
   ) throws(CommandFailure) {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = parts[0] == "-h" ? "--help" : String(parts[0])
+    let name = parts[0] == "-h" ? CommonOptions.help.name : String(parts[0])
     guard let option = known.first(where: { $0.name == name }) else {
       throw CommandFailure(.usage, "\(command) has no option \(name); see --help")
     }
-    guard options[name] == nil || option.isRepeatable else {
+    guard texts[name] == nil || option.isRepeatable else {
       throw CommandFailure(.usage, "\(name) is given twice")
     }
-    guard option.value != nil else {
+    guard option.valueName != nil else {
       guard parts.count == 1 else { throw CommandFailure(.usage, "\(name) takes no value") }
-      options[name] = [""]
+      texts[name] = [""]
       return
     }
     guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst(), !value.isEmpty else {
       throw CommandFailure(.usage, "\(option.usage) needs its value")
     }
-    options[name, default: []].append(value)
+    texts[name, default: []].append(value)
   }
 
   private static func bind(
     _ values: [String], to command: Command
-  ) throws(CommandFailure) -> [String: String] {
-    let required = command.arguments.filter { !$0.isOptional }
+  ) throws(CommandFailure) -> [String: [String]] {
+    let required = command.arguments.filter(\.isRequired)
     guard values.count >= required.count else {
-      let missing = command.arguments[values.count].name
-      throw CommandFailure(.usage, "\(command.name) needs <\(missing)>; see --help")
+      let missing = command.arguments[values.count].usage
+      throw CommandFailure(.usage, "\(command.name) needs \(missing); see --help")
     }
     guard values.count <= command.arguments.count else {
       throw CommandFailure(
         .usage, "\(command.name) does not take \(values[command.arguments.count]); see --help")
     }
     return Dictionary(
-      uniqueKeysWithValues: zip(command.arguments.map(\.name), values))
+      uniqueKeysWithValues: zip(command.arguments.map(\.name), values.map { [$0] }))
   }
 }

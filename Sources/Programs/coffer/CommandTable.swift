@@ -5,7 +5,7 @@ enum CommandTable {
     .inviteRevoke, .usageShow, .usageRecount,
     .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .planList, .jobsList, .jobsRetry, .webhookSend,
-    .request, .config,
+    .request, .config, .completion,
   ]
 
   /// The commands whose words begin with `words`.

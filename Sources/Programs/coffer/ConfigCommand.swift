@@ -2,24 +2,23 @@ internal import Configuration
 internal import JSON
 
 extension Command {
+  private static let program = Parameter<Program?>.optional(
+    "--program", "name", text: "coffer-sync or coffer-billing: check what this program needs",
+    .server)
+  private static let stripeCheck = Parameter<Bool>.flag(
+    "--check-stripe",
+    text: "compare the event types of Stripe's webhook endpoints with those needed")
+
   static let config = Command(
     words: ["config"],
     abstract: "Shows the configuration in effect, secrets hidden, and what is wrong with it.",
     discussion: "The settings given are checked; with --program also whether that program has "
       + "all it needs. Exit code 78 where it would not start.",
-    options: [
-      Option(
-        name: "--program", value: "name",
-        text: "coffer-sync or coffer-billing: check what this program needs"),
-      Option(
-        name: "--check-stripe", value: nil,
-        text: "compare the event types of Stripe's webhook endpoints with those needed"),
-    ],
+    options: [program, stripeCheck],
     run: { invocation in
-      if invocation.has("--check-stripe") { return try checkStripe(invocation) }
-      let program = try program(invocation.option("--program"))
+      if invocation[stripeCheck] { return try checkStripe(invocation) }
       let effective = EffectiveSettings(invocation.settings)
-      let problems = EffectiveSettings.problems(invocation.settings, for: program)
+      let problems = EffectiveSettings.problems(invocation.settings, for: invocation[program])
       var table = Table(("SETTING", .left), ("VALUE", .left), ("FROM", .left))
       for row in effective.rows {
         table.add(row.name, row.isSet ? row.shown : "(\(row.shown))", row.origin)
@@ -39,12 +38,17 @@ extension Command {
           "problems": .array(problems.map { .string($0) }),
         ])
     })
+}
 
-  private static func program(_ text: String?) throws(CommandFailure) -> Program? {
-    guard let text else { return nil }
-    guard let program = Program(rawValue: text), program != .command else {
-      throw CommandFailure(.usage, "--program takes coffer-sync or coffer-billing")
+extension Form where Value == Program {
+  /// One of the two that serve.
+  fileprivate static var server: Form {
+    let servers = Program.allCases.filter { $0 != .command }
+    return Form(completion: .words(servers.map(\.rawValue))) {
+      (text, name) throws(CommandFailure) in
+      if let program = servers.first(where: { $0.rawValue == text }) { return program }
+      throw CommandFailure(
+        .usage, "\(name) takes \(servers.map(\.rawValue).joined(separator: " or "))")
     }
-    return program
   }
 }

@@ -10,27 +10,32 @@ internal import Sync
 internal import Tiers
 
 extension Command {
-  private static let note = Option(
-    name: "--note", value: "text", text: "why, for whoever asks later (required)")
+  private static let plan = Parameter<String>.required(
+    "--plan", "id", text: "the plan, as in coffer plan list", .note)
+  private static let until = Parameter<Instant?>.optional(
+    "--until", "time", text: "its end in UTC, e.g. 2027-01-01T00:00:00Z; without end if absent",
+    .time)
+  private static let grant = Parameter<Identifier>.required(
+    "--grant", "id", text: "which grant", .uuid)
+  private static let note = Parameter<String>.required(
+    "--note", "text", text: "why, for whoever asks later", .note)
+  private static let subscription = Parameter<ObjectKey>.required(
+    "subscription", text: "its key", .subscription)
+  private static let newOwner = Parameter<String>.required(
+    "account", text: "the new owner's id or username", .text)
+  private static let deletedAccount = Parameter<Identifier>.required(
+    "account", text: "its id", .uuid(of: "the account"))
 
   static let entitlementGrant = Command(
     words: ["entitlement", "grant"],
     abstract: "Gives an account a plan, whatever anybody pays.",
     discussion: "The grant stands beside what the account has bought; the larger plan counts. "
       + "It is kept with its note and can be taken back with coffer entitlement revoke.",
-    arguments: [Argument(name: "account", text: "its id or its username")],
-    options: [
-      Option(name: "--plan", value: "id", text: "the plan, as in coffer plan list (required)"),
-      Option(
-        name: "--until", value: "time",
-        text: "its end in UTC, e.g. 2027-01-01T00:00:00Z; without end if absent"),
-      note,
-    ],
+    arguments: [CommonArguments.account],
+    options: [plan, until, note],
     run: { invocation in
-      let plan = try required(invocation, "--plan")
-      let note = try required(invocation, "--note")
-      let until = try invocation.option("--until").map { try moment($0) }
-      return try Store.withLedger(invocation) { database, ledger, now in
+      let (plan, until, note) = (invocation[plan], invocation[until], invocation[note])
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         guard ledger.rules.catalogue.plan(plan) != nil else {
           throw CommandFailure(.refused, "there is no plan \(plan)")
         }
@@ -38,7 +43,8 @@ extension Command {
           throw CommandFailure(.usage, "--until lies in the past")
         }
         let (account, decided) = try database.write(for: nil) { transaction in
-          let account = try Store.account(transaction, invocation.argument("account"))
+          let account = try DatabaseSession.account(
+            transaction, invocation[CommonArguments.account])
           return (
             account.id,
             try ledger.decide(
@@ -60,17 +66,14 @@ extension Command {
     abstract: "Takes a grant back from now on.",
     discussion: "What the account has bought stays untouched; coffer entitlement explain lists "
       + "its grants.",
-    arguments: [Argument(name: "account", text: "its id or its username")],
-    options: [Option(name: "--grant", value: "id", text: "which grant (required)"), note],
+    arguments: [CommonArguments.account],
+    options: [grant, note],
     run: { invocation in
-      let text = try required(invocation, "--grant")
-      let note = try required(invocation, "--note")
-      guard let grant = Identifier(text) else {
-        throw CommandFailure(.usage, "--grant takes a UUID")
-      }
-      return try Store.withLedger(invocation) { database, ledger, now in
+      let (grant, note) = (invocation[grant], invocation[note])
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try database.write(for: nil) { transaction in
-          let account = try Store.account(transaction, invocation.argument("account"))
+          let account = try DatabaseSession.account(
+            transaction, invocation[CommonArguments.account])
           let grants = try Grant.standing(of: account.id, reading: transaction)
           guard grants.contains(where: { $0.id == grant }) else {
             throw CommandFailure(.refused, "account \(account.id) has no grant \(grant)")
@@ -89,24 +92,16 @@ extension Command {
     discussion: "An admin's transfer outweighs the provider's own token and every claim, until "
       + "the next one. It is kept with its note. Subscriptions are named as coffer entitlement "
       + "explain names them, e.g. stripe:live:subscription:sub_1.",
-    arguments: [
-      Argument(name: "subscription", text: "its key"),
-      Argument(name: "account", text: "the new owner's id or username"),
-    ],
+    arguments: [subscription, newOwner],
     options: [note],
     run: { invocation in
-      let note = try required(invocation, "--note")
-      let text = invocation.argument("subscription")
-      guard let key = StoreList.known.subscriptionKey(text, in: .live) else {
-        throw CommandFailure(
-          .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
-      }
-      return try Store.withLedger(invocation) { database, ledger, now in
+      let (key, note) = (invocation[subscription], invocation[note])
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         let account = try database.write(for: nil) { transaction in
           guard try ledger.knows(key, reading: transaction) else {
             throw CommandFailure(.refused, "nothing is known of \(key)")
           }
-          let account = try Store.account(transaction, invocation.argument("account"))
+          let account = try DatabaseSession.account(transaction, invocation[newOwner])
           try ledger.decide(.transfer(account.id, key, note: note), at: now, in: transaction)
           return account.id
         }
@@ -124,12 +119,10 @@ extension Command {
     discussion: "They become nobody's and stay so: no older claim comes back. Another account "
       + "may claim them, and coffer subscription transfer gives them to one. Only the provider "
       + "can stop the charges.",
-    arguments: [Argument(name: "account", text: "its id")],
+    arguments: [deletedAccount],
     run: { invocation in
-      guard let account = Identifier(invocation.argument("account")) else {
-        throw CommandFailure(.usage, "the account is named by its id, a UUID")
-      }
-      return try Store.withLedger(invocation) { database, ledger, now in
+      let account = invocation[deletedAccount]
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try database.write(for: nil) { transaction in
           if try Account.find(transaction, account) != nil {
             throw CommandFailure(.refused, "account \(account) still exists")
@@ -144,21 +137,23 @@ extension Command {
           json: ["released": .string(account.description)])
       }
     })
+}
 
-  private static func required(
-    _ invocation: Invocation, _ option: String
-  ) throws(CommandFailure) -> String {
-    guard let text = invocation.option(option), !text.isEmpty else {
-      throw CommandFailure(.usage, "\(option) is required")
-    }
-    guard text.utf8.count <= 1000 else { throw CommandFailure(.usage, "\(option) is too long") }
-    return text
-  }
-
-  private static func moment(_ text: String) throws(CommandFailure) -> Instant {
-    guard let moment = InstantText.parse(text) else {
+extension Form where Value == Instant {
+  fileprivate static var time: Form {
+    Form { (text, _) throws(CommandFailure) in
+      if let moment = InstantText.parse(text) { return moment }
       throw CommandFailure(.usage, "\(text) is no time in UTC, e.g. 2027-01-01T00:00:00Z")
     }
-    return moment
+  }
+}
+
+extension Form where Value == ObjectKey {
+  fileprivate static var subscription: Form {
+    Form { (text, _) throws(CommandFailure) in
+      if let key = StoreList.known.subscriptionKey(text, in: .live) { return key }
+      throw CommandFailure(
+        .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
+    }
   }
 }

@@ -16,11 +16,11 @@ extension Command {
       + "derived from, the intervals each is owed with the provider's object that says so, and "
       + "the deliveries that brought it, and the newest decisions about the account with their "
       + "notes. Nothing is changed.",
-    arguments: [Argument(name: "account", text: "its id or its username")],
+    arguments: [CommonArguments.account],
     run: { invocation in
-      try Store.with(invocation) { database, configuration in
+      try DatabaseSession.with(invocation) { database, configuration in
         let (account, explanation) = try database.read { reader in
-          let account = try Store.account(reader, invocation.argument("account"))
+          let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let explanation = try EntitlementExplanation(
             of: account.id, at: configuration.clock.now(), catalogue: configuration.catalogue,
             stores: .known,

@@ -27,7 +27,7 @@ enum Entry {
   private static func run(_ command: Command, _ invocation: Invocation) -> ExitCode {
     do {
       let answer = try command.run(invocation)
-      if invocation.has("--json") {
+      if invocation[CommonOptions.json] {
         print(Printable.json(String(decoding: answer.json.encoded(), as: UTF8.self)))
       } else {
         print(answer.text, terminator: "")

@@ -17,7 +17,7 @@ enum HelpText {
     coffer <command> --help tells more about one of them.
 
     options of every command:
-    \(rows(Command.common.map { ($0.usage, $0.text) }))
+    \(rows(CommonOptions.all.map { ($0.usage, $0.help) }))
     settings:
     \(SettingsHelp.text(.coffer, for: .command))
     exit codes:
@@ -36,16 +36,18 @@ enum HelpText {
 
   static func command(_ command: Command) -> String {
     var usage = "usage: coffer " + command.name
-    for argument in command.arguments { usage += " " + argument.usage }
+    for argument in command.arguments {
+      usage += " " + (argument.isRequired ? argument.usage : "[\(argument.usage)]")
+    }
     for option in command.options { usage += " [\(option.usage)]" }
     var text = command.abstract + "\n\n" + wrapped(usage, hanging: "         ") + "\n"
     if !command.discussion.isEmpty {
       text += SettingsHelp.wrapped(command.discussion, indent: "", width: width) + "\n"
     }
     if !command.arguments.isEmpty {
-      text += "arguments:\n" + rows(command.arguments.map { ("<\($0.name)>", $0.text) }) + "\n"
+      text += "arguments:\n" + rows(command.arguments.map { ($0.usage, $0.help) }) + "\n"
     }
-    return text + "options:\n" + rows(command.allOptions.map { ($0.usage, $0.text) })
+    return text + "options:\n" + rows(command.allOptions.map { ($0.usage, $0.help) })
   }
 
   /// Two columns, the second wrapped under itself.

@@ -5,24 +5,31 @@ internal import Storage
 internal import Sync
 
 extension Command {
+  private static let uses = Parameter<Int64>.optional(
+    "--uses", "count", text: { "how many accounts it opens, \($0) if absent" },
+    .number(in: 1...1_000_000), otherwise: 1)
+  private static let days = Parameter<Int64>.optional(
+    "--days", "count", text: { "after how many days it ends, \($0) if absent" },
+    .number(in: 1...3650), otherwise: 7)
+  private static let note = Parameter<String?>.optional(
+    "--note", "text", text: "whom or what it is for", .note)
+  private static let limit = Parameter<Int>.limit()
+  private static let after = Parameter<Identifier?>.optional(
+    "--after", "invite", text: "start behind this invite", .uuid(of: "an invite"))
+  private static let invite = Parameter<Identifier>.required(
+    "invite", text: "its id, as coffer invite list shows it", .uuid(of: "an invite"))
+
   static let inviteCreate = Command(
     words: ["invite", "create"],
     abstract: "Makes a code by which accounts may be opened.",
     discussion: "Where COFFER_REGISTRATION is invite, a client sends the code as the member invite "
       + "of POST /v1/accounts. The code is printed now and never again: only its hash is kept.",
-    options: [
-      Option(name: "--uses", value: "count", text: "how many accounts it opens, 1 if absent"),
-      Option(name: "--days", value: "count", text: "after how many days it ends, 7 if absent"),
-      Option(name: "--note", value: "text", text: "whom or what it is for"),
-    ],
+    options: [uses, days, note],
     run: { invocation in
-      let uses = try number(invocation, "--uses", otherwise: 1, max: 1_000_000)
-      let days = try number(invocation, "--days", otherwise: 7, max: 3650)
-      let note = invocation.option("--note") ?? ""
-      guard note.utf8.count <= 1000 else { throw CommandFailure(.usage, "--note is too long") }
-      return try Store.with(invocation) { database, configuration in
+      let (uses, note) = (invocation[uses], invocation[note] ?? "")
+      return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let expires = now + .days(days)
+        let expires = now + .days(invocation[days])
         let made = try database.write(for: nil) { transaction in
           try Invite.create(
             transaction, useCountMax: uses, expires: expires, note: note, now: now)
@@ -42,16 +49,13 @@ extension Command {
     abstract: "Lists the codes that were made, the newest first; never a code itself.",
     discussion: "Where there are more than it shows, a line on stderr says how to go on. Which "
       + "invite opened an account stands in coffer account show.",
-    options: [
-      Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
-      Option(name: "--after", value: "invite", text: "start behind this invite"),
-    ],
+    options: [limit, after],
     run: { invocation in
-      let limit = try invocation.limit()
-      return try Store.with(invocation) { database, configuration in
+      let limit = invocation[limit]
+      return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
         var invites = try database.read { reader in
-          let after = try invocation.option("--after").map { try invite(reader, $0) }
+          let after = try invocation[after].map { try find($0, reader) }
           return try Invite.list(reader, after: after, limit: limit + 1)
         }
         var notice: String?
@@ -84,10 +88,10 @@ extension Command {
   static let inviteRevoke = Command(
     words: ["invite", "revoke"],
     abstract: "Ends a code; accounts that it opened stay.",
-    arguments: [Argument(name: "invite", text: "its id, as coffer invite list shows it")],
+    arguments: [invite],
     run: { invocation in
-      let id = try identifier(invocation.argument("invite"))
-      return try Store.with(invocation) { database, configuration in
+      let id = invocation[invite]
+      return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
         let isFound = try database.write(for: nil) { transaction in
           try Invite.revoke(transaction, id, now: now)
@@ -99,15 +103,7 @@ extension Command {
       }
     })
 
-  private static func identifier(_ text: String) throws(CommandFailure) -> Identifier {
-    guard let id = Identifier(text) else {
-      throw CommandFailure(.usage, "an invite is named by its id, a UUID")
-    }
-    return id
-  }
-
-  private static func invite(_ reader: Reader, _ text: String) throws -> Invite {
-    let id = try identifier(text)
+  private static func find(_ id: Identifier, _ reader: Reader) throws -> Invite {
     guard let invite = try Invite.find(reader, id) else {
       throw CommandFailure(.refused, "there is no invite \(id)")
     }
@@ -118,15 +114,5 @@ extension Command {
     if invite.revoked != nil { return "revoked" }
     if invite.expires <= now { return "expired" }
     return invite.useCount < invite.useCountMax ? "open" : "used"
-  }
-
-  private static func number(
-    _ invocation: Invocation, _ option: String, otherwise: Int64, max: Int64
-  ) throws(CommandFailure) -> Int64 {
-    guard let text = invocation.option(option) else { return otherwise }
-    guard let number = Int64(text), 1...max ~= number else {
-      throw CommandFailure(.usage, "\(option) takes a number from 1 to \(max)")
-    }
-    return number
   }
 }

@@ -1,46 +1,31 @@
 internal import Configuration
 internal import KnownStores
 
-/// A command line that fits its command.
+/// A command line that fits its command: every parameter has its value.
 struct Invocation: Sendable {
-  private let arguments: [String: String]
-  private let options: [String: [String]]
+  private var values: [String: any Sendable] = [:]
   let settings: Settings
 
+  /// `texts` holds what was given for each parameter, by its name. Arguments are judged before
+  /// options.
   init(
-    arguments: [String: String], options: [String: [String]], environment: [String: String]
-  ) {
-    self.arguments = arguments
-    self.options = options
+    of command: Command, _ texts: [String: [String]], environment: [String: String]
+  ) throws(CommandFailure) {
+    for parameter in command.arguments + command.allOptions {
+      guard !parameter.isRequired || texts[parameter.name] != nil else {
+        throw CommandFailure(.usage, "\(command.name) needs \(parameter.name)")
+      }
+      values[parameter.name] = try parameter.held(texts[parameter.name] ?? [])
+    }
     settings = Settings(
-      .coffer, environment: environment, configPath: options["--config"]?.last)
+      .coffer, environment: environment, configPath: texts[CommonOptions.config.name]?.last)
   }
 
-  /// The value of a declared argument.
-  func argument(_ name: String) -> String {
-    guard let value = arguments[name] else {
-      preconditionFailure("the command does not declare the argument \(name)")
+  /// The value of a parameter that the command declares.
+  subscript<Value>(_ parameter: Parameter<Value>) -> Value {
+    guard let held = values[parameter.name] as? Held<Value> else {
+      preconditionFailure("the command does not declare \(parameter.name)")
     }
-    return value
+    return held.value
   }
-
-  /// The value of an argument that may be left out.
-  func optionalArgument(_ name: String) -> String? { arguments[name] }
-
-  func option(_ name: String) -> String? { options[name]?.last }
-
-  func all(_ name: String) -> [String] { options[name] ?? [] }
-
-  func has(_ flag: String) -> Bool { options[flag] != nil }
-
-  /// The value of `--limit` of a list.
-  func limit(otherwise count: Int = 100) throws(CommandFailure) -> Int {
-    guard let text = option("--limit") else { return count }
-    guard let number = Int(text), 1...Self.limitMax ~= number else {
-      throw CommandFailure(.usage, "--limit takes a number from 1 to \(Self.limitMax)")
-    }
-    return number
-  }
-
-  private static let limitMax = 10_000
 }

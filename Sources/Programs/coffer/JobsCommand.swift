@@ -6,6 +6,15 @@ internal import Ledger
 internal import Storage
 
 extension Command {
+  private static let limit = Parameter<Int>.limit()
+  private static let dead = Parameter<Bool>.flag(
+    "--dead", text: "only those that were given up")
+  private static let kind = Parameter<String>.required(
+    "kind", text: "as coffer jobs list shows it", .text)
+  private static let object = Parameter<String?>.optional(
+    "--object", "object",
+    text: "this job, as coffer jobs list shows it; without it, every dead one of the kind", .text)
+
   static let jobsList = Command(
     words: ["jobs", "list"],
     abstract: "Lists what is still to be read from the providers, the given up first.",
@@ -17,16 +26,13 @@ extension Command {
       DUE when it is tried next. "dead, renews" is a subscription that would renew, as far as is \
       known: its access ends although it may have been paid.
       """,
-    options: [
-      Option(name: "--limit", value: "count", text: "at most so many, 100 without this option"),
-      Option(name: "--dead", value: nil, text: "only those that were given up"),
-    ],
+    options: [limit, dead],
     run: { invocation in
-      let limit = try invocation.limit()
-      return try Store.with(invocation, owning: .billing) { database, configuration in
+      let limit = invocation[limit]
+      return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
         let (counts, jobs, renewing) = try database.read { reader in
-          let jobs = try Jobs.list(reader, limit: limit, onlyDead: invocation.has("--dead"))
+          let jobs = try Jobs.list(reader, limit: limit, onlyDead: invocation[dead])
           let dead = jobs.filter { $0.state == .dead }.map(\.object)
           return (
             try Jobs.counts(reader), jobs, try Ledger.renewing(dead, reading: reader)
@@ -48,18 +54,14 @@ extension Command {
       A named job runs at once, whatever it waits for; one that is settled is read once more. A \
       running coffer-billing sees it within a second.
       """,
-    arguments: [Argument(name: "kind", text: "as coffer jobs list shows it")],
-    options: [
-      Option(
-        name: "--object", value: "object",
-        text: "this job, as coffer jobs list shows it; without it, every dead one of the kind")
-    ],
+    arguments: [kind],
+    options: [object],
     run: { invocation in
-      let kind = invocation.argument("kind")
-      return try Store.with(invocation, owning: .billing) { database, configuration in
+      let kind = invocation[kind]
+      return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
         let count: Int
-        if let object = invocation.option("--object") {
+        if let object = invocation[object] {
           let isFound = try database.write(for: nil) { transaction in
             try Jobs.revive(kind, object, now: now, in: transaction)
           }

@@ -9,7 +9,7 @@ extension Command {
     discussion: "Both programs do the same at their start, under the same lock, so this is for "
       + "those who want to see it succeed first. A database of a newer version is refused.",
     run: { invocation in
-      try Store.with(invocation, .migrates) { _, configuration in
+      try DatabaseSession.with(invocation, .migrates) { _, configuration in
         let text: String
         switch configuration.database {
         case .sqlite(let directory): text = "SQLite in \(directory)"

@@ -5,55 +5,51 @@ internal import HTTPServer
 internal import HTTPSignatures
 
 extension Command {
+  private static let method = Parameter<String>.required(
+    "method", text: "GET, PUT, POST, DELETE …", .printable)
+  private static let target = Parameter<String>.required(
+    "target", text: "path and query, e.g. /v1/updates?since=…", .target)
+  private static let keyFile = Parameter<String>.required(
+    "--key-file", "path", text: "the device's secret seed", .path)
+  private static let body = Parameter<String?>.optional(
+    "--body", "path", text: "a file to send; - is standard input", .path)
+  private static let signChanges = Parameter<Bool>.flag(
+    "--sign-changes",
+    text: "the body is a batch for /v1/files without author and signatures: adds them")
+  private static let header = Parameter<[Header]>.repeatable(
+    "--header", "name: value", text: "a further header; may be repeated", .header)
+  private static let authority = Parameter<String?>.optional(
+    "--authority", "host",
+    text: "the host name signed for; the first of COFFER_SYNC_AUTHORITIES without this option",
+    .printable)
+  private static let url = Parameter<String?>.optional(
+    "--url", "url",
+    text: "the server, without a path; http at COFFER_SYNC_LISTEN without this option", .text)
+  private static let output = Parameter<String?>.optional(
+    "--output", "path", text: "a new file for the answer's body", .path)
+
   static let request = Command(
     words: ["request"],
     abstract: "Sends one request to coffer-sync, signed as a device signs it.",
     discussion: "For admins who want to see what a client sees. The key file is one that "
       + "account create wrote. Prints the status and the answer.",
-    arguments: [
-      Argument(name: "method", text: "GET, PUT, POST, DELETE …"),
-      Argument(name: "target", text: "path and query, e.g. /v1/updates?since=…"),
-    ],
-    options: [
-      Option(name: "--key-file", value: "path", text: "the device's secret seed; required"),
-      Option(name: "--body", value: "path", text: "a file to send; - is standard input"),
-      Option(
-        name: "--sign-changes", value: nil,
-        text: "the body is a batch for /v1/files without author and signatures: adds them"),
-      Option(
-        name: "--header", value: "name: value", text: "a further header; may be repeated",
-        isRepeatable: true),
-      Option(
-        name: "--authority", value: "host",
-        text: "the host name signed for; the first of COFFER_SYNC_AUTHORITIES without this option"
-      ),
-      Option(
-        name: "--url", value: "url",
-        text: "the server, without a path; http at COFFER_SYNC_LISTEN without this option"),
-      Option(name: "--output", value: "path", text: "a new file for the answer's body"),
-    ],
+    arguments: [method, target],
+    options: [keyFile, body, signChanges, header, authority, url, output],
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
-      let target = invocation.argument("target")
-      let method = invocation.argument("method").uppercased()
-      let authority = try authority(invocation, configuration)
-      guard target.hasPrefix("/"), (method + target + authority).utf8.allSatisfy(isPrintable) else {
-        throw CommandFailure(.usage, "a target begins with a slash and is printable ASCII")
-      }
-      guard let keyPath = invocation.option("--key-file") else {
-        throw CommandFailure(.usage, "request needs --key-file")
-      }
-      let key = try KeyFile.read(keyPath)
-      let body = try body(invocation, key)
+      let (method, target) = (invocation[method].uppercased(), invocation[target])
+      let authority = try chosenAuthority(invocation, configuration)
+      let key = try KeyFile.read(invocation[keyFile])
+      let body = try bodyBytes(invocation, key)
       let signer = RequestSigner(key: key, authority: authority)
-      var headers = try invocation.all("--header").map(header)
+      var headers = invocation[header].map { ($0.name, $0.value) }
       headers += signer.headers(
         method: method, target: target, body: body, created: configuration.clock.now(),
         nonce: Random.bytes(16))
       headers.append(("Host", authority))
-      let base = invocation.option("--url") ?? Exchange.baseURL(configuration.syncListen)
+      let base = invocation[url] ?? Exchange.baseURL(configuration.syncListen)
       let exchange = try Exchange(method: method, url: base + target, headers: headers, body: body)
-      if exchange.code == .ok, let path = invocation.option("--output") {
+      if exchange.code == .ok, let path = invocation[output] {
         try OutputFile.write(exchange.body, to: path)
         return Answer(
           code: .ok, text: "\(exchange.status)\n\(exchange.body.count) bytes in \(path)\n",
@@ -62,11 +58,11 @@ extension Command {
       return Answer(code: exchange.code, text: exchange.text, json: exchange.json)
     })
 
-  private static func body(
+  private static func bodyBytes(
     _ invocation: Invocation, _ key: Ed25519PrivateKey
   ) throws(CommandFailure) -> [UInt8]? {
-    let signsChanges = invocation.has("--sign-changes")
-    guard let path = invocation.option("--body") else {
+    let signsChanges = invocation[signChanges]
+    guard let path = invocation[body] else {
       if signsChanges { throw CommandFailure(.usage, "--sign-changes needs --body") }
       return nil
     }
@@ -74,25 +70,50 @@ extension Command {
     return signsChanges ? try SignedChanges.body(bytes, by: key) : bytes
   }
 
-  private static func isPrintable(_ byte: UInt8) -> Bool { 0x21...0x7E ~= byte }
-
-  private static func authority(
+  private static func chosenAuthority(
     _ invocation: Invocation, _ configuration: PeerConfiguration
   ) throws(CommandFailure) -> String {
-    if let authority = invocation.option("--authority") { return authority }
+    if let authority = invocation[authority] { return authority }
     guard let authority = configuration.authorities.first else {
       throw CommandFailure(
         .usage, "request needs --authority or \(SyncSettings.authorities.name)")
     }
     return authority
   }
+}
 
-  private static func header(_ text: String) throws(CommandFailure) -> (String, String) {
-    guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
-      throw CommandFailure(.usage, "--header takes \"name: value\"")
+extension Form where Value == String {
+  /// What can stand in a request's first line and in its signature.
+  fileprivate static var printable: Form {
+    Form { (text, _) throws(CommandFailure) in
+      if isPrintable(text) { return text }
+      throw CommandFailure(.usage, "a target begins with a slash and is printable ASCII")
     }
-    return (
-      String(text[..<colon]), String(text[text.index(after: colon)...].drop { $0 == " " })
-    )
+  }
+
+  fileprivate static var target: Form {
+    Form { (text, name) throws(CommandFailure) in
+      let target = try Form.printable.read(text, name)
+      if target.hasPrefix("/") { return target }
+      throw CommandFailure(.usage, "a target begins with a slash and is printable ASCII")
+    }
+  }
+}
+
+private struct Header: Sendable {
+  let name: String
+  let value: String
+}
+
+extension Form where Value == Header {
+  fileprivate static var header: Form {
+    Form { (text, name) throws(CommandFailure) in
+      guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+        throw CommandFailure(.usage, "\(name) takes \"name: value\"")
+      }
+      return Header(
+        name: String(text[..<colon]),
+        value: String(text[text.index(after: colon)...].drop { $0 == " " }))
+    }
   }
 }

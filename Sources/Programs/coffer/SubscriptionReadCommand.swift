@@ -8,6 +8,10 @@ internal import Stores
 internal import Subscriptions
 
 extension Command {
+  private static let subscription = Parameter<String>.required(
+    "subscription",
+    text: "its key, e.g. stripe:live:subscription:sub_1; of Stripe's the id is enough", .text)
+
   static let subscriptionRead = Command(
     words: ["subscription", "read"],
     abstract: "Has a subscription read from its store, known or not.",
@@ -16,14 +20,10 @@ extension Command {
       have heard of it before: so subscriptions come in that began before Coffer did. A Google \
       purchase must be known, as its token is not told by any list.
       """,
-    arguments: [
-      Argument(
-        name: "subscription",
-        text: "its key, e.g. stripe:live:subscription:sub_1; of Stripe's the id is enough")
-    ],
+    arguments: [subscription],
     run: { invocation in
-      let text = invocation.argument("subscription")
-      return try Store.with(invocation, owning: .billing) { database, configuration in
+      let text = invocation[subscription]
+      return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
         let environment = ledger.rules.grantingPartition
         guard let key = StoreList.known.subscriptionKey(text, in: environment) else {

@@ -5,6 +5,13 @@ internal import Storage
 internal import Sync
 
 extension Command {
+  private static let account = Parameter<String?>.optional(
+    "account", text: "its id or its username; or give --all", .text)
+  private static let all = Parameter<Bool>.flag(
+    "--all", text: "every account; lists those that were wrong")
+  private static let dryRun = Parameter<Bool>.flag(
+    "--dry-run", text: "show what is found and correct nothing")
+
   static let usageRecount = Command(
     words: ["usage", "recount"],
     abstract: "Counts what accounts are charged for, and corrects what is recorded.",
@@ -15,24 +22,20 @@ extension Command {
       time do not correct twice. Each record costs the fee of the catalogue in effect, so name the \
       one that the servers use. Progress of --all is on stderr.
       """,
-    arguments: [
-      Argument(name: "account", text: "its id or its username; or give --all", isOptional: true)
-    ],
-    options: [
-      Option(name: "--all", value: nil, text: "every account; lists those that were wrong"),
-      Option(name: "--dry-run", value: nil, text: "show what is found and correct nothing"),
-    ],
+    arguments: [account],
+    options: [all, dryRun],
     run: { invocation in
-      let named = invocation.optionalArgument("account")
-      guard (named == nil) == invocation.has("--all") else {
+      let named = invocation[account]
+      guard (named == nil) == invocation[all] else {
         throw CommandFailure(.usage, "give one of <account> and --all")
       }
-      return try Store.with(invocation) { database, configuration in
+      return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
           Recount(database, catalogue: configuration.catalogue),
-          corrects: !invocation.has("--dry-run"), clock: configuration.clock)
+          corrects: !invocation[dryRun], clock: configuration.clock)
         if let named {
-          try round.take(try database.read { try Store.account($0, named) }, listing: true)
+          try round.take(
+            try database.read { try DatabaseSession.account($0, named) }, listing: true)
         } else {
           try round.takeAll(of: database)
         }

@@ -6,6 +6,8 @@ internal import Sync
 internal import Tiers
 
 extension Command {
+  private static let limit = Parameter<Int>.limit(of: " entries of the ledger", otherwise: 20)
+
   static let usageShow = Command(
     words: ["usage", "show"],
     abstract: "Shows what an account is charged for, and why.",
@@ -16,18 +18,14 @@ extension Command {
       each reason), and what the account's clients sent and got by month (UTC). \
       Where the records say something else than the total, coffer usage recount corrects it.
       """,
-    arguments: [Argument(name: "account", text: "its id or its username")],
-    options: [
-      Option(
-        name: "--limit", value: "count",
-        text: "at most so many entries of the ledger, 20 without this option")
-    ],
+    arguments: [CommonArguments.account],
+    options: [limit],
     run: { invocation in
-      let limit = try invocation.limit(otherwise: 20)
-      return try Store.with(invocation) { database, configuration in
+      let limit = invocation[limit]
+      return try DatabaseSession.with(invocation) { database, configuration in
         let recount = Recount(database, catalogue: configuration.catalogue)
         let account = try database.read { reader in
-          try Store.account(reader, invocation.argument("account"))
+          try DatabaseSession.account(reader, invocation[CommonArguments.account])
         }
         guard let finding = try recount.audit(account.id) else {
           throw CommandFailure(.refused, "there is no account \(account.id)")

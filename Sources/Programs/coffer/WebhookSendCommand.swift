@@ -6,6 +6,24 @@ internal import Stripe
 internal import Sync
 
 extension Command {
+  private static let fixture = Parameter<String>.required(
+    "fixture", text: "path of the recorded request", .path)
+  private static let url = Parameter<String?>.optional(
+    "--url", "url",
+    text: "where to send it; the fixture's path at COFFER_BILLING_LISTEN without this option",
+    .text)
+  private static let secretIndex = Parameter<Int>.optional(
+    "--secret-index", "number",
+    text: {
+      "which of COFFER_STRIPE_WEBHOOK_SECRETS signs, counted from 1; \($0) without this option"
+    }, .index, otherwise: 1)
+  private static let moment = Parameter<Instant?>.optional(
+    "--at", "moment",
+    text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option", .moment)
+  private static let account = Parameter<String?>.optional(
+    "--account", "account",
+    text: "whose purchase a fixture of webhooks/first-steps is: an id or a username", .text)
+
   static let webhookSend = Command(
     words: ["webhook", "send"],
     abstract: "Sends a recorded delivery; Stripe's is signed anew with a configured secret.",
@@ -13,32 +31,18 @@ extension Command {
       + "is replaced, since it holds for minutes; everything else, and what the App Store and "
       + "Google sent, goes as recorded. A fixture of webhooks/first-steps is made for an account "
       + "and the moment at which it is sent. Prints the status and the answer.",
-    arguments: [Argument(name: "fixture", text: "path of the recorded request")],
-    options: [
-      Option(
-        name: "--url", value: "url",
-        text: "where to send it; the fixture's path at COFFER_BILLING_LISTEN without this option"),
-      Option(
-        name: "--secret-index", value: "number",
-        text: "which of COFFER_STRIPE_WEBHOOK_SECRETS signs, counted from 1; 1 without this option"
-      ),
-      Option(
-        name: "--at", value: "moment",
-        text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option"),
-      Option(
-        name: "--account", value: "account",
-        text: "whose purchase a fixture of webhooks/first-steps is: an id or a username"),
-    ],
+    arguments: [fixture],
+    options: [url, secretIndex, moment, account],
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
-      let path = invocation.argument("fixture")
+      let path = invocation[fixture]
       guard var fixture = RawRequest(try InputFile.bytes(at: path)) else {
         throw CommandFailure(.refused, "\(path) is not a whole HTTP request")
       }
-      switch (FreshFixture.isFresh(fixture.body), invocation.option("--account")) {
+      switch (FreshFixture.isFresh(fixture.body), invocation[account]) {
       case (true, let name?):
-        let account = try Store.with(invocation) { database, _ in
-          try database.read { try Store.account($0, name).id }
+        let account = try DatabaseSession.with(invocation) { database, _ in
+          try database.read { try DatabaseSession.account($0, name).id }
         }
         fixture.body = try FreshFixture.filled(
           fixture.body, account: account, now: configuration.clock.now())
@@ -52,7 +56,7 @@ extension Command {
         try fixture.target == "/webhooks/stripe"
         ? [stripeSignature(fixture, invocation, configuration)] : []
       let url =
-        invocation.option("--url")
+        invocation[url]
         ?? Exchange.baseURL(configuration.billingListen) + fixture.target
       let exchange = try Exchange(
         method: fixture.method, url: url,
@@ -65,8 +69,8 @@ extension Command {
   private static func stripeSignature(
     _ fixture: RawRequest, _ invocation: Invocation, _ configuration: PeerConfiguration
   ) throws(CommandFailure) -> (String, String) {
-    let secret = try secret(invocation.option("--secret-index"), configuration)
-    let moment = try moment(invocation.option("--at")) ?? configuration.clock.now()
+    let secret = try secret(invocation[secretIndex], configuration)
+    let moment = invocation[moment] ?? configuration.clock.now()
     return (
       "Stripe-Signature", signatureHeader(body: fixture.body, secret: secret, at: moment)
     )
@@ -78,7 +82,7 @@ extension Command {
   ]
 
   private static func secret(
-    _ text: String?, _ configuration: PeerConfiguration
+    _ number: Int, _ configuration: PeerConfiguration
   ) throws(CommandFailure) -> Secret {
     let secrets = configuration.stripeWebhookSecrets
     guard !secrets.isEmpty else {
@@ -86,17 +90,26 @@ extension Command {
         .configuration,
         "\(StripeConfiguration.Keys.webhookSecrets.name): is required to sign a delivery")
     }
-    guard let number = Int(text ?? "1"), 1...secrets.count ~= number else {
+    guard 1...secrets.count ~= number else {
       throw CommandFailure(.usage, "--secret-index takes a number from 1 to \(secrets.count)")
     }
     return secrets[number - 1]
   }
+}
 
-  private static func moment(_ text: String?) throws(CommandFailure) -> Instant? {
-    guard let text else { return nil }
-    guard let moment = InstantText.parse(text) else {
-      throw CommandFailure(.usage, "--at takes a moment like 2026-01-05T10:00:00Z, or seconds")
+extension Form where Value == Int {
+  /// Counted from 1; how far is told by what is configured. 0 stands for what is no number.
+  fileprivate static var index: Form {
+    Form { (text, _) throws(CommandFailure) in Int(text) ?? 0 }
+  }
+}
+
+extension Form where Value == Instant {
+  fileprivate static var moment: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let moment = InstantText.parse(text) { return moment }
+      throw CommandFailure(
+        .usage, "\(name) takes a moment like 2026-01-05T10:00:00Z, or seconds")
     }
-    return moment
   }
 }

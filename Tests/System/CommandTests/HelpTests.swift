@@ -1,14 +1,16 @@
 import Testing
 
 struct HelpTests {
-  static let commands = [
-    "migrate", "account list", "account show", "account create", "invite create",
-    "invite list", "invite revoke", "usage show",
-    "usage recount", "entitlement explain",
-    "entitlement grant", "entitlement revoke", "subscription transfer", "subscription release",
-    "subscription read", "plan list", "jobs list", "jobs retry", "webhook send", "request",
-    "config",
-  ]
+  /// The commands that the overview lists.
+  static func listed() throws -> [String] {
+    let lines = try Finished(["--help"]).out.split(separator: "\n")
+    let start = try #require(lines.firstIndex(of: "commands:"))
+    return lines[(start + 1)...].prefix { $0.hasPrefix("  ") }
+      .filter { !$0.hasPrefix("   ") }
+      .map { line in
+        line.split(separator: " ").prefix { $0.first?.isLowercase == true }.joined(separator: " ")
+      }
+  }
 
   @Test func `the overview lists every command, setting and exit code`() throws {
     let finished = try Finished(["--help"])
@@ -16,12 +18,15 @@ struct HelpTests {
     try expectGolden(finished.out, "help")
   }
 
-  @Test(arguments: commands)
-  func `every command explains itself`(command: String) throws {
-    let words = command.split(separator: " ").map(String.init)
-    let finished = try Finished(words + ["--help"])
-    #expect(finished.code == 0)
-    try expectGolden(finished.out, "help-" + words.joined(separator: "-"))
+  @Test func `every command explains itself`() throws {
+    let commands = try Self.listed()
+    #expect(commands.count > 20)
+    for command in commands {
+      let words = command.split(separator: " ").map(String.init)
+      let finished = try Finished(words + ["--help"])
+      #expect(finished.code == 0)
+      try expectGolden(finished.out, "help-" + words.joined(separator: "-"))
+    }
   }
 
   @Test func `a group of commands explains itself`() throws {
@@ -33,17 +38,5 @@ struct HelpTests {
     let finished = try Finished(program, ["--help"])
     #expect(finished.code == 0)
     try expectGolden(finished.out, "help-" + program)
-  }
-
-  @Test func `the overview names the commands that have goldens`() throws {
-    let lines = try Finished(["--help"]).out.split(separator: "\n")
-    let start = try #require(lines.firstIndex(of: "commands:"))
-    var listed: [String] = []
-    for line in lines[(start + 1)...].prefix(while: { $0.hasPrefix("  ") })
-    where !line.hasPrefix("   ") {
-      let words = line.split(separator: " ").prefix { $0.first?.isLowercase == true }
-      listed.append(words.joined(separator: " "))
-    }
-    #expect(listed == Self.commands)
   }
 }

@@ -4,7 +4,7 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, account, invite, usage, entitlement, subscription, plan, jobs, webhook, request, config must follow; see --help"
+      "one of migrate, account, invite, usage, entitlement, subscription, plan, jobs, webhook, request, config, completion must follow; see --help"
     ),
     (["account"], "one of list, show, create must follow; see --help"),
     (["acount", "list"], "there is no command acount list; see --help"),
@@ -18,6 +18,12 @@ struct UsageTests {
     (["account", "list", "--limit", "0"], "--limit takes a number from 1 to 10000"),
     (["account", "create"], "give one of --public-key and --key-file"),
     (["account", "create", "--id", "7"], "--id takes a UUID"),
+    (["entitlement", "grant", "ada", "--note", "x"], "entitlement grant needs --plan"),
+    (["entitlement", "grant", "ada", "--plan", "x"], "entitlement grant needs --note"),
+    (["subscription", "release", "ada"], "the account is named by its id, a UUID"),
+    (["invite", "create", "--days", "0"], "--days takes a number from 1 to 3650"),
+    (["invite", "list", "--after", "x"], "an invite is named by its id, a UUID"),
+    (["config", "--program", "coffer"], "--program takes coffer-sync or coffer-billing"),
   ])
   func `a wrong command line is one line and code 64`(words: [String], complaint: String) throws {
     let scratch = try Scratch()

@@ -10,7 +10,7 @@ internal import Tiers
 ///
 /// Only `coffer migrate` and the servers make or change a schema: to any other command a database
 /// that is not there is a path that was mistyped.
-enum Store {
+enum DatabaseSession {
   static func with<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,

@@ -1,0 +1,120 @@
+internal import Configuration
+internal import JSON
+
+extension Command {
+  private static let shell = Parameter<Shell>.required(
+    "shell", text: "bash, zsh or fish", .shell)
+
+  static let completion = Command(
+    words: ["completion"],
+    abstract: "Prints what makes a shell complete coffer's commands and options.",
+    discussion: "For bash: coffer completion bash > /etc/bash_completion.d/coffer. For zsh, the "
+      + "file _coffer in a directory of fpath; for fish, ~/.config/fish/completions/coffer.fish. "
+      + "Print it again after an upgrade.",
+    arguments: [shell],
+    run: { invocation in
+      let shell = invocation[shell]
+      let script = shell.script(CompletionTable(CommandTable.all))
+      return Answer(
+        text: script, json: ["shell": .string(shell.rawValue), "script": .string(script)])
+    })
+}
+
+/// The shells that can be taught.
+enum Shell: String, CaseIterable {
+  case bash, zsh, fish
+
+  func script(_ table: CompletionTable) -> String {
+    switch self {
+    case .bash: BashCompletion.script(table)
+    case .zsh: ZshCompletion.script(table)
+    case .fish: FishCompletion.script(table)
+    }
+  }
+}
+
+extension Form where Value == Shell {
+  fileprivate static var shell: Form {
+    Form(completion: .words(Shell.allCases.map(\.rawValue))) {
+      (text, name) throws(CommandFailure) in
+      if let shell = Shell(rawValue: text) { return shell }
+      throw CommandFailure(.usage, "\(name) takes bash, zsh or fish")
+    }
+  }
+}
+
+/// What can follow on a command line, made from the table of commands for any shell.
+struct CompletionTable {
+  /// What a shell may offer.
+  struct Offer {
+    let word: String
+    let text: String
+  }
+
+  /// What may follow these words; options of the command are among it.
+  struct Place {
+    /// Without options and their values: `["account"]`.
+    let words: [String]
+    /// Whether `words` name a command, so that its arguments may follow them, too.
+    let isCommand: Bool
+    let offers: [Offer]
+    /// What stands first behind a command's words.
+    let argument: Completion
+  }
+
+  let places: [Place]
+  /// Options that take a value, in alphabetical order.
+  let valued: [String]
+  /// How the values of some of them are completed.
+  let values: [(completion: Completion, options: [String])]
+
+  init(_ commands: [Command]) {
+    var groups: [[String]] = [[]]
+    for command in commands {
+      for count in 1..<command.words.count {
+        let group = Array(command.words.prefix(count))
+        if !groups.contains(group) { groups.append(group) }
+      }
+    }
+    places = groups.map { Self.group($0, of: commands) } + commands.map(Self.command)
+    var completions: [String: Completion] = [:]
+    for option in commands.flatMap(\.allOptions) where option.valueName != nil {
+      completions[option.name] = option.completion
+    }
+    valued = completions.keys.sorted()
+    var values: [(completion: Completion, options: [String])] = []
+    for name in valued {
+      guard let completion = completions[name], completion != .nothing else { continue }
+      if let index = values.firstIndex(where: { $0.completion == completion }) {
+        values[index].options.append(name)
+      } else {
+        values.append((completion, [name]))
+      }
+    }
+    self.values = values
+  }
+
+  private static func group(_ words: [String], of commands: [Command]) -> Place {
+    var offers: [Offer] = []
+    for command in commands where command.words.starts(with: words) {
+      guard command.words.count > words.count else { continue }
+      let next = command.words[words.count]
+      guard !offers.contains(where: { $0.word == next }) else { continue }
+      let isWhole = command.words.count == words.count + 1
+      offers.append(Offer(word: next, text: isWhole ? command.abstract : "Commands of \(next)."))
+    }
+    return Place(
+      words: words, isCommand: false, offers: offers + CommonOptions.all.map(offer),
+      argument: .nothing)
+  }
+
+  private static func command(_ command: Command) -> Place {
+    Place(
+      words: command.words, isCommand: true, offers: command.allOptions.map(offer),
+      argument: command.arguments.first?.completion ?? .nothing)
+  }
+
+  private static func offer(_ option: any AnyParameter) -> Offer {
+    Offer(word: option.name, text: option.help)
+  }
+}

@@ -1,0 +1,72 @@
+internal import Base
+internal import Configuration
+
+/// How a text of the command line becomes a value, and what a shell offers for it.
+struct Form<Value: Sendable>: Sendable {
+  let completion: Completion
+  /// Gets the text and the name of the parameter, for messages.
+  let read: @Sendable (_ text: String, _ name: String) throws(CommandFailure) -> Value
+
+  init(
+    completion: Completion = .nothing,
+    _ read: @escaping @Sendable (_ text: String, _ name: String) throws(CommandFailure) -> Value
+  ) {
+    self.completion = completion
+    self.read = read
+  }
+}
+
+extension Form where Value == String {
+  static var text: Form { Form { (text, _) throws(CommandFailure) in text } }
+
+  /// Names a file, which a shell can complete.
+  static var path: Form {
+    Form(completion: .file) { (text, _) throws(CommandFailure) in text }
+  }
+
+  /// What is kept for people to read.
+  static var note: Form {
+    Form { (text, name) throws(CommandFailure) in
+      guard text.utf8.count <= 1000 else { throw CommandFailure(.usage, "\(name) is too long") }
+      return text
+    }
+  }
+}
+
+extension Form where Value: FixedWidthInteger {
+  static func number(in range: ClosedRange<Value>) -> Form {
+    Form { (text, name) throws(CommandFailure) in
+      guard let number = Value(text), range.contains(number) else {
+        throw CommandFailure(
+          .usage, "\(name) takes a number from \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+  }
+}
+
+extension Form where Value == Identifier {
+  static var uuid: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let id = Identifier(text) { return id }
+      throw CommandFailure(.usage, "\(name) takes a UUID")
+    }
+  }
+
+  /// The id of something that has no other name.
+  static func uuid(of what: String) -> Form {
+    Form { (text, _) throws(CommandFailure) in
+      if let id = Identifier(text) { return id }
+      throw CommandFailure(.usage, "\(what) is named by its id, a UUID")
+    }
+  }
+}
+
+extension Parameter where Value == Int {
+  /// How much of a list is shown.
+  static func limit(of what: String = "", otherwise count: Int = 100) -> Parameter {
+    .optional(
+      "--limit", "count", text: { "at most so many\(what), \($0) without this option" },
+      .number(in: 1...10_000), otherwise: count)
+  }
+}
