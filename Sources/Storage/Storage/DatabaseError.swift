@@ -30,6 +30,8 @@ extension DatabaseError: CustomStringConvertible {
 /// An engine's own error; bodies never see one, only the `DatabaseError` it means.
 package protocol EngineError: Error {
   var databaseError: DatabaseError { get }
+  /// In the engine's own words, for operators.
+  var message: String { get }
 }
 
 /// What a write was decided by changed before its locks were held: its body throws this to be run

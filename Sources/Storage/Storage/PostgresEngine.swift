@@ -6,22 +6,19 @@ internal import Postgres
 /// Nothing here keeps a program from writing the schema it does not own; give the two programs
 /// roles that do.
 final class PostgresEngine: Engine {
-  private let pool: PostgresPool
+  private let readers: ReadPool<PostgresSnapshots>
   private let writer: PostgresWriter
   private let options: DatabaseOptions
 
   init(url: Secret, _ preparation: Database.Preparation, options: DatabaseOptions) throws {
     let server = PostgresServer(url: url, options: options)
     do {
-      let migrator = PostgresMigrator(server, options: options)
-      switch preparation {
-      case .migrates: try migrator.migrate()
-      case .requiresSchema: try migrator.check()
-      }
+      try Migrator(PostgresMigration(server, options: options), options: options)
+        .prepare(preparation)
     } catch let error as PostgresError {
       throw error.databaseError
     }
-    pool = PostgresPool(server, options: options)
+    readers = ReadPool(PostgresSnapshots(server, options: options), options: options)
     writer = PostgresWriter(server, options: options)
     self.options = options
   }
@@ -30,14 +27,14 @@ final class PostgresEngine: Engine {
 
   var writeWork: DatabaseWork { writer.work.total }
 
-  var readWork: DatabaseWork { pool.work.total }
+  var readWork: DatabaseWork { readers.work.total }
 
-  func read<Value>(_ body: (Session) throws -> Value) throws -> Value { try pool.read(body) }
+  func read<Value>(_ body: (Session) throws -> Value) throws -> Value { try readers.read(body) }
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }
 
   func close() {
     writer.close()
-    pool.close(until: .now() + options.readTime)
+    readers.close(until: .now() + options.readTime)
   }
 }

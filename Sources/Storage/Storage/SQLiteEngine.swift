@@ -4,7 +4,7 @@ internal import SQLite
 /// The embedded engine: two files in a directory, one writer thread, many readers.
 final class SQLiteEngine: Engine {
   private let writer: SQLiteWriter
-  private let readers: SQLiteReaders
+  private let readers: ReadPool<SQLiteSnapshots>
   private let checkpointer: SQLiteCheckpointer
   private let options: DatabaseOptions
 
@@ -14,11 +14,8 @@ final class SQLiteEngine: Engine {
   ) throws {
     let files = SQLiteFiles(directory: directory)
     do {
-      let migrator = SQLiteMigrator(files, options: options)
-      switch preparation {
-      case .migrates: try migrator.migrate()
-      case .requiresSchema: try migrator.check()
-      }
+      try Migrator(SQLiteMigration(files, options: options), options: options)
+        .prepare(preparation)
       let checkpointer = try SQLiteCheckpointer(files, of: schema, options: options)
       self.checkpointer = checkpointer
       do {
@@ -32,7 +29,8 @@ final class SQLiteEngine: Engine {
     } catch let error as SQLiteError {
       throw error.databaseError
     }
-    readers = SQLiteReaders(files, foreign: schema.other, options: options)
+    readers = ReadPool(
+      SQLiteSnapshots(files, foreign: schema.other, options: options), options: options)
     self.options = options
   }
 

@@ -1,0 +1,138 @@
+internal import Base
+internal import Migrations
+
+/// What an engine does in its own way when its schemas are made and brought up to date.
+protocol MigrationSite {
+  /// Runs `body` while no other program migrates, once there is a place for both schemas.
+  func alone(_ body: () throws -> Void) throws
+  /// A schema that may be changed, made where it is missing.
+  func opened(_ schema: Schema) throws -> SchemaSite
+  /// A schema that is looked at. Throws `.migration` where it is missing; nothing is made.
+  func found(_ schema: Schema) throws -> SchemaSite
+}
+
+/// One schema as a connection reaches it.
+struct SchemaSite {
+  let connection: any ScriptConnection
+  /// What the schema's tables are named with on this connection, e.g. `billing`.
+  let qualifier: String
+  /// Answers a row where the schema has a table `migrations`.
+  let recordQuery: String
+  /// Begins the transaction of one migration, in which unqualified names mean this schema.
+  let begin: [String]
+  /// A script in the dialect of both engines, as this one takes it.
+  let translate: (String) -> String
+}
+
+/// A connection that runs whole scripts, too.
+protocol ScriptConnection: EngineConnection {
+  func execute(_ script: String) throws
+  /// Whether a transaction is open that can be rolled back.
+  var canRollBack: Bool { get }
+}
+
+/// Creates both schemas and brings them up to date, one program at a time.
+///
+/// Each migration runs in its own transaction, together with the row that records it.
+struct Migrator {
+  private let site: any MigrationSite
+  private let options: DatabaseOptions
+
+  init(_ site: any MigrationSite, options: DatabaseOptions) {
+    self.site = site
+    self.options = options
+  }
+
+  func prepare(_ preparation: Database.Preparation) throws {
+    switch preparation {
+    case .migrates: try migrate()
+    case .requiresSchema: try check()
+    }
+  }
+
+  private func migrate() throws {
+    try site.alone {
+      for schema in Schema.allCases {
+        let opened = try site.opened(schema)
+        for migration in try plan(schema, opened).pending {
+          try apply(migration, to: schema, opened)
+        }
+      }
+    }
+  }
+
+  /// Throws where there is anything to create or to migrate, having touched nothing.
+  private func check() throws {
+    let found = try Schema.allCases.map { ($0, try site.found($0)) }
+    for (schema, site) in found { try plan(schema, site).requireNothingPending() }
+  }
+
+  private func plan(_ schema: Schema, _ site: SchemaSite) throws -> MigrationPlan {
+    try MigrationPlan(
+      schema, applied: applied(site), known: options.migrations(of: schema))
+  }
+
+  private func applied(_ site: SchemaSite) throws -> [MigrationPlan.Applied] {
+    var isThere = false
+    _ = try site.connection.perform(site.recordQuery, []) { _ in
+      isThere = true
+      return false
+    }
+    guard isThere else { return [] }
+    var applied: [MigrationPlan.Applied] = []
+    _ = try site.connection.perform(
+      "SELECT number, name, digest FROM \(site.qualifier).migrations ORDER BY number", []
+    ) { row in
+      applied.append(
+        MigrationPlan.Applied(
+          number: Int(try row.integer(0)), name: try row.text(1), digest: try row.blob(2)))
+      return true
+    }
+    return applied
+  }
+
+  private func apply(_ migration: Migration, to schema: Schema, _ site: SchemaSite) throws {
+    let connection = site.connection
+    do {
+      for statement in site.begin { try connection.execute(statement) }
+      try connection.execute(site.translate(Self.recordCreation))
+      try connection.execute(site.translate(String(decoding: migration.sql, as: UTF8.self)))
+      _ = try connection.perform(Self.recordInsertion, Self.record(of: migration)) { _ in true }
+      try connection.execute("COMMIT")
+    } catch {
+      if connection.canRollBack { try connection.execute("ROLLBACK") }
+      guard let error = error as? any EngineError else { throw error }
+      switch error.databaseError {
+      case .statement, .constraint:
+        throw DatabaseError.migration(
+          "\(schema): migration \(migration.number): \(error.message)")
+      default: throw error
+      }
+    }
+    Log.info(
+      "storage.migrated",
+      ["schema": schema.rawValue, "number": String(migration.number), "name": migration.name])
+  }
+}
+
+/// The table that records what was applied to a schema, in that schema.
+extension Migrator {
+  private static let recordCreation = """
+    CREATE TABLE IF NOT EXISTS migrations (
+      number INTEGER PRIMARY KEY,
+      name TEXT NOT NULL,
+      digest BLOB NOT NULL,
+      applied_at INTEGER NOT NULL
+    ) STRICT
+    """
+
+  private static let recordInsertion =
+    "INSERT INTO migrations (number, name, digest, applied_at) VALUES ($1, $2, $3, $4)"
+
+  private static func record(of migration: Migration) -> [SQLValue] {
+    [
+      .integer(migration.number), .text(migration.name),
+      .blob(MigrationPlan.digest(of: migration)), .instant(Clock.system.now()),
+    ]
+  }
+}

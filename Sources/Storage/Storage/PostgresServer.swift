@@ -1,0 +1,39 @@
+internal import Base
+internal import Postgres
+
+/// How connections to the server are made: the secret, the bounds and the session's settings.
+struct PostgresServer: Sendable {
+  private let url: Secret
+  private let options: DatabaseOptions
+
+  private static let connectSeconds = 5
+  /// Past the server's own limit on a statement, the connection itself is in doubt.
+  private static let answerGrace = Instant.Span.seconds(5)
+
+  init(url: Secret, options: DatabaseOptions) {
+    self.url = url
+    self.options = options
+  }
+
+  /// A connection on which a statement may take `statementTime`.
+  func connect(statementTime: Instant.Span) throws(PostgresError) -> PostgresConnection {
+    let connection = try PostgresConnection(
+      url: url, connectSeconds: Self.connectSeconds,
+      answerWait: Instant.Span(
+        milliseconds: statementTime.milliseconds + Self.answerGrace.milliseconds))
+    // Names are qualified, so the empty path shows at once where one is not. A server whose default
+    // is to answer before the commit is durable is overruled.
+    try connection.execute(
+      """
+      SET statement_timeout = \(statementTime.milliseconds);
+      SET lock_timeout = \(options.lockWait.milliseconds);
+      SET idle_in_transaction_session_timeout = 60000;
+      SET search_path = pg_catalog;
+      SET standard_conforming_strings = on;
+      SET client_min_messages = warning;
+      SELECT pg_catalog.set_config('synchronous_commit', 'on', false)
+      WHERE pg_catalog.current_setting('synchronous_commit') = 'off'
+      """)
+    return connection
+  }
+}

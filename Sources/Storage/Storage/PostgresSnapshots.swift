@@ -1,0 +1,42 @@
+internal import Postgres
+
+/// Snapshots of both schemas of the PostgreSQL database.
+struct PostgresSnapshots: Snapshots {
+  private let server: PostgresServer
+  private let options: DatabaseOptions
+
+  init(_ server: PostgresServer, options: DatabaseOptions) {
+    self.server = server
+    self.options = options
+  }
+
+  func connect() throws -> PostgresConnection {
+    try server.connect(statementTime: options.readTime)
+  }
+
+  func begin(on connection: PostgresConnection) throws {
+    try connection.forgetStale()
+    try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+  }
+
+  func session(on connection: PostgresConnection, counting work: WorkCounter) -> Session {
+    Session(connection, counting: work)
+  }
+
+  func commit(on connection: PostgresConnection) throws { try connection.execute("COMMIT") }
+
+  func rollBack(on connection: PostgresConnection) throws { try connection.execute("ROLLBACK") }
+
+  func isIdle(_ connection: PostgresConnection) -> Bool { connection.isIdle }
+
+  /// The server went away; what else is idle was connected to it as well.
+  func isLoss(_ error: any Error) -> Bool { (error as? PostgresError)?.isConnectionLost ?? false }
+
+  /// A snapshot that was written to is a bug, not a server that became a standby.
+  func databaseError(of error: any EngineError) -> DatabaseError {
+    if let error = error as? PostgresError, error.kind == .readOnly {
+      return .statement(error.message)
+    }
+    return error.databaseError
+  }
+}

@@ -1,0 +1,144 @@
+internal import Base
+
+/// What an engine does in its own way with a connection that reads.
+protocol Snapshots: Sendable {
+  associatedtype Connection
+
+  func connect() throws -> Connection
+  /// Begins one snapshot of both schemas.
+  func begin(on connection: Connection) throws
+  func session(on connection: Connection, counting work: WorkCounter) -> Session
+  func commit(on connection: Connection) throws
+  /// Ends a snapshot in which something failed; throws where that cannot be done.
+  func rollBack(on connection: Connection) throws
+  /// Whether the connection works and is in no transaction.
+  func isIdle(_ connection: Connection) -> Bool
+  /// Whether the error says that a connection that was idle is of no use any more, and with it all
+  /// that were made as early.
+  func isLoss(_ error: any Error) -> Bool
+  func databaseError(of error: any EngineError) -> DatabaseError
+}
+
+/// The read connections of either engine: opened when first needed, bounded, one per read that runs.
+final class ReadPool<Source: Snapshots>: Sendable {
+  let work = WorkCounter(.read)
+  private let source: Source
+  private let options: DatabaseOptions
+  private let state = Locked(State())
+
+  private struct State {
+    var idle: [Source.Connection] = []
+    /// Idle ones, those that read and those being opened.
+    var count = 0
+    var isClosed = false
+  }
+
+  /// What a read gets from the pool.
+  private enum Checkout {
+    case idle(Source.Connection)
+    /// Leave to open one.
+    case new
+    case closed
+  }
+
+  init(_ source: Source, options: DatabaseOptions) {
+    self.source = source
+    self.options = options
+  }
+
+  /// Runs `body` in one snapshot of both schemas.
+  func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
+    do {
+      let connection = try checkOutInSnapshot()
+      let session = source.session(on: connection, counting: work)
+      defer { session.end() }
+      do {
+        let value = try body(session)
+        if let failure = session.failure { throw failure }
+        try source.commit(on: connection)
+        checkIn(connection)
+        return value
+      } catch {
+        finishFailed(connection)
+        throw session.failure ?? error
+      }
+    } catch let error as any EngineError {
+      throw source.databaseError(of: error)
+    }
+  }
+
+  /// A connection with a snapshot begun; idle ones that died meanwhile are replaced.
+  private func checkOutInSnapshot() throws -> Source.Connection {
+    let (connection, wasIdle) = try checkOut()
+    do {
+      try source.begin(on: connection)
+      return connection
+    } catch {
+      drop()
+      guard wasIdle, source.isLoss(error) else { throw error }
+    }
+    state.withLock { state in
+      state.count -= state.idle.count
+      state.idle.removeAll()
+    }
+    let (fresh, _) = try checkOut()
+    do {
+      try source.begin(on: fresh)
+      return fresh
+    } catch {
+      drop()
+      throw error
+    }
+  }
+
+  private func checkOut() throws -> (connection: Source.Connection, wasIdle: Bool) {
+    let checkout = state.wait(until: .now() + options.readWait) { state -> Checkout? in
+      if state.isClosed { return .closed }
+      if let connection = state.idle.popLast() { return .idle(connection) }
+      guard state.count < options.readConnectionCountMax else { return nil }
+      state.count += 1
+      return .new
+    }
+    switch checkout {
+    case nil: throw DatabaseError.busy(retryAfterSeconds: 1)
+    case .closed: throw DatabaseError.unavailable(reason: "the database is closed")
+    case .idle(let connection): return (connection, true)
+    case .new:
+      do {
+        return (try source.connect(), false)
+      } catch {
+        drop()
+        throw error
+      }
+    }
+  }
+
+  private func checkIn(_ connection: Source.Connection) {
+    guard source.isIdle(connection) else { return drop() }
+    state.signal { state in
+      if state.isClosed { state.count -= 1 } else { state.idle.append(connection) }
+    }
+  }
+
+  private func drop() { state.signal { $0.count -= 1 } }
+
+  /// Keeps the connection when its transaction can be ended, else drops it.
+  private func finishFailed(_ connection: Source.Connection) {
+    do {
+      try source.rollBack(on: connection)
+      checkIn(connection)
+    } catch {
+      drop()
+    }
+  }
+
+  /// Waits for running reads, then closes every connection.
+  func close(until deadline: MonotonicTime) {
+    state.signal { $0.isClosed = true }
+    _ = state.wait(until: deadline) { state -> Bool? in
+      state.count -= state.idle.count
+      state.idle.removeAll()
+      return state.count == 0 ? true : nil
+    }
+  }
+}

@@ -1,0 +1,64 @@
+internal import Base
+internal import SQLite
+
+/// Both SQLite files, for the migrator.
+struct SQLiteMigration: MigrationSite {
+  private let files: SQLiteFiles
+  private let options: DatabaseOptions
+
+  init(_ files: SQLiteFiles, options: DatabaseOptions) {
+    self.files = files
+    self.options = options
+  }
+
+  func alone(_ body: () throws -> Void) throws {
+    try files.createDirectory()
+    try StartLock.hold(files.lockPath, until: .now() + options.startWait) {
+      try files.create()
+      try body()
+      try synchronizeDirectory(files.directory)
+    }
+  }
+
+  /// The file is opened as `main`, because migrations use unqualified names.
+  func opened(_ schema: Schema) throws -> SchemaSite {
+    let connection = try SQLiteConnection(
+      file: files.path(of: schema),
+      busyTimeoutMilliseconds: Int32(clamping: options.lockWait.milliseconds))
+    try Self.useWriteAheadLog(connection)
+    try connection.execute("PRAGMA main.synchronous = FULL")
+    try connection.execute("PRAGMA foreign_keys = ON")
+    return Self.site(connection, "main")
+  }
+
+  func found(_ schema: Schema) throws -> SchemaSite {
+    guard files.has(schema) else {
+      throw DatabaseError.migration(
+        "no Coffer database is in \(files.directory); coffer migrate makes one")
+    }
+    // Through the attached read-only form: opening as `main` would make what is missing.
+    let connection = try files.connect(.probe(schema), lockWait: options.lockWait)
+    return Self.site(connection, schema.rawValue)
+  }
+
+  private static func site(_ connection: SQLiteConnection, _ file: String) -> SchemaSite {
+    SchemaSite(
+      connection: connection, qualifier: file,
+      recordQuery:
+        "SELECT 1 FROM \(file).sqlite_schema WHERE type = 'table' AND name = 'migrations'",
+      begin: ["BEGIN IMMEDIATE"], translate: { $0 })
+  }
+
+  private static func useWriteAheadLog(_ connection: SQLiteConnection) throws {
+    let sql = "PRAGMA main.journal_mode = WAL"
+    let statement = try connection.takeStatement(sql)
+    guard try statement.step(), statement.text(0) == "wal" else {
+      throw DatabaseError.unavailable(reason: "the file system does not carry SQLite's WAL mode")
+    }
+    connection.giveBack(statement, for: sql)
+  }
+}
+
+extension SQLiteConnection: ScriptConnection {
+  var canRollBack: Bool { isInTransaction }
+}
