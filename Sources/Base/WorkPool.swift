@@ -1,6 +1,7 @@
 /// A fixed number of threads that run submitted work, behind a bounded queue with a lane for each
-/// owner: lanes take turns, and within one the order is that of arrival. No owner has more than half
-/// of the threads, so that whoever sends much that is long leaves some to the others.
+/// owner: lanes are served one after the other, and within one the order is that of arrival. No owner
+/// has more than half of the threads, so that whoever sends much that is long leaves some to the
+/// others.
 package final class WorkPool: Sendable {
   private let state: Locked<State>
   private let capacity: Int
@@ -8,9 +9,9 @@ package final class WorkPool: Sendable {
   private let threads: [Thread]
 
   private struct State {
-    /// Only lanes with work, whose owners stand in `turns` once.
+    /// Only lanes with work, whose owners stand in `readyLanes` once.
     var lanes: [Identifier?: [@Sendable () -> Void]] = [:]
-    var turns: [Identifier?] = []
+    var readyLanes: [Identifier?] = []
     var count = 0
     /// How many threads work for each owner.
     var running: [Identifier?: Int] = [:]
@@ -20,34 +21,35 @@ package final class WorkPool: Sendable {
     init(runningMax: Int) { self.runningMax = runningMax }
 
     mutating func append(_ work: @escaping @Sendable () -> Void, _ owner: Identifier?) {
-      if lanes[owner] == nil { turns.append(owner) }
+      if lanes[owner] == nil { readyLanes.append(owner) }
       lanes[owner, default: []].append(work)
       count += 1
     }
 
-    mutating func next() -> Turn? {
-      guard let place = turns.firstIndex(where: { running[$0, default: 0] < runningMax }) else {
-        return nil
-      }
-      let owner = turns.remove(at: place)
+    mutating func next() -> Taken? {
+      guard
+        let place = readyLanes.firstIndex(where: { running[$0, default: 0] < runningMax })
+      else { return nil }
+      let owner = readyLanes.remove(at: place)
       guard var lane = lanes.removeValue(forKey: owner) else { return nil }
       let work = lane.removeFirst()
       if !lane.isEmpty {
         lanes[owner] = lane
-        turns.append(owner)
+        readyLanes.append(owner)
       }
       count -= 1
       running[owner, default: 0] += 1
-      return Turn(owner: owner, work: work)
+      return Taken(owner: owner, work: work)
     }
 
-    mutating func end(_ turn: Turn) {
-      let rest = running[turn.owner, default: 1] - 1
-      running[turn.owner] = rest == 0 ? nil : rest
+    mutating func end(_ taken: Taken) {
+      let rest = running[taken.owner, default: 1] - 1
+      running[taken.owner] = rest == 0 ? nil : rest
     }
   }
 
-  private struct Turn: Sendable {
+  /// What a thread took out of a lane.
+  private struct Taken: Sendable {
     let owner: Identifier?
     let work: @Sendable () -> Void
   }
@@ -60,9 +62,9 @@ package final class WorkPool: Sendable {
     self.laneCapacity = laneCapacity ?? capacity
     threads = (0..<threadCount).map { _ in
       Thread {
-        while let turn = Self.take(from: state) {
-          turn.work()
-          state.signal { $0.end(turn) }
+        while let taken = Self.take(from: state) {
+          taken.work()
+          state.signal { $0.end(taken) }
         }
       }
     }
@@ -88,11 +90,11 @@ package final class WorkPool: Sendable {
   }
 
   /// The next work, waiting for some; nil once the pool is stopped and empty.
-  private static func take(from state: Locked<State>) -> Turn? {
-    let turn = state.wait { state -> Turn?? in
-      if let turn = state.next() { return .some(turn) }
+  private static func take(from state: Locked<State>) -> Taken? {
+    let taken = state.wait { state -> Taken?? in
+      if let taken = state.next() { return .some(taken) }
       return state.isStopped && state.count == 0 ? .some(nil) : nil
     }
-    return turn ?? nil
+    return taken ?? nil
   }
 }

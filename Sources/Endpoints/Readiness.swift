@@ -25,17 +25,17 @@ package final class Readiness: Sendable {
 
   /// Answers at once while the last answer holds, else with the others that wait for the next one.
   package func ask(_ answer: @escaping Answer) {
-    enum Turn {
+    enum Next {
       case known(Result<Void, any Error>)
       case wait
       case check
     }
-    let turn = state.withLock { state -> Turn in
+    let next = state.withLock { state -> Next in
       if let last = state.last, now() < last.until { return .known(last.result) }
       state.waiting.append(answer)
       return state.waiting.count == 1 ? .check : .wait
     }
-    switch turn {
+    switch next {
     case .known(let result): answer(result)
     case .wait: break
     case .check: database.checkWritable { [self] result in tell(result) }

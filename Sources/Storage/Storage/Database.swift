@@ -69,8 +69,8 @@ package final class Database: Sendable {
     return try engine.read { try body(Reader($0)) }
   }
 
-  /// Runs `body` on a bounded pool; `.busy` when too many reads wait already. `account` is whose turn
-  /// the read takes.
+  /// Runs `body` on a bounded pool; `.busy` when too many reads wait already. `account` is in whose
+  /// lane the read waits.
   package func submitRead<Value: Sendable>(
     for account: Identifier?, _ body: @escaping @Sendable (Reader) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -84,8 +84,8 @@ package final class Database: Sendable {
   /// Runs `body` in a write transaction; completes only once the commit is durable.
   ///
   /// `body` may run more than once: it has no effect but through its transaction. What it throws
-  /// undoes its own writes and no other's, and is what `completion` gets. `account` is whose turn
-  /// the write takes, so that one account's flood does not delay the others.
+  /// undoes its own writes and no other's, and is what `completion` gets. `account` is in whose
+  /// lane the write waits, so that one account's flood does not delay the others.
   package func submitWrite<Value: Sendable>(
     for account: Identifier?,
     _ body: @escaping @Sendable (Transaction) throws -> Value,

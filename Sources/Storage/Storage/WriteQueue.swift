@@ -13,7 +13,7 @@ package final class WriteQueue: Sendable {
   private struct State {
     var lanes: [Identifier?: Queue<WriteRequest>] = [:]
     /// Lanes that have work and may be served, the next one first.
-    var turns = Queue<Identifier?>()
+    var readyLanes = Queue<Identifier?>()
     /// Accounts whose write is running, when accounts are served serially.
     var running: Set<Identifier> = []
     var count = 0
@@ -40,7 +40,7 @@ package final class WriteQueue: Sendable {
       guard state.count < capacity, isWithinLane else { return .busy(retryAfterSeconds: 1) }
       state.lanes[request.account, default: Queue()].append(request)
       let isRunning = request.account.map { state.running.contains($0) } ?? false
-      if laneCount == 0, !isRunning { state.turns.append(request.account) }
+      if laneCount == 0, !isRunning { state.readyLanes.append(request.account) }
       state.count += 1
       gauge.add(1)
       return nil
@@ -48,7 +48,7 @@ package final class WriteQueue: Sendable {
     if let refusal { throw refusal }
   }
 
-  /// The next write in turn, waiting for one; nil once the queue is stopped and empty.
+  /// The next lane's write, waiting for one; nil once the queue is stopped and empty.
   package func next() -> WriteRequest? {
     let taken = state.wait { state -> WriteRequest?? in
       if let request = take(from: &state) { return .some(request) }
@@ -57,7 +57,7 @@ package final class WriteQueue: Sendable {
     return taken ?? nil
   }
 
-  /// The next write in turn, or nil when none is waiting.
+  /// The next lane's write, or nil when none is waiting.
   package func nextIfAny() -> WriteRequest? { state.withLock { take(from: &$0) } }
 
   /// Lets the account's next write run.
@@ -65,7 +65,7 @@ package final class WriteQueue: Sendable {
     guard servesAccountsSerially, let account = request.account else { return }
     state.signal { state in
       state.running.remove(account)
-      if state.lanes[account] != nil { state.turns.append(account) }
+      if state.lanes[account] != nil { state.readyLanes.append(account) }
     }
   }
 
@@ -79,7 +79,7 @@ package final class WriteQueue: Sendable {
         if !lane.isEmpty { state.lanes[account] = lane }
       }
       let lanes = state.lanes
-      _ = state.turns.removeAll { lanes[$0] == nil }
+      _ = state.readyLanes.removeAll { lanes[$0] == nil }
       state.count -= expired.count
       gauge.add(-Int64(expired.count))
       return expired
@@ -92,7 +92,7 @@ package final class WriteQueue: Sendable {
   package var count: Int { state.withLock { $0.count } }
 
   private func take(from state: inout State) -> WriteRequest? {
-    while let account = state.turns.popFirst() {
+    while let account = state.readyLanes.popFirst() {
       guard var lane = state.lanes.removeValue(forKey: account), let request = lane.popFirst()
       else { continue }
       let hasMore = !lane.isEmpty
@@ -100,7 +100,7 @@ package final class WriteQueue: Sendable {
       if servesAccountsSerially, let account {
         state.running.insert(account)
       } else if hasMore {
-        state.turns.append(account)
+        state.readyLanes.append(account)
       }
       state.count -= 1
       gauge.add(-1)

@@ -4,7 +4,7 @@ package import Base
 package struct WriteRequest: Sendable {
   package typealias Finish = @Sendable () -> Void
 
-  /// Whose turn it takes; nil shares one lane with everything else that has no account.
+  /// In whose lane it waits; nil shares one with everything else that has no account.
   package let account: Identifier?
   /// Past this moment it is answered `.busy` instead of being run.
   package let deadline: MonotonicTime
