@@ -156,8 +156,8 @@ enum Contents {
     _ reader: Reader, _ credentials: Credentials, _ id: Identifier, now: Instant
   ) throws -> Found {
     let caller = try Caller(reader, credentials, now: now)
-    var forest = Forest(seenBy: caller.account)
-    let file = try forest.file(id, reader)
+    var tree = AncestorTree(seenBy: caller.account)
+    let file = try tree.file(id, reader)
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
     let place: Found.Place

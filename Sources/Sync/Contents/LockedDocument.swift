@@ -12,9 +12,9 @@ struct LockedDocument {
     self.write = write
     let before = try Caller(transaction, write.credentials, now: now)
     var accounts: Set = [before.account]
-    var forest = Forest(seenBy: before.account)
-    try forest.load(write.file, transaction)
-    if let node = forest[write.file], forest.role(node.id) >= .writer {
+    var tree = AncestorTree(seenBy: before.account)
+    try tree.load(write.file, transaction)
+    if let node = tree[write.file], tree.role(node.id) >= .writer {
       accounts.insert(node.owner)
       accounts.formUnion(try Visibility(transaction, now: now).invited(to: node.id))
     }
@@ -24,11 +24,11 @@ struct LockedDocument {
 
   /// The document as it stands, where the caller may write it and the precondition holds.
   func document(_ transaction: Transaction) throws -> FileRecord {
-    var forest = Forest(seenBy: caller.account)
-    let file = try forest.file(write.file, transaction)
+    var tree = AncestorTree(seenBy: caller.account)
+    let file = try tree.file(write.file, transaction)
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
-    guard forest.role(file.id) >= .writer else { throw Refusal.notPermitted }
+    guard tree.role(file.id) >= .writer else { throw Refusal.notPermitted }
     try write.requireVersion(file.contentVersion)
     return file
   }

@@ -26,15 +26,16 @@ extension SyncAPI {
       work: .decidedWrite(share: { $0.credentials.share }) { reader, input in
         let (request, batch) = input
         let meter = request.credentials.meter
-        let upsert = Upsert(request.credentials, batch, catalogue: catalogue, limits: limits)
+        let execution = BatchExecution(
+          request.credentials, batch, catalogue: catalogue, limits: limits)
         // What refuses it has cost as much as what does not.
         defer { meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
-        switch try upsert.decide(reader, now: clock.now()) {
+        switch try execution.decide(reader, now: clock.now()) {
         case .recorded(let outcome): return .done((outcome, request))
-        case .judged(let judgement):
+        case .planned(let plan):
           return .write { transaction in
             defer { meter.charge(Price.rows(transaction.work.rowCount), for: .writing) }
-            return (try upsert.perform(transaction, judgement, now: clock.now()), request)
+            return (try execution.perform(transaction, plan, now: clock.now()), request)
           }
         }
       },
@@ -46,8 +47,8 @@ extension SyncAPI {
   var readFile: Route {
     read("/v1/files/{id}") { reader, request, now in
       let caller = try Caller(reader, request.credentials, now: now)
-      var forest = Forest(seenBy: caller.account)
-      let file = try forest.file(request.identifier(0), reader)
+      var tree = AncestorTree(seenBy: caller.account)
+      let file = try tree.file(request.identifier(0), reader)
       return file.json(shares: try Share.of(file, visibleTo: caller.account, reader))
     } respond: { record, _ in
       .json(200, record)

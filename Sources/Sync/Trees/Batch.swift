@@ -1,28 +1,47 @@
-internal import Base
+package import Base
 internal import Crypto
 internal import JSON
 
 /// Changes of files and shares that take effect together or not at all.
-struct Batch: Sendable {
+package struct Batch: Sendable {
   /// What a client believes of the file it changes.
-  enum Expectation: Sendable {
+  package enum Expectation: Sendable {
     case new
     case at(parent: Identifier, hmac: [UInt8])
   }
 
-  struct FileChange: Sendable {
+  package struct FileChange: Sendable {
     let expectation: Expectation
-    let statement: FileStatement
+    let statement: FileRecord.Statement
     let signature: [UInt8]
     let isSigned: Bool
+
+    package init(
+      expectation: Expectation, statement: FileRecord.Statement, signature: [UInt8],
+      isSigned: Bool
+    ) {
+      self.expectation = expectation
+      self.statement = statement
+      self.signature = signature
+      self.isSigned = isSigned
+    }
   }
 
-  struct ShareChange: Sendable {
+  package struct ShareChange: Sendable {
     /// The state the client believes the share is in; nil for a new one.
     let expectation: Share.State?
-    let statement: ShareStatement
+    let statement: Share.Statement
     let signature: [UInt8]
     let isSigned: Bool
+
+    package init(
+      expectation: Share.State?, statement: Share.Statement, signature: [UInt8], isSigned: Bool
+    ) {
+      self.expectation = expectation
+      self.statement = statement
+      self.signature = signature
+      self.isSigned = isSigned
+    }
   }
 
   /// Files and shares together.
@@ -34,11 +53,19 @@ struct Batch: Sendable {
   let files: [FileChange]
   let shares: [ShareChange]
 
+  package init(author: [UInt8], files: [FileChange], shares: [ShareChange]) {
+    self.author = author
+    self.files = files
+    self.shares = shares
+  }
+}
+
+extension Batch {
   /// Reads the body and checks the signatures; what is malformed is refused with every place.
   init(_ body: [UInt8], counting signatures: SignatureCounter) throws(Refusal) {
     let json = try JSON.body(body)
     try json.requireMembers(["author", "files", "shares"])
-    author = try json["author"].base64(byteCount: 32...32)
+    let author = try json["author"].base64(byteCount: 32...32)
     guard let key = Ed25519PublicKey(bytes: author) else {
       throw .bodyInvalid(path: "$.author", rule: "must be an Ed25519 public key")
     }
@@ -48,13 +75,14 @@ struct Batch: Sendable {
     guard count > 0 else { throw .bodyInvalid(path: "$", rule: "must change a file or a share") }
     guard count <= Self.changeCountMax else { throw .batchTooLarge(max: Self.changeCountMax) }
     var errors: [BodyError] = []
-    self.files = Self.readable(files, &errors) { json throws(Refusal) in
+    let fileChanges = Self.readable(files, &errors) { json throws(Refusal) in
       try FileChange(json, key, signatures)
     }
-    self.shares = Self.readable(shares, &errors) { json throws(Refusal) in
+    let shareChanges = Self.readable(shares, &errors) { json throws(Refusal) in
       try ShareChange(json, key, signatures)
     }
     guard errors.isEmpty else { throw .bodyInvalid(errors) }
+    self.init(author: author, files: fileChanges, shares: shareChanges)
   }
 
   private static func readable<Value>(
@@ -74,11 +102,13 @@ extension Batch.FileChange {
     _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
   ) throws(Refusal) {
     try json.requireMembers(["expect", "file", "signature"])
-    expectation = try Batch.Expectation(json["expect"])
-    statement = try FileStatement(json["file"])
-    signature = try json["signature"].base64(byteCount: 64...64)
+    let expectation = try Batch.Expectation(json["expect"])
+    let statement = try FileRecord.Statement(json["file"])
+    let signature = try json["signature"].base64(byteCount: 64...64)
     signatures.countStatement()
-    isSigned = author.isValid(signature: signature, for: statement.signed)
+    self.init(
+      expectation: expectation, statement: statement, signature: signature,
+      isSigned: author.isValid(signature: signature, for: statement.signed))
   }
 }
 
@@ -87,12 +117,14 @@ extension Batch.ShareChange {
     _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
   ) throws(Refusal) {
     try json.requireMembers(["expect", "share", "signature"])
-    expectation =
+    let expectation: Share.State? =
       json["expect"].string == "new" ? nil : try json["expect"].oneOf(Share.State.self)
-    statement = try ShareStatement(json["share"])
-    signature = try json["signature"].base64(byteCount: 64...64)
+    let statement = try Share.Statement(json["share"])
+    let signature = try json["signature"].base64(byteCount: 64...64)
     signatures.countStatement()
-    isSigned = author.isValid(signature: signature, for: statement.signed)
+    self.init(
+      expectation: expectation, statement: statement, signature: signature,
+      isSigned: author.isValid(signature: signature, for: statement.signed))
   }
 }
 

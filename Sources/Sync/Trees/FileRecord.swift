@@ -1,18 +1,23 @@
-internal import Base
+package import Base
 internal import JSON
 internal import Storage
 
 /// What the server knows of one file: structure and sizes, never a plaintext name or content.
-struct FileRecord: Sendable {
-  enum Kind: String, CaseIterable, Sendable {
+package struct FileRecord: Sendable {
+  package enum Kind: String, CaseIterable, Sendable {
     case folder, document, link
   }
 
-  struct Name: Sendable, Equatable {
+  package struct Name: Sendable, Equatable {
     /// The name under a key the server never sees.
     let ciphertext: [UInt8]
     /// A keyed hash of the name, so that equal names meet without being read.
     let hmac: [UInt8]
+
+    package init(ciphertext: [UInt8], hmac: [UInt8]) {
+      self.ciphertext = ciphertext
+      self.hmac = hmac
+    }
 
     var json: JSONValue {
       [
@@ -23,7 +28,7 @@ struct FileRecord: Sendable {
   }
 
   /// Who said that the record is as it is.
-  struct Author: Sendable {
+  package struct Author: Sendable {
     let key: [UInt8]
     let signature: [UInt8]
   }
@@ -54,32 +59,28 @@ struct FileRecord: Sendable {
     seq, content_version, content_bytes, object_id, deleted, deleted_with
     """
 
-  init(row: borrowing Row) throws {
-    id = try row.id(0)
-    owner = try row.id(1)
-    parent = try row.id(2)
-    guard let kind = Kind(rawValue: try row.text(3)) else {
-      throw DatabaseError.statement("a file is of no known type")
-    }
+  /// Columns of a row that is read whole.
+  static let columnCount = 16
+
+  package init(
+    id: Identifier, owner: Identifier, parent: Identifier, kind: Kind, target: Identifier?,
+    name: Name?, key: [UInt8]?, author: Author?, sequence: Int64, contentVersion: Int64,
+    contentByteCount: Int64, objectID: Identifier?, isDeleted: Bool, deletedWith: Identifier?
+  ) {
+    self.id = id
+    self.owner = owner
+    self.parent = parent
     self.kind = kind
-    target = try row.optionalID(4)
-    if let ciphertext = try row.optionalBlob(5), let hmac = try row.optionalBlob(6) {
-      name = Name(ciphertext: ciphertext, hmac: hmac)
-    } else {
-      name = nil
-    }
-    key = try row.optionalBlob(7)
-    if let key = try row.optionalBlob(8), let signature = try row.optionalBlob(9) {
-      author = Author(key: key, signature: signature)
-    } else {
-      author = nil
-    }
-    sequence = try row.integer(10)
-    contentVersion = try row.integer(11)
-    contentByteCount = try row.integer(12)
-    objectID = try row.optionalID(13)
-    isDeleted = try row.integer(14) == 1
-    deletedWith = try row.optionalID(15)
+    self.target = target
+    self.name = name
+    self.key = key
+    self.author = author
+    self.sequence = sequence
+    self.contentVersion = contentVersion
+    self.contentByteCount = contentByteCount
+    self.objectID = objectID
+    self.isDeleted = isDeleted
+    self.deletedWith = deletedWith
   }
 
   var isRoot: Bool { parent == id }
@@ -115,19 +116,51 @@ struct FileRecord: Sendable {
 }
 
 extension FileRecord {
-  /// Whether rows that outlive a file still name its id: links to it, what lay in it, its shares. Made
+  init(row: borrowing Row) throws {
+    guard let kind = Kind(rawValue: try row.text(3)) else {
+      throw DatabaseError.statement("a file is of no known type")
+    }
+    let hmac = try row.optionalBlob(6)
+    let signature = try row.optionalBlob(9)
+    self.init(
+      id: try row.id(0), owner: try row.id(1), parent: try row.id(2), kind: kind,
+      target: try row.optionalID(4),
+      name: try row.optionalBlob(5).flatMap { ciphertext in
+        hmac.map { Name(ciphertext: ciphertext, hmac: $0) }
+      },
+      key: try row.optionalBlob(7),
+      author: try row.optionalBlob(8).flatMap { key in
+        signature.map { Author(key: key, signature: $0) }
+      },
+      sequence: try row.integer(10), contentVersion: try row.integer(11),
+      contentByteCount: try row.integer(12), objectID: try row.optionalID(13),
+      isDeleted: try row.integer(14) == 1, deletedWith: try row.optionalID(15))
+  }
+
+  /// Of ids that are no file's, those that rows still name which outlive a file: links to it, what lay in it, its shares. Made
   /// again under the same id, a file would take them over, and an old link accept a share unasked.
-  static func isRemembered(_ queryable: some Queryable, _ id: Identifier) throws -> Bool {
-    let found = try queryable.first(
-      """
-      SELECT id FROM sync.files WHERE target_id = $1 AND deleted = 0 AND target_id IS NOT NULL
-      UNION ALL SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 0
-      UNION ALL SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 1
-      UNION ALL SELECT file_id FROM sync.shares WHERE file_id = $1
-      LIMIT 1
-      """, .id(id)
-    ) { row in try row.id(0) }
-    return found != nil
+  static func remembered(
+    of ids: [Identifier], _ queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    var found: Set<Identifier> = []
+    for list in SQLList.slices(of: ids.map { .id($0) }, after: 0) {
+      found.formUnion(
+        try queryable.rows(
+          """
+          WITH asked (id) AS (VALUES \(list.rows))
+          SELECT a.id FROM asked AS a
+          WHERE (SELECT f.id FROM sync.files AS f
+              WHERE f.target_id = a.id AND f.deleted = 0 AND f.target_id IS NOT NULL LIMIT 1)
+              IS NOT NULL
+            OR (SELECT f.id FROM sync.files AS f
+              WHERE f.parent_id = a.id AND f.deleted = 0 LIMIT 1) IS NOT NULL
+            OR (SELECT f.id FROM sync.files AS f
+              WHERE f.parent_id = a.id AND f.deleted = 1 LIMIT 1) IS NOT NULL
+            OR (SELECT s.file_id FROM sync.shares AS s WHERE s.file_id = a.id LIMIT 1) IS NOT NULL
+          """, values: list.values
+        ) { row in try row.id(0) })
+    }
+    return found
   }
 
   /// The one link of an account to a file that is not explicitly deleted.

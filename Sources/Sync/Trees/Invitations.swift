@@ -1,32 +1,37 @@
 internal import Base
 internal import Storage
+internal import Tiers
 
 /// Invitations by accounts that may write to few strangers: how many are sent and received a day
 /// (UTC), and how many wait for an answer.
 enum Invitations {
   private static let day: Int64 = 86_400_000
 
-  /// Those of one batch that count: of the caller, by receiver.
-  struct Sent: Sendable {
-    fileprivate(set) var byReceiver: [Identifier: Int64] = [:]
-
-    var count: Int64 { byReceiver.values.reduce(0, +) }
-
-    mutating func add(_ receiver: Identifier) { byReceiver[receiver, default: 0] += 1 }
+  /// Whether an account may write to few strangers: a young or a free one.
+  static func isLimited(
+    _ account: Identifier, _ queryable: some Queryable, _ limits: SyncLimits,
+    catalogue: Catalogue, now: Instant
+  ) throws -> Bool {
+    let cap = try Cap(queryable, account, catalogue: catalogue, now: now)
+    if cap.planID == catalogue.free.id { return true }
+    let found = try Account.find(queryable, account)
+    return found.map { now - $0.created < limits.youngAge } ?? true
   }
 
-  /// Refuses more than the caller may send today; the rows of the caller and the receivers are held.
+  /// Refuses more than the caller may send today, told by receiver; the rows of the caller and the
+  /// receivers are held.
   static func count(
-    _ sent: Sent, of account: Identifier, _ transaction: Transaction, _ limits: SyncLimits,
+    _ sent: [Identifier: Int64], of account: Identifier, _ transaction: Transaction,
+    _ limits: SyncLimits,
     now: Instant
   ) throws {
-    guard sent.count > 0 else { return }
+    guard !sent.isEmpty else { return }
     let today = now.milliseconds / day
     let before = try transaction.first(
       "SELECT invitation_count FROM sync.accounts WHERE id = $1 AND invitation_day = $2",
       .id(account), .integer(today)
     ) { row in try row.integer(0) }
-    let total = (before ?? 0) + sent.count
+    let total = (before ?? 0) + sent.values.reduce(0, +)
     guard total <= limits.invitationsPerDay else {
       throw Refusal.sharingLimited(
         retryAfterSeconds: Int(((today + 1) * day - now.milliseconds) / 1000) + 1)
@@ -34,7 +39,7 @@ enum Invitations {
     try transaction.execute(
       "UPDATE sync.accounts SET invitation_day = $2, invitation_count = $3 WHERE id = $1",
       .id(account), .integer(today), .integer(total))
-    for (receiver, count) in sent.byReceiver {
+    for (receiver, count) in sent {
       let before = try receivedCount(receiver, transaction, now: now)
       try transaction.execute(
         "UPDATE sync.accounts SET received_day = $2, received_count = $3 WHERE id = $1",

@@ -1,23 +1,154 @@
 internal import Base
 
-/// The tree as it stands, and as a batch would leave it.
+/// The tree as it is, and as a batch would leave it.
+///
+/// What a change expects and who may make it is judged by the tree as it is. A change that breaks a
+/// rule is planned nevertheless, if the rest can be judged as if it were made.
 struct PlannedTree: Sendable {
-  /// As it stands.
-  var forest: Forest
+  /// As it is.
+  var current: AncestorTree
   /// The changed files as the batch would leave them.
-  var planned: [Identifier: Forest.Node] = [:]
+  var planned: [Identifier: AncestorTree.Node] = [:]
+  /// What is wrong with each change of a file, in their order, before asking where it would lie.
+  private(set) var rules: [Rule?] = []
+  /// New links, by target.
+  private(set) var newLinks: [Identifier: Int] = [:]
+  private var names: [BatchSnapshot.Place: Int] = [:]
+
+  init(_ batch: Batch, _ snapshot: BatchSnapshot) {
+    current = snapshot.tree
+    var counts: [Identifier: Int] = [:]
+    for change in batch.files { counts[change.statement.id, default: 0] += 1 }
+    for change in batch.files {
+      let rule = counts[change.statement.id] == 1 ? rule(of: change, snapshot) : .duplicateID
+      rules.append(rule)
+      if rule.map(Self.leavesPlan) ?? true { plan(change.statement) }
+    }
+  }
+
+  // MARK: As it is
+
+  private func rule(of change: Batch.FileChange, _ snapshot: BatchSnapshot) -> Rule? {
+    let statement = change.statement
+    let record = snapshot.records[statement.id]
+    switch change.expectation {
+    case .new:
+      if record != nil { return current.role(statement.id) > .stranger ? .stale : .idTaken }
+      if snapshot.rememberedIDs.contains(statement.id) { return .idTaken }
+      if statement.parent == statement.id { return .oneRoot }
+      if statement.isDeleted { return .fileNotFound }
+    case .at(let parent, let hmac):
+      guard let record, current.role(statement.id) > .stranger else { return .fileNotFound }
+      if let rule = immutable(statement, record) { return rule }
+      if current.role(record.parent) < .writer { return .notPermitted }
+      if record.parent != parent || record.name?.hmac != hmac { return .stale }
+      if statement.isDeleted, !statement.repeats(record) { return .deletionChangesRecord }
+    }
+    return change.isSigned ? nil : .signatureInvalid
+  }
+
+  private func immutable(_ statement: FileRecord.Statement, _ record: FileRecord) -> Rule? {
+    if record.isRoot { return .rootImmutable }
+    if current.isDeleted(record.id) { return .fileDeleted }
+    if statement.kind != record.kind { return .typeImmutable }
+    if statement.owner != record.owner { return .ownerImmutable }
+    if statement.target != record.target { return .targetImmutable }
+    return nil
+  }
+
+  /// Whether the rest of the batch is judged as if this change were made.
+  private static func leavesPlan(_ rule: Rule) -> Bool {
+    switch rule {
+    case .idTaken, .oneRoot, .fileNotFound, .rootImmutable, .duplicateID, .fileDeleted: false
+    default: true
+    }
+  }
+
+  private mutating func plan(_ statement: FileRecord.Statement) {
+    let before = current[statement.id]
+    planned[statement.id] = AncestorTree.Node(
+      id: statement.id, owner: statement.owner, parent: statement.parent, kind: statement.kind,
+      target: statement.target, hmac: statement.name.hmac, isDeleted: statement.isDeleted,
+      deletedWith: nil,
+      height: before?.height ?? 0, share: before?.share,
+      hasLiveShares: before?.hasLiveShares ?? false)
+    guard !statement.isDeleted else { return }
+    names[statement.place, default: 0] += 1
+    if let target = statement.target, before == nil { newLinks[target, default: 0] += 1 }
+  }
+
+  // MARK: As the batch leaves it
 
   /// The file as the batch would leave it.
-  func final(_ id: Identifier) -> Forest.Node? { planned[id] ?? forest[id] }
+  func final(_ id: Identifier) -> AncestorTree.Node? { planned[id] ?? current[id] }
 
   /// The file and all above it, nearest first, as the batch would leave them; ends early in a cycle.
-  func finalChain(_ id: Identifier) -> [Forest.Node] {
-    var chain: [Forest.Node] = []
+  func finalChain(_ id: Identifier) -> [AncestorTree.Node] {
+    var chain: [AncestorTree.Node] = []
     var next = final(id)
-    while let node = next, chain.count <= Forest.depthMax + 1 {
+    while let node = next, chain.count <= AncestorTree.depthMax + 1 {
       chain.append(node)
       next = node.isRoot ? nil : final(node.parent)
     }
     return chain
+  }
+
+  /// What is wrong with the folders that a live file would lie in, nearest first; its depth, its name
+  /// and what it is come after.
+  func rule(of statement: FileRecord.Statement, in chain: [AncestorTree.Node]) -> Rule? {
+    let isKnown = current[statement.parent] != nil
+    guard let parent = final(statement.parent),
+      !isKnown || current.role(statement.parent) > .stranger
+    else { return .parentNotFound }
+    guard parent.kind == .folder else { return .parentNotFolder }
+    guard statement.owner == parent.owner else { return .ownerDiffers }
+    if let role = role(along: chain), role < .writer { return .notPermitted }
+    if chain.contains(where: { $0.id == statement.id }) { return .cycle }
+    if chain.contains(where: \.isDeleted) { return .parentDeleted }
+    guard chain.last?.isRoot == true else {
+      if Set(chain.map(\.id)).count < chain.count { return .cycle }
+      // Ends where the batch itself would put a folder beneath what does not exist.
+      return chain.last.flatMap { final($0.parent) } == nil ? .parentNotFound : .tooDeep
+    }
+    return nil
+  }
+
+  /// A new folder gives the access that the first existing folder above it gives; nil where there is
+  /// none, because new folders hang from each other or are too many.
+  private func role(along chain: [AncestorTree.Node]) -> Role? {
+    chain.first { current[$0.id] != nil }.map { current.role($0.id) }
+  }
+
+  /// The levels that may lie beneath a file in the folders.
+  static func room(in chain: [AncestorTree.Node]) -> Int64 {
+    Int64(AncestorTree.depthMax - chain.count)
+  }
+
+  /// Whether a folder's height, which may be what once was, has to be counted before it refuses.
+  func isInDoubt(_ statement: FileRecord.Statement) -> Bool {
+    guard let height = planned[statement.id]?.height, height > 0 else { return false }
+    let room = Self.room(in: finalChain(statement.parent))
+    return room >= 0 && height > room
+  }
+
+  /// Whether the batch gives a name once.
+  func isSingle(_ place: BatchSnapshot.Place) -> Bool { names[place] == 1 }
+
+  /// Whether a folder gets into another one.
+  func isMovedFolder(_ statement: FileRecord.Statement) -> Bool {
+    guard statement.kind == .folder, let before = current[statement.id] else { return false }
+    return before.parent != statement.parent
+  }
+
+  /// A folder's height is other than it was.
+  mutating func setHeight(_ height: Int64, of id: Identifier) { planned[id]?.height = height }
+}
+
+extension FileRecord.Statement {
+  var place: BatchSnapshot.Place { BatchSnapshot.Place(parent: parent, hmac: name.hmac) }
+
+  /// Whether a deletion says nothing else.
+  fileprivate func repeats(_ record: FileRecord) -> Bool {
+    parent == record.parent && name == record.name && (record.key == nil || key == record.key)
   }
 }

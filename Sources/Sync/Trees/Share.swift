@@ -3,20 +3,20 @@ internal import JSON
 internal import Storage
 
 /// That an account other than its owner may see a file and, once accepted, all beneath it.
-struct Share: Sendable {
-  enum Mode: String, CaseIterable, Sendable {
+package struct Share: Sendable {
+  package enum Mode: String, CaseIterable, Sendable {
     case read, write
   }
 
   /// Rows are never dropped while their file lives: they say how access ended.
-  enum State: String, CaseIterable, Sendable {
+  package enum State: String, CaseIterable, Sendable {
     /// Granted; the sharee sees this one record.
     case pending
     /// The sharee has placed a link to the file.
     case accepted
     case rejected, revoked
 
-    var isLive: Bool { self == .pending || self == .accepted }
+    package var isLive: Bool { self == .pending || self == .accepted }
   }
 
   let file: Identifier

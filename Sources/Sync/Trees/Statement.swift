@@ -1,123 +1,159 @@
-internal import Base
+package import Base
 internal import JSON
 
-/// What an author says a file's record is; the author's signature is over its canonical form.
-struct FileStatement: Sendable {
-  let id: Identifier
-  let owner: Identifier
-  let parent: Identifier
-  let kind: FileRecord.Kind
-  let name: FileRecord.Name
-  /// The file's key, sealed under its parent's.
-  let key: [UInt8]
-  /// What a link leads to.
-  let target: Identifier?
-  let isDeleted: Bool
+extension FileRecord {
+  /// What an author says a file's record is; the author's signature is over its canonical form.
+  package struct Statement: Sendable {
+    let id: Identifier
+    let owner: Identifier
+    let parent: Identifier
+    let kind: FileRecord.Kind
+    let name: FileRecord.Name
+    /// The file's key, sealed under its parent's.
+    let key: [UInt8]
+    /// What a link leads to.
+    let target: Identifier?
+    let isDeleted: Bool
 
-  static let nameByteCountMax = 512
-  static let hmacByteCount = 32
-  static let keyByteCountMax = 256
+    static let nameByteCountMax = 512
+    static let hmacByteCount = 32
+    static let keyByteCountMax = 256
 
-  init(_ json: JSON) throws(Refusal) {
-    try json.requireMembers([
-      "deleted", "id", "key", "name", "owner", "parent", "target", "type",
-    ])
-    id = try json["id"].identifier()
-    owner = try json["owner"].identifier()
-    parent = try json["parent"].identifier()
-    kind = try json["type"].oneOf(FileRecord.Kind.self)
-    try json["name"].requireMembers(["ciphertext", "hmac"])
-    name = FileRecord.Name(
-      ciphertext: try json["name"]["ciphertext"].base64(byteCount: 1...Self.nameByteCountMax),
-      hmac: try json["name"]["hmac"].hmac())
-    key = try json["key"].base64(byteCount: 1...Self.keyByteCountMax)
-    isDeleted = try json["deleted"].boolean()
-    if kind == .link {
-      target = try json["target"].identifier()
-    } else {
+    package init(
+      id: Identifier, owner: Identifier, parent: Identifier, kind: FileRecord.Kind,
+      name: FileRecord.Name, key: [UInt8], isDeleted: Bool, target: Identifier?
+    ) {
+      self.id = id
+      self.owner = owner
+      self.parent = parent
+      self.kind = kind
+      self.name = name
+      self.key = key
+      self.isDeleted = isDeleted
+      self.target = target
+    }
+
+    init(_ json: JSON) throws(Refusal) {
+      try json.requireMembers([
+        "deleted", "id", "key", "name", "owner", "parent", "target", "type",
+      ])
+      self.init(
+        id: try json["id"].identifier(), owner: try json["owner"].identifier(),
+        parent: try json["parent"].identifier(), kind: try json["type"].oneOf(FileRecord.Kind.self),
+        name: try Self.name(json["name"]),
+        key: try json["key"].base64(byteCount: 1...Self.keyByteCountMax),
+        isDeleted: try json["deleted"].boolean(), target: try Self.target(json))
+    }
+
+    private static func name(_ json: JSON) throws(Refusal) -> FileRecord.Name {
+      try json.requireMembers(["ciphertext", "hmac"])
+      return FileRecord.Name(
+        ciphertext: try json["ciphertext"].base64(byteCount: 1...nameByteCountMax),
+        hmac: try json["hmac"].hmac())
+    }
+
+    private static func target(_ json: JSON) throws(Refusal) -> Identifier? {
+      if try json["type"].oneOf(FileRecord.Kind.self) == .link {
+        return try json["target"].identifier()
+      }
       guard !json["target"].exists else {
         throw .bodyInvalid(path: json["target"].path, rule: "only a link has a target")
       }
-      target = nil
+      return nil
     }
-  }
 
-  /// The bytes that are signed: RFC 8785 (JCS) of `{"file": …}`.
-  var signed: [UInt8] {
-    var members: [JSONValue.Member] = [
-      .init("deleted", .bool(isDeleted)), .init("id", .string(id.description)),
-      .init("key", .string(Base64.standard.encode(key))),
-      .init("name", name.json), .init("owner", .string(owner.description)),
-      .init("parent", .string(parent.description)), .init("type", .string(kind.rawValue)),
-    ]
-    if let target { members.append(.init("target", .string(target.description))) }
-    return JSONValue.object([.init("file", .object(members))]).canonical()
+    /// The bytes that are signed: RFC 8785 (JCS) of `{"file": …}`.
+    var signed: [UInt8] {
+      var members: [JSONValue.Member] = [
+        .init("deleted", .bool(isDeleted)), .init("id", .string(id.description)),
+        .init("key", .string(Base64.standard.encode(key))),
+        .init("name", name.json), .init("owner", .string(owner.description)),
+        .init("parent", .string(parent.description)), .init("type", .string(kind.rawValue)),
+      ]
+      if let target { members.append(.init("target", .string(target.description))) }
+      return JSONValue.object([.init("file", .object(members))]).canonical()
+    }
   }
 }
 
-/// What an owner, or a sharee about its own access, says of a share.
-struct ShareStatement: Sendable {
-  enum Action: Sendable {
-    case grant(mode: Share.Mode, key: [UInt8])
-    case revoke
-    case reject
-  }
+extension Share {
+  /// What an owner, or a sharee about its own access, says of a share.
+  package struct Statement: Sendable {
+    package enum Action: Sendable {
+      case grant(mode: Share.Mode, key: [UInt8])
+      case revoke
+      case reject
+    }
 
-  /// What a batch says one thing about.
-  struct Key: Hashable {
+    /// What a batch says one thing about.
+    package struct Key: Hashable, Sendable {
+      let file: Identifier
+      let account: Identifier
+
+      package init(file: Identifier, account: Identifier) {
+        self.file = file
+        self.account = account
+      }
+    }
+
     let file: Identifier
     let account: Identifier
-  }
+    let action: Action
 
-  let file: Identifier
-  let account: Identifier
-  let action: Action
+    var key: Key { Key(file: file, account: account) }
 
-  var key: Key { Key(file: file, account: account) }
+    var isRejection: Bool { if case .reject = action { true } else { false } }
 
-  var isGrant: Bool { if case .grant = action { true } else { false } }
+    var isGrant: Bool { if case .grant = action { true } else { false } }
 
-  private enum State: String, CaseIterable { case granted, revoked, rejected }
+    private enum State: String, CaseIterable { case granted, revoked, rejected }
 
-  init(_ json: JSON) throws(Refusal) {
-    try json.requireMembers(["account", "file", "key", "mode", "state"])
-    file = try json["file"].identifier()
-    account = try json["account"].identifier()
-    switch try json["state"].oneOf(State.self) {
-    case .granted:
-      action = .grant(
-        mode: try json["mode"].oneOf(Share.Mode.self),
-        key: try json["key"].base64(byteCount: 1...FileStatement.keyByteCountMax))
-    case .revoked:
-      try json.requireMembers(["account", "file", "state"])
-      action = .revoke
-    case .rejected:
-      try json.requireMembers(["account", "file", "state"])
-      action = .reject
+    package init(file: Identifier, account: Identifier, action: Action) {
+      self.file = file
+      self.account = account
+      self.action = action
     }
-  }
 
-  /// The bytes that are signed: RFC 8785 (JCS) of `{"share": …}`.
-  var signed: [UInt8] {
-    var members: [JSONValue.Member] = [
-      .init("account", .string(account.description)), .init("file", .string(file.description)),
-    ]
-    let state: State
-    switch action {
-    case .grant(let mode, let key):
-      members.append(.init("key", .string(Base64.standard.encode(key))))
-      members.append(.init("mode", .string(mode.rawValue)))
-      state = .granted
-    case .revoke: state = .revoked
-    case .reject: state = .rejected
+    init(_ json: JSON) throws(Refusal) {
+      try json.requireMembers(["account", "file", "key", "mode", "state"])
+      file = try json["file"].identifier()
+      account = try json["account"].identifier()
+      switch try json["state"].oneOf(State.self) {
+      case .granted:
+        action = .grant(
+          mode: try json["mode"].oneOf(Share.Mode.self),
+          key: try json["key"].base64(byteCount: 1...FileRecord.Statement.keyByteCountMax))
+      case .revoked:
+        try json.requireMembers(["account", "file", "state"])
+        action = .revoke
+      case .rejected:
+        try json.requireMembers(["account", "file", "state"])
+        action = .reject
+      }
     }
-    members.append(.init("state", .string(state.rawValue)))
-    return JSONValue.object([.init("share", .object(members))]).canonical()
+
+    /// The bytes that are signed: RFC 8785 (JCS) of `{"share": …}`.
+    var signed: [UInt8] {
+      var members: [JSONValue.Member] = [
+        .init("account", .string(account.description)), .init("file", .string(file.description)),
+      ]
+      let state: State
+      switch action {
+      case .grant(let mode, let key):
+        members.append(.init("key", .string(Base64.standard.encode(key))))
+        members.append(.init("mode", .string(mode.rawValue)))
+        state = .granted
+      case .revoke: state = .revoked
+      case .reject: state = .rejected
+      }
+      members.append(.init("state", .string(state.rawValue)))
+      return JSONValue.object([.init("share", .object(members))]).canonical()
+    }
   }
 }
 
 extension JSON {
   func hmac() throws(Refusal) -> [UInt8] {
-    try base64(byteCount: FileStatement.hmacByteCount...FileStatement.hmacByteCount)
+    try base64(byteCount: FileRecord.Statement.hmacByteCount...FileRecord.Statement.hmacByteCount)
   }
 }

@@ -38,7 +38,7 @@ final class Visibility {
   }
 
   /// The accounts that see everything beneath one of the folders.
-  func sharees(of folders: [Forest.Node]) throws -> Set<Identifier> {
+  func sharees(of folders: [AncestorTree.Node]) throws -> Set<Identifier> {
     var sharees: Set<Identifier> = []
     for folder in folders where folder.hasLiveShares {
       let own =
@@ -76,7 +76,7 @@ final class Visibility {
   }
 
   /// What a grant makes of a share: a live one keeps its state.
-  func grantedState(_ standing: Share?, _ statement: ShareStatement) throws -> Share.State {
+  func grantedState(_ standing: Share?, _ statement: Share.Statement) throws -> Share.State {
     if let standing, standing.state.isLive { return standing.state }
     let link = try FileRecord.liveLink(transaction, of: statement.account, to: statement.file)
     return link == nil ? .pending : .accepted
@@ -113,9 +113,9 @@ final class Visibility {
   private func above(_ file: Identifier) throws -> Set<Identifier> {
     if let chain = chains[file] { return chain }
     // Whoever sees it: only the folders are asked for.
-    var forest = Forest(seenBy: file)
-    try forest.load(file, transaction)
-    let chain = Set(forest.chain(file).map(\.id))
+    var tree = AncestorTree(seenBy: file)
+    try tree.load(file, transaction)
+    let chain = Set(tree.chain(file).map(\.id))
     chains[file] = chain
     return chain
   }

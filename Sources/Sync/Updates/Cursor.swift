@@ -52,7 +52,7 @@ struct Cursor: Sendable, Equatable {
     self.sequence = sequence
     while !rest.isEmpty {
       guard let number = Self.number(&rest), let sequence = Self.sequence(&rest),
-        views.count < Judge.viewCountMax
+        views.count < BatchRules.viewCountMax
       else { throw .cursorInvalid }
       views[number] = sequence
     }

@@ -7,7 +7,7 @@ struct OwnStream {
   let last: Int64
 
   /// Shares that one page tells with its files: as many as one file can have, so that it gets on.
-  private static let shareCountMax = Judge.shareRowCountMax
+  private static let shareCountMax = BatchRules.shareRowCountMax
 
   /// The next changes; `read` moves on to the last of them, or to the end.
   func read(_ reader: Reader, after read: inout Int64, limit: Int) throws -> [Change] {
@@ -105,14 +105,14 @@ struct View {
   /// The next changes in view; `read` moves on past all that was examined.
   func read(
     _ reader: Reader, after read: inout Int64, limit: Int, examinable: inout Int,
-    _ forest: inout Forest
+    _ tree: inout AncestorTree
   ) throws -> [Change] {
     var changes: [Change] = []
     while read < last, changes.count < limit, examinable > 0 {
       let count = min(Self.itemCountMax, examinable)
       let items = try items(reader, after: read, count: count)
       for item in items where changes.count < limit {
-        if let change = try visible(item, reader, &forest) { changes.append(change) }
+        if let change = try visible(item, reader, &tree) { changes.append(change) }
         examinable -= 1
         read = item.sequence
       }
@@ -150,31 +150,31 @@ struct View {
   }
 
   private func visible(
-    _ item: Item, _ reader: Reader, _ forest: inout Forest
+    _ item: Item, _ reader: Reader, _ tree: inout AncestorTree
   ) throws -> Change? {
     switch item {
     case .left(let file, _):
-      try forest.load(file, reader)
-      guard forest.role(file) > .stranger else { return .left(file, owner: owner) }
+      try tree.load(file, reader)
+      guard tree.role(file) > .stranger else { return .left(file, owner: owner) }
       // What is still offered, or seen by another share, or back in view, is told of there; but what
       // is deleted gets no number as it comes back, and its deletion may have been read past while it
       // was out of view.
-      guard forest.isDeleted(file), let record = try FileRecord.find(reader, file) else {
+      guard tree.isDeleted(file), let record = try FileRecord.find(reader, file) else {
         return nil
       }
-      return try change(of: record, reader, forest)
+      return try change(of: record, reader, tree)
     case .file(let record):
-      try forest.load(record.id, reader)
-      guard forest.role(record.id) > .stranger else { return nil }
-      return try change(of: record, reader, forest)
+      try tree.load(record.id, reader)
+      guard tree.role(record.id) > .stranger else { return nil }
+      return try change(of: record, reader, tree)
     }
   }
 
   private func change(
-    of record: FileRecord, _ reader: Reader, _ forest: Forest
+    of record: FileRecord, _ reader: Reader, _ tree: AncestorTree
   ) throws -> Change {
-    let hasShare = forest[record.id]?.share != nil
+    let hasShare = tree[record.id]?.share != nil
     let share = hasShare ? try Share.find(reader, record.id, account) : nil
-    return .file(forest.marked(record), share.map { [$0] } ?? [])
+    return .file(tree.marked(record), share.map { [$0] } ?? [])
   }
 }

@@ -90,13 +90,13 @@ enum Updates {
     let own = OwnStream(account: account, last: try lastSequence(of: account, reader))
     var changes = try own.read(reader, after: &cursor.sequence, limit: question.limit)
     var hasMore = cursor.sequence < own.last
-    var forest = Forest(seenBy: account)
+    var tree = AncestorTree(seenBy: account)
     var examinable = examinedCountMax
     for view in views {
       var read = cursor.views[view.number] ?? view.from
       changes += try view.read(
         reader, after: &read, limit: question.limit - changes.count, examinable: &examinable,
-        &forest)
+        &tree)
       cursor.views[view.number] = read
       hasMore = hasMore || read < view.last
     }

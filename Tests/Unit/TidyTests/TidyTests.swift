@@ -38,6 +38,19 @@ import Testing
     }
   }
 
+  @Test func `the rules of batches touch no database`() {
+    let pure = ["AncestorTree", "PlannedTree", "BatchSnapshot", "BatchPlan"]
+    let files = SourceFile.all(under: "Sources/Sync/Trees").filter { file in
+      file.path.contains("/BatchRules") || pure.contains { file.path.hasSuffix("/\($0).swift") }
+    }
+    #expect(files.count == pure.count + 3)
+    for file in files {
+      #expect(file.imports == ["Base"], "\(file.path)")
+      let words: Set<Substring> = ["Queryable", "Reader", "Transaction", "Clock"]
+      #expect(file.words.isDisjoint(with: words), "\(file.path)")
+    }
+  }
+
   @Test func `nothing but wrappers and the system's edge is unsafe`() {
     let homes =
       Array(Self.cModules.values)

@@ -3,25 +3,25 @@ internal import JSON
 internal import Storage
 internal import Tiers
 
-/// Writes a batch that was judged, under the locks of all whom it concerns.
-struct BatchWriting {
+/// Writes the plan of a batch, under the locks of all whom it concerns.
+struct BatchWriter {
   private let transaction: Transaction
   private let now: Instant
   private let batch: Batch
-  private let judgement: Judgement
+  private let plan: BatchPlan
   private let caller: Identifier
   private let budget: WorkBudget
   private var owners: LockedOwners
   private let visibility: Visibility
 
   init(
-    _ transaction: Transaction, _ batch: Batch, _ judgement: Judgement, by caller: Identifier,
+    _ transaction: Transaction, _ batch: Batch, _ plan: BatchPlan, by caller: Identifier,
     _ owners: LockedOwners, now: Instant
   ) {
     self.transaction = transaction
     self.now = now
     self.batch = batch
-    self.judgement = judgement
+    self.plan = plan
     self.caller = caller
     self.owners = owners
     budget = WorkBudget(WorkBudget.written, of: transaction)
@@ -42,7 +42,7 @@ struct BatchWriting {
       }
     }
     visibility.filesMoved()
-    for (id, height) in judgement.raisedHeights {
+    for (id, height) in plan.raisedHeights {
       try transaction.execute(
         "UPDATE sync.files SET height = $2 WHERE id = $1", .id(id), .integer(height))
     }
@@ -76,7 +76,7 @@ struct BatchWriting {
     var removed: [Identifier: Int64] = [:]
     for change in batch.files {
       let statement = change.statement
-      if let record = judgement.records[statement.id] {
+      if let record = plan.records[statement.id] {
         guard statement.isDeleted else { continue }
         added[record.owner, default: 0] -= 1
         removed[record.owner, default: 0] += record.contentByteCount
@@ -85,7 +85,7 @@ struct BatchWriting {
       }
     }
     let made = Dictionary(
-      grouping: batch.files.filter { judgement.records[$0.statement.id] == nil },
+      grouping: batch.files.filter { plan.records[$0.statement.id] == nil },
       by: \.statement.owner)
     for (account, files) in made {
       try Allowance.count(
@@ -105,7 +105,7 @@ struct BatchWriting {
   /// Takes the names of all changed files out of the index, so that none is in another's way.
   private func makeWay() throws {
     guard batch.files.count > 1 else { return }
-    for change in batch.files where judgement.records[change.statement.id] != nil {
+    for change in batch.files where plan.records[change.statement.id] != nil {
       // An id is shorter than any keyed hash, so it collides with none.
       try transaction.execute(
         "UPDATE sync.files SET name_hmac = id WHERE id = $1", .id(change.statement.id))
@@ -118,7 +118,7 @@ struct BatchWriting {
     let statement = change.statement
     let version = try owners.nextSequence(of: statement.owner)
     let fee = catalogue.metadataFeeByteCount
-    guard let record = judgement.records[statement.id] else {
+    guard let record = plan.records[statement.id] else {
       try insert(change, version)
       try owners.change(statement.owner) { owner in
         owner.charge(
@@ -157,7 +157,7 @@ struct BatchWriting {
       .text(statement.kind.rawValue), .id(statement.target), .blob(statement.name.ciphertext),
       .blob(statement.name.hmac), .blob(statement.key), .blob(batch.author),
       .blob(change.signature),
-      .integer(judgement.tree.planned[statement.id]?.height ?? 0), .integer(version))
+      .integer(plan.tree.planned[statement.id]?.height ?? 0), .integer(version))
     // Ids are global: another account, whose row is not locked, may have been faster.
     guard count == 1 else {
       throw Refusal.batchRefused([Failure(file: statement.id, account: nil, rule: .idTaken)])
@@ -176,7 +176,7 @@ struct BatchWriting {
       .id(statement.id), .id(statement.parent), .blob(statement.name.ciphertext),
       .blob(statement.name.hmac), .blob(statement.key), .blob(batch.author),
       .blob(change.signature),
-      .integer(judgement.tree.planned[statement.id]?.height ?? 0), .integer(version),
+      .integer(plan.tree.planned[statement.id]?.height ?? 0), .integer(version),
       .integer(statement.isDeleted ? 1 : 0), .instant(statement.isDeleted ? now : nil))
   }
 
@@ -190,7 +190,7 @@ struct BatchWriting {
       guard let target = change.statement.target else { continue }
       if change.statement.isDeleted {
         deleted.insert(target)
-      } else if judgement.records[change.statement.id] == nil {
+      } else if plan.records[change.statement.id] == nil {
         made.insert(target)
       }
     }
@@ -209,16 +209,16 @@ struct BatchWriting {
     var (before, after): ([Identifier: Set<Identifier>], [Identifier: Set<Identifier>]) = ([:], [:])
     for change in batch.files where !change.statement.isDeleted {
       let statement = change.statement
-      guard let record = judgement.records[statement.id], record.parent != statement.parent else {
+      guard let record = plan.records[statement.id], record.parent != statement.parent else {
         continue
       }
-      let tree = judgement.tree
+      let tree = plan.tree
       let old =
-        try before[record.parent] ?? visibility.sharees(of: tree.forest.chain(record.parent))
+        try before[record.parent] ?? visibility.sharees(of: tree.current.chain(record.parent))
       let new =
         try after[statement.parent] ?? visibility.sharees(of: tree.finalChain(statement.parent))
       (before[record.parent], after[statement.parent]) = (old, new)
-      let own = try visibility.sharees(of: tree.forest[record.id].map { [$0] } ?? [])
+      let own = try visibility.sharees(of: tree.current[record.id].map { [$0] } ?? [])
       try visibility.depart(
         record.id, from: old.subtracting(new).subtracting(own), record.owner, &owners)
       try visibility.appear(
@@ -229,8 +229,8 @@ struct BatchWriting {
 
   private mutating func write(
     _ changes: [Batch.ShareChange]
-  ) throws -> [ShareStatement.Key: Share] {
-    var shares: [ShareStatement.Key: Share] = [:]
+  ) throws -> [Share.Statement.Key: Share] {
+    var shares: [Share.Statement.Key: Share] = [:]
     for change in changes {
       shares[change.statement.key] = try write(change)
       try budget.check()
@@ -241,7 +241,7 @@ struct BatchWriting {
   private mutating func write(_ change: Batch.ShareChange) throws -> Share {
     let statement = change.statement
     let standing = try Share.find(transaction, statement.file, statement.account)
-    guard let file = judgement.tree.final(statement.file) else { throw Refusal.fileNotFound }
+    guard let file = plan.tree.final(statement.file) else { throw Refusal.fileNotFound }
     var share = Share(
       file: statement.file, account: statement.account, owner: file.owner,
       mode: standing?.mode ?? .read, state: .revoked, key: nil,

@@ -1,0 +1,110 @@
+internal import Base
+internal import Storage
+internal import Tiers
+
+/// Carries out a batch: it is judged by a snapshot, the accounts it concerns are locked, and all of it
+/// is written.
+struct BatchExecution: Sendable {
+  enum Decision {
+    /// The same request had its effect before.
+    case recorded(Outcome)
+    case planned(BatchPlan)
+  }
+
+  private let credentials: Credentials
+  private let batch: Batch
+  private let catalogue: Catalogue
+  private let limits: SyncLimits
+
+  init(_ credentials: Credentials, _ batch: Batch, catalogue: Catalogue, limits: SyncLimits) {
+    self.credentials = credentials
+    self.batch = batch
+    self.catalogue = catalogue
+    self.limits = limits
+  }
+
+  /// Judges the batch by a snapshot; whatever refuses it has locked nobody.
+  func decide(_ reader: Reader, now: Instant) throws -> Decision {
+    let caller = try self.caller(reader, now: now)
+    if let recorded = try Nonces.recorded(reader, credentials) { return .recorded(recorded) }
+    return .planned(try judge(reader, caller, WorkBudget(WorkBudget.judged, of: reader), now: now))
+  }
+
+  /// Writes a batch; it is judged again where the accounts that it concerns have gone on since.
+  func perform(_ transaction: Transaction, _ plan: BatchPlan, now: Instant) throws -> Outcome {
+    var plan = plan
+    var isOfOneMoment = true
+    if try !plan.isCurrent(transaction) {
+      let before = try self.caller(transaction, now: now)
+      let numbers = try BatchPlan.numbers(of: plan.accounts, transaction)
+      do { plan = try judgeAgain(transaction, before, now: now) } catch let refusal as Refusal {
+        // What it was refused for may be its own effect.
+        if let recorded = try Nonces.recorded(transaction, credentials) { return recorded }
+        throw refusal
+      }
+      // On PostgreSQL each statement sees a moment of its own: all the same one, if nobody went on.
+      isOfOneMoment = plan.numbers.allSatisfy { numbers[$0.key] == $0.value }
+    }
+    let owners = try LockedOwners(transaction, plan.accounts)
+    let caller = try self.caller(transaction, now: now)
+    return try Nonces.once(transaction, credentials) {
+      if !isOfOneMoment || owners.numbers != plan.numbers {
+        plan = try judgeAgain(transaction, caller, now: now)
+        // Whom else it concerns could not be locked in order now.
+        guard plan.accounts.isSubset(of: owners.accounts) else { throw OutdatedDecision() }
+      }
+      try Invitations.count(plan.invitations, of: caller.account, transaction, limits, now: now)
+      var writer = BatchWriter(transaction, batch, plan, by: caller.account, owners, now: now)
+      return try writer.write(catalogue: catalogue, limits: limits)
+    }
+  }
+
+  private func caller(_ queryable: some Queryable, now: Instant) throws -> Caller {
+    let caller = try Caller(queryable, credentials, now: now)
+    guard caller.publicKey == batch.author else {
+      throw Refusal.bodyInvalid(path: "$.author", rule: "must be the key that makes the request")
+    }
+    return caller
+  }
+
+  private func judge(
+    _ queryable: any Queryable, _ caller: Caller, _ budget: WorkBudget, now: Instant
+  ) throws -> BatchPlan {
+    let snapshot = try BatchLoader.load(
+      batch, by: caller.account, queryable, budget, limits, catalogue: catalogue, now: now)
+    return try BatchRules.judge(batch, snapshot)
+  }
+
+  /// What a snapshot has room for and the locks do not may succeed in quieter times.
+  private func judgeAgain(
+    _ transaction: Transaction, _ caller: Caller, now: Instant
+  ) throws -> BatchPlan {
+    let budget = WorkBudget(WorkBudget.judgedAgain, of: transaction)
+    do { return try judge(transaction, caller, budget, now: now) } catch Refusal.batchTooCostly {
+      throw DatabaseError.busy(retryAfterSeconds: 1)
+    }
+  }
+}
+
+extension BatchPlan {
+  /// Whether it still holds, as far as can be told without a lock.
+  fileprivate func isCurrent(_ queryable: some Queryable) throws -> Bool {
+    let current = try Self.numbers(of: owners, queryable)
+    return owners.allSatisfy { current[$0] == numbers[$0] }
+  }
+
+  /// Where accounts stand now; those that there are not have no number.
+  static func numbers(
+    of accounts: Set<Identifier>, _ queryable: some Queryable
+  ) throws -> [Identifier: Int64] {
+    var numbers: [Identifier: Int64] = [:]
+    let ids = accounts.sorted().map { SQLValue.id($0) }
+    for list in SQLList.slices(of: ids, after: 0) {
+      let found = try queryable.rows(
+        "SELECT id, seq FROM sync.accounts WHERE id IN (\(list.parameters))", values: list.values
+      ) { row in (id: try row.id(0), number: try row.integer(1)) }
+      for account in found { numbers[account.id] = account.number }
+    }
+    return numbers
+  }
+}
