@@ -3,62 +3,68 @@ package import HTTPMessages
 package import HTTPServer
 package import Storage
 
-/// One method of one path, as plain synchronous functions that know no thread, callback or status.
+/// One method of one path, in stages: plain synchronous functions that know no thread and no callback.
 ///
-/// `admit` sees the headers only and must refuse whatever headers can refuse; `inquire` says what the
-/// database is asked before a byte of the body is read, e.g. whose key it is; `prepare` sees the body
-/// and must not write; `work` runs inside the storage transaction and may run more than once, so it
-/// must have no other effect; `respond` turns its output into the answer. Each refuses by throwing a
-/// `Problem`. The order in time is the order here; see `route(on:)` for who runs what.
-package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: Sendable {
-  package typealias Admit = @Sendable (RequestHead, [Substring]) throws -> Admitted
-  package typealias Inquire = @Sendable (Admitted) -> Inquiry?
-  package typealias Prepare = @Sendable (Admitted, [UInt8]) throws -> Input
+/// The order in time is the order here. Each refuses by throwing; who runs what is told at
+/// `admission`. An endpoint is one of the three kinds below, by what it does with the database.
+package protocol Endpoint: Sendable {
+  /// What is asked, as far as the headers tell.
+  associatedtype Request: Sendable
+  /// What is asked, with the body.
+  associatedtype Input: Sendable
+  /// What the transaction found or did.
+  associatedtype Answer: Sendable
 
-  package enum Work: Sendable {
-    /// Reads one consistent snapshot. What `isLong` never runs on the HTTP worker; `share` names whose
-    /// turn it is under load.
-    case read(
-      share: @Sendable (Input) -> Identifier?, isLong: Bool,
-      @Sendable (Reader, Input) throws -> Output)
-    /// Joins the writer's next batch; `share` names whose turn it is under load.
-    case write(
-      share: @Sendable (Input) -> Identifier?, @Sendable (Transaction, Input) throws -> Output)
-    /// Reads first what can be refused or answered without any lock, on the pool; only then joins the
-    /// writer's batch. What was read may have changed by then. Its body is prepared on the pool, too.
-    case decidedWrite(
-      share: @Sendable (Admitted) -> Identifier?, @Sendable (Reader, Input) throws -> Decision)
-  }
-
-  package enum Decision: Sendable {
-    case done(Output)
-    case write(@Sendable (Transaction) throws -> Output)
-  }
-
-  private let method: String
-  private let pattern: String
+  var method: String { get }
+  var pattern: String { get }
   /// The longest body taken; 0 where the endpoint has none.
-  private let bodyByteCountMax: Int
-  private let admit: Admit
-  private let inquire: Inquire
-  private let prepare: Prepare
-  private let work: Work
-  private let respond: @Sendable (Output) throws -> Response
+  var bodyByteCountMax: Int { get }
 
-  package init(
-    _ method: String, _ pattern: String, bodyByteCountMax: Int, admit: @escaping Admit,
-    inquire: @escaping Inquire = { _ in nil }, prepare: @escaping Prepare, work: Work,
-    respond: @escaping @Sendable (Output) throws -> Response
-  ) {
-    self.method = method
-    self.pattern = pattern
-    self.bodyByteCountMax = bodyByteCountMax
-    self.admit = admit
-    self.inquire = inquire
-    self.prepare = prepare
-    self.work = work
-    self.respond = respond
-  }
+  /// Sees the headers only, and must refuse whatever headers can refuse.
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Request
+  /// What the database is asked before a byte of the body is read, e.g. whose key it is.
+  func inquire(_ request: Request) -> Inquiry?
+  /// Whose turn the request takes under load.
+  func lane(_ request: Request) -> Identifier?
+  /// Sees the body, and must not write.
+  func prepare(_ request: Request, _ body: [UInt8]) throws -> Input
+  /// Has the rest done in its kind of transaction.
+  func perform(_ request: Request, _ body: [UInt8], on database: Database) throws -> Step<Response>
+  /// Turns what came of it into the answer, once that is durable.
+  func respond(_ answer: Answer, to input: Input) throws -> Response
+}
+
+/// Reads one consistent snapshot.
+package protocol ReadEndpoint: Endpoint {
+  /// Whether it looks at many rows or opens files: it never runs on the HTTP worker then.
+  var isLong: Bool { get }
+
+  func read(_ reader: Reader, _ input: Input) throws -> Answer
+}
+
+/// Joins the writer's next batch.
+package protocol WriteEndpoint: Endpoint {
+  /// May run more than once, so it has no effect but on the database.
+  func transact(_ transaction: Transaction, _ input: Input) throws -> Answer
+}
+
+/// Reads first what can be refused or answered without any lock; only then joins the writer's batch.
+/// What was read may have changed by then. Its body is prepared on the pool, too.
+package protocol PlannedEndpoint: Endpoint {
+  associatedtype Plan: Sendable
+
+  func decide(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Answer, Plan>
+  /// May run more than once, so it has no effect but on the database.
+  func transact(_ transaction: Transaction, _ input: Input, _ plan: Plan) throws -> Answer
+}
+
+package enum AnswerOrPlan<Answer: Sendable, Plan: Sendable>: Sendable {
+  case answer(Answer)
+  case plan(Plan)
+}
+
+extension Endpoint {
+  package func inquire(_ request: Request) -> Inquiry? { nil }
 
   package func route(on database: Database) -> Route {
     Route(method, pattern) { head, captures in
@@ -66,60 +72,84 @@ package struct Endpoint<Admitted: Sendable, Input: Sendable, Output: Sendable>: 
     }
   }
 
-  /// The stages as the server runs them: `admit` and `prepare` on the HTTP worker, unless a decision is
-  /// to be read, inquiries and short reads there too where they cannot block (SQLite), everything else
+  /// The stages as the server runs them: `admit` and `prepare` on the HTTP worker, unless a plan is
+  /// to be made, inquiries and short reads there too where they cannot block (SQLite), everything else
   /// with the connection suspended.
   package func admission(
     _ head: RequestHead, _ captures: [Substring], on database: Database
   ) throws -> Step<Admission> {
-    let admitted = try admit(head, captures)
-    return try database.step(after: inquire(admitted)) {
+    let request = try admit(head, captures)
+    return try database.step(after: inquire(request)) {
       let body: Admission.Body =
         bodyByteCountMax == 0 ? .none : .memory(byteCountMax: bodyByteCountMax)
       return .ready(
         Admission(
-          body: body,
-          finish: { bytes in try perform(admitted, bytes, on: database) }, abandon: nil))
+          body: body, finish: { bytes in try perform(request, bytes, on: database) }))
     }
   }
+}
 
-  private func perform(
-    _ admitted: Admitted, _ bytes: [UInt8], on database: Database
+extension ReadEndpoint {
+  package func perform(
+    _ request: Request, _ body: [UInt8], on database: Database
   ) throws -> Step<Response> {
-    let (prepare, respond) = (self.prepare, self.respond)
-    switch work {
-    case .read(_, let isLong, let read) where database.readsInline && !isLong:
-      let input = try prepare(admitted, bytes)
-      return .ready(try respond(database.read { reader in try read(reader, input) }))
-    case .read(let share, _, let read):
-      let input = try prepare(admitted, bytes)
-      return .pending { done in
-        database.submitRead(for: share(input), { reader in try read(reader, input) }) { result in
-          done(result.flatMap { output in Result { try respond(output) } })
-        }
+    let input = try prepare(request, body)
+    guard isLong || !database.readsInline else {
+      return .ready(try respond(database.read { reader in try read(reader, input) }, to: input))
+    }
+    return .pending { done in
+      database.submitRead(for: lane(request), { reader in try read(reader, input) }) { result in
+        done(result.flatMap { answer in Result { try respond(answer, to: input) } })
       }
-    case .write(let share, let write):
-      let input = try prepare(admitted, bytes)
-      return .pending { done in
-        database.submitWrite(for: share(input), { transaction in try write(transaction, input) }) {
-          result in done(result.flatMap { output in Result { try respond(output) } })
-        }
+    }
+  }
+}
+
+extension WriteEndpoint {
+  package func perform(
+    _ request: Request, _ body: [UInt8], on database: Database
+  ) throws -> Step<Response> {
+    let input = try prepare(request, body)
+    return .pending { done in
+      database.submitWrite(
+        for: lane(request), { transaction in try transact(transaction, input) }
+      ) { result in
+        done(result.flatMap { answer in Result { try respond(answer, to: input) } })
       }
-    case .decidedWrite(let share, let decide):
-      return .pending { done in
-        database.submitRead(for: share(admitted)) { reader in
-          try decide(reader, prepare(admitted, bytes))
-        } completion: { decision in
-          switch decision {
-          case .success(.done(let output)): done(Result { try respond(output) })
-          case .success(.write(let write)):
-            database.submitWrite(for: share(admitted), write) { result in
-              done(result.flatMap { output in Result { try respond(output) } })
+    }
+  }
+}
+
+extension PlannedEndpoint {
+  package func perform(
+    _ request: Request, _ body: [UInt8], on database: Database
+  ) throws -> Step<Response> {
+    .pending { done in
+      database.submitRead(for: lane(request)) { reader in
+        let input = try prepare(request, body)
+        return Decided<Self>(input: input, decision: try decide(reader, input))
+      } completion: { (result: Result<Decided<Self>, any Error>) in
+        switch result {
+        case .failure(let error): done(.failure(error))
+        case .success(let decided):
+          let input = decided.input
+          switch decided.decision {
+          case .answer(let answer): done(Result { try respond(answer, to: input) })
+          case .plan(let plan):
+            database.submitWrite(
+              for: lane(request), { transaction in try transact(transaction, input, plan) }
+            ) { result in
+              done(result.flatMap { answer in Result { try respond(answer, to: input) } })
             }
-          case .failure(let error): done(.failure(error))
           }
         }
       }
     }
   }
+}
+
+/// What was decided, with what it was decided by.
+private struct Decided<Kind: PlannedEndpoint>: Sendable {
+  let input: Kind.Input
+  let decision: AnswerOrPlan<Kind.Answer, Kind.Plan>
 }

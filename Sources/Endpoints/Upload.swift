@@ -5,69 +5,58 @@ package import Storage
 
 /// An endpoint whose body is too large for memory: it is reserved, streamed to an object, committed.
 ///
-/// `inquire` asks the database before anything is written, as an endpoint's does.
-/// `reserve` runs in a transaction of its own before the first body byte, so that a client that may
-/// not or cannot store the body hears so without sending it. It answers nil while the request has to
-/// wait for another one, and is then asked again by and by; at last it is told that it must decide.
-/// `receive` opens where the bytes go.
-/// `settle` runs on a pool that may block (it compares the digest and makes the object durable).
-/// `transact` makes the object visible and consumes the reservation, in one transaction. After any
-/// failure `release` gives back what was reserved; what a crash leaves is the next start's to settle.
-package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Output: Sendable>:
-  Sendable
-{
-  /// How long a request waits for another one: shorter than clients wait for an answer.
-  private static var patience: Instant.Span { .seconds(5) }
+/// The order in time is the order here. After any failure `release` gives back what was reserved; what
+/// a crash leaves is the next start's to settle.
+package protocol Upload: Sendable {
+  /// What is asked, as far as the headers tell.
+  associatedtype Request: Sendable
+  /// What was reserved for it.
+  associatedtype Reservation: Sendable
+  /// Takes the body.
+  associatedtype Sink: BodySink
+  associatedtype Answer: Sendable
 
-  private let byteCountMax: Int64
-  private let admit: @Sendable (RequestHead, [Substring]) throws -> Admitted
-  private let inquire: @Sendable (Admitted) -> Inquiry?
-  private let share: @Sendable (Admitted) -> Identifier?
-  private let reserve: @Sendable (Transaction, Admitted, _ isLast: Bool) throws -> Reserved?
-  private let receive: @Sendable (Reserved) throws -> Sink
-  private let settle: @Sendable (Reserved, Sink) throws -> Void
-  private let transact: @Sendable (Transaction, Reserved) throws -> Output
-  private let release: @Sendable (Transaction, Reserved) throws -> Void
-  private let respond: @Sendable (Output) throws -> Response
+  var byteCountMax: Int64 { get }
 
-  package init(
-    byteCountMax: Int64,
-    admit: @escaping @Sendable (RequestHead, [Substring]) throws -> Admitted,
-    inquire: @escaping @Sendable (Admitted) -> Inquiry?,
-    share: @escaping @Sendable (Admitted) -> Identifier?,
-    reserve: @escaping @Sendable (Transaction, Admitted, _ isLast: Bool) throws -> Reserved?,
-    receive: @escaping @Sendable (Reserved) throws -> Sink,
-    settle: @escaping @Sendable (Reserved, Sink) throws -> Void,
-    transact: @escaping @Sendable (Transaction, Reserved) throws -> Output,
-    release: @escaping @Sendable (Transaction, Reserved) throws -> Void,
-    respond: @escaping @Sendable (Output) throws -> Response
-  ) {
-    self.byteCountMax = byteCountMax
-    self.admit = admit
-    self.inquire = inquire
-    self.share = share
-    self.reserve = reserve
-    self.receive = receive
-    self.settle = settle
-    self.transact = transact
-    self.release = release
-    self.respond = respond
-  }
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Request
+  /// What the database is asked before anything is written, as an endpoint's does.
+  func inquire(_ request: Request) -> Inquiry?
+  /// Whose turn the request takes under load.
+  func lane(_ request: Request) -> Identifier?
+  /// Runs in a transaction of its own before the first body byte, so that a client that may not or
+  /// cannot store the body hears so without sending it. It answers nil while the request has to wait
+  /// for another one, and is then asked again by and by; at last it is told that it must decide.
+  func reserve(
+    _ transaction: Transaction, _ request: Request, isLast: Bool
+  ) throws -> Reservation?
+  /// Opens where the bytes go.
+  func receive(_ reservation: Reservation) throws -> Sink
+  /// Runs on a pool that may block: compares the digest and makes the object durable.
+  func settle(_ reservation: Reservation, _ sink: Sink) throws
+  /// Makes the object visible and consumes the reservation, in one transaction.
+  func transact(_ transaction: Transaction, _ reservation: Reservation) throws -> Answer
+  func release(_ transaction: Transaction, _ reservation: Reservation) throws
+  func respond(_ answer: Answer) throws -> Response
+}
 
+/// How long a request waits for another one: shorter than clients wait for an answer.
+private let patience = Instant.Span.seconds(5)
+
+extension Upload {
   /// `pool` runs what may block, `later` asks again for those that wait.
   package func admission(
     _ head: RequestHead, _ captures: [Substring], on database: Database, pool: WorkPool,
     later: Later
   ) throws -> Step<Admission> {
-    let admitted = try admit(head, captures)
-    return try database.step(after: inquire(admitted)) {
+    let request = try admit(head, captures)
+    return try database.step(after: inquire(request)) {
       .pending { done in
         ask(
-          admitted, until: .now() + Self.patience, on: database, later: later,
+          request, until: .now() + patience, on: database, later: later,
           done: { result in
             done(
-              result.flatMap { reserved in
-                Result { try reception(admitted, reserved, on: database, pool: pool) }
+              result.flatMap { reservation in
+                Result { try reception(request, reservation, on: database, pool: pool) }
               })
           })
       }
@@ -76,18 +65,18 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
 
   /// Waiting costs no thread but a transaction each time.
   private func ask(
-    _ admitted: Admitted, until end: MonotonicTime, on database: Database, later: Later,
-    done: @escaping @Sendable (Result<Reserved, any Error>) -> Void
+    _ request: Request, until end: MonotonicTime, on database: Database, later: Later,
+    done: @escaping @Sendable (Result<Reservation, any Error>) -> Void
   ) {
     database.submitWrite(
-      for: share(admitted),
-      { transaction in try reserve(transaction, admitted, MonotonicTime.now() >= end) }
+      for: lane(request),
+      { transaction in try reserve(transaction, request, isLast: MonotonicTime.now() >= end) }
     ) { result in
       switch result {
-      case .success(let reserved?): done(.success(reserved))
+      case .success(let reservation?): done(.success(reservation))
       case .success(nil):
         let accepted = later.submit {
-          ask(admitted, until: end, on: database, later: later, done: done)
+          ask(request, until: end, on: database, later: later, done: done)
         }
         if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
       case .failure(let error): done(.failure(error))
@@ -96,15 +85,15 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
   }
 
   private func reception(
-    _ admitted: Admitted, _ reserved: Reserved, on database: Database, pool: WorkPool
+    _ request: Request, _ reservation: Reservation, on database: Database, pool: WorkPool
   ) throws -> Admission {
     let giveBack: @Sendable () -> Void = {
       database.submitWrite(
-        for: share(admitted), { transaction in try release(transaction, reserved) }
+        for: lane(request), { transaction in try release(transaction, reservation) }
       ) { _ in }  // failing that, the reservation expires by itself
     }
     let sink: Sink
-    do { sink = try receive(reserved) } catch {
+    do { sink = try receive(reservation) } catch {
       giveBack()
       throw error
     }
@@ -117,9 +106,9 @@ package struct Upload<Admitted: Sendable, Reserved: Sendable, Sink: BodySink, Ou
             done(.failure(error))
           }
           let accepted = pool.submit {
-            do { try settle(reserved, sink) } catch { return fail(error) }
+            do { try settle(reservation, sink) } catch { return fail(error) }
             database.submitWrite(
-              for: share(admitted), { transaction in try transact(transaction, reserved) }
+              for: lane(request), { transaction in try transact(transaction, reservation) }
             ) { result in
               switch result {
               case .success(let output): done(Result { try respond(output) })

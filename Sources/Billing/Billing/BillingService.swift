@@ -1,5 +1,6 @@
 package import Base
 package import Crypto
+internal import Endpoints
 internal import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures

@@ -16,7 +16,7 @@ internal import Subscriptions
 /// and kept as one; the claim itself is the weakest evidence of ownership there is, and refused
 /// while another account owns the purchase. What its store did not sign proves nothing before it was
 /// read: until then the claim is pending, and nothing but that is kept.
-struct ClaimRoute: Sendable {
+struct ClaimRoute: WriteEndpoint {
   let ledger: Ledger
   let stores: StoreList
   let policy: SignaturePolicy
@@ -25,7 +25,7 @@ struct ClaimRoute: Sendable {
   let forgeries: AddressBudget
 
   /// A purchase in the form its store gives it to the app.
-  private struct Purchase: Sendable {
+  struct Purchase: Sendable {
     let key: ObjectKey
     let source: PreparedSource
     /// Whether the store signed what came.
@@ -33,18 +33,18 @@ struct ClaimRoute: Sendable {
   }
 
   /// Who asks: as signed, and from where.
-  private struct Caller: Sendable {
+  struct Caller: Sendable {
     let signature: VerifiedSignature
     let address: String
   }
 
-  private struct Input: Sendable {
+  struct Input: Sendable {
     let caller: Caller
     let purchase: Purchase
     let now: Instant
   }
 
-  private enum Outcome: Sendable {
+  enum Outcome: Sendable {
     case owned(Recorded)
     /// The store has told nothing of it yet.
     case pending
@@ -54,35 +54,32 @@ struct ClaimRoute: Sendable {
   }
 
   /// A signed transaction has about four thousand bytes.
-  private static let bodyByteCountMax = 64 * 1024
+  let bodyByteCountMax = 64 * 1024
+  let method = "POST"
+  let pattern = "/v1/claims"
   /// Nobody has that many purchases; a stranger's guesses stop here.
   private static let claimCountMax: Int64 = 100
 
-  func route(on database: Database) -> Route {
-    Endpoint<Caller, Input, (Input, Outcome)>(
-      "POST", "/v1/claims", bodyByteCountMax: Self.bodyByteCountMax,
-      admit: { head, _ in
-        try forgeries.refuseForger(head.remoteAddress)
-        return Caller(signature: try verified(head), address: head.remoteAddress)
-      },
-      prepare: { caller, body in
-        guard caller.signature.contentDigest?.matches(body) == true else {
-          throw Problem(
-            400, "digest_mismatch", "Body differs from its digest",
-            "The body received does not have the digest its headers promise.")
-        }
-        let now = clock.now()
-        return Input(
-          caller: caller, purchase: try purchase(body, of: caller, now: now), now: now)
-      },
-      work: .write(share: { Identifier(bytes: $0.caller.signature.keyID.bytes.prefix(16)) }) {
-        transaction, input in (input, try claim(input, in: transaction))
-      },
-      respond: { input, outcome in try answer(outcome, to: input) }
-    ).route(on: database)
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Caller {
+    try forgeries.refuseForger(head.remoteAddress)
+    return Caller(signature: try verified(head), address: head.remoteAddress)
   }
 
-  private func answer(_ outcome: Outcome, to input: Input) throws -> Response {
+  func lane(_ caller: Caller) -> Identifier? {
+    Identifier(bytes: caller.signature.keyID.bytes.prefix(16))
+  }
+
+  func prepare(_ caller: Caller, _ body: [UInt8]) throws -> Input {
+    guard caller.signature.contentDigest?.matches(body) == true else {
+      throw Problem(
+        400, "digest_mismatch", "Body differs from its digest",
+        "The body received does not have the digest its headers promise.")
+    }
+    let now = clock.now()
+    return Input(caller: caller, purchase: try purchase(body, of: caller, now: now), now: now)
+  }
+
+  func respond(_ outcome: Outcome, to input: Input) throws -> Response {
     let subscription = JSONValue.string(input.purchase.key.description)
     switch outcome {
     case .owned(let recorded):
@@ -151,7 +148,7 @@ struct ClaimRoute: Sendable {
 
   // MARK: whose it is
 
-  private func claim(_ input: Input, in transaction: Transaction) throws -> Outcome {
+  func transact(_ transaction: Transaction, _ input: Input) throws -> Outcome {
     guard let account = try account(of: input.caller.signature, reading: transaction) else {
       return .unknownKey
     }

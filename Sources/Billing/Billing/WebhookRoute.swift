@@ -29,7 +29,9 @@ struct WebhookRoute: Sendable {
       do { step = try webhook.admit(head, clock.now()) } catch { throw problem(error, head) }
       return try step.then { result in
         let preparation = try result.mapError { problem($0, head) }.get()
-        return try endpoint { body in
+        return try BelievedDelivery(
+          pattern: pattern, bodyByteCountMax: webhook.bodyByteCountMax, ledger: ledger
+        ) { body in
           // Again, as many heads may have come before the first of their bodies.
           if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
           let now = clock.now()
@@ -44,23 +46,6 @@ struct WebhookRoute: Sendable {
     }
   }
 
-  /// What is done once the sender's headers were believed.
-  private func endpoint(
-    prepare: @escaping @Sendable ([UInt8]) throws -> PreparedSource
-  ) -> Endpoint<Void, PreparedSource, Recorded> {
-    let metrics = BillingMetrics.shared
-    return Endpoint(
-      "POST", pattern, bodyByteCountMax: webhook.bodyByteCountMax,
-      admit: { _, _ in }, prepare: { _, body in try prepare(body) },
-      work: .write(share: { _ in nil }) { transaction, source in
-        try ledger.record(source, in: transaction)
-      },
-      respond: { recorded in
-        metrics.count(recorded)
-        return Response.json(200, ["status": .string(recorded.status)])
-      })
-  }
-
   private var pattern: String { "/webhooks/\(store.provider.rawValue)" }
 
   private func problem(_ error: any Error, _ head: RequestHead) -> any Error {
@@ -68,6 +53,31 @@ struct WebhookRoute: Sendable {
     if refusal.isForgery, webhook.isDear { forgeries.spend(head.remoteAddress) }
     BillingMetrics.shared.count(refusal, from: store.provider)
     return refusal.problem
+  }
+}
+
+/// What is done once the sender's headers were believed.
+private struct BelievedDelivery: WriteEndpoint {
+  let method = "POST"
+  let pattern: String
+  let bodyByteCountMax: Int
+  let ledger: Ledger
+  let source: @Sendable ([UInt8]) throws -> PreparedSource
+
+  func admit(_ head: RequestHead, _ captures: [Substring]) {}
+
+  /// Deliveries share one turn.
+  func lane(_ request: Void) -> Identifier? { nil }
+
+  func prepare(_ request: Void, _ body: [UInt8]) throws -> PreparedSource { try source(body) }
+
+  func transact(_ transaction: Transaction, _ source: PreparedSource) throws -> Recorded {
+    try ledger.record(source, in: transaction)
+  }
+
+  func respond(_ recorded: Recorded, to source: PreparedSource) -> Response {
+    BillingMetrics.shared.count(recorded)
+    return .json(200, ["status": .string(recorded.status)])
   }
 }
 

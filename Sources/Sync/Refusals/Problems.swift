@@ -5,185 +5,164 @@ internal import JSON
 package import Tiers
 
 extension Refusal {
-  /// The answer a client sees. The only place of the sync API where a refusal gets a status.
+  /// The answer a client sees; its status is in the table of `RefusalCode`.
   package func problem(catalogue: Catalogue) -> Problem {
     switch self {
     case .notAuthenticated:
-      return unauthorized(
-        "not_authenticated", "Not authenticated",
-        "Sign the request (RFC 9421) or send the bearer token of a session.")
+      return Problem(
+        .notAuthenticated, "Sign the request (RFC 9421) or send the bearer token of a session.")
     case .signature(let refusal): return refusal.problem
     case .unknownKey:
-      return unauthorized("unknown_key", "Unknown key", "No account has registered this key.")
+      return Problem(.unknownKey, "No account has registered this key.")
     case .revokedKey:
-      return unauthorized("revoked_key", "Key revoked", "This key was revoked by its account.")
+      return Problem(.revokedKey, "This key was revoked by its account.")
     case .unknownSession:
-      return unauthorized(
-        "session_invalid", "Session invalid",
+      return Problem(
+        .unknownSession,
         "The session has expired, was revoked or never existed. Create another one.")
     case .rateLimited(let seconds):
       return Problem(
-        429, "rate_limited", "Too many requests",
+        .rateLimited,
         "The account has used up its requests for now. Nothing was done; RateLimit-Policy says "
           + "how many there are.",
         retryAfterSeconds: seconds)
     case .addressRefused(let seconds):
       return Problem(
-        429, "too_many_refusals", "Too many refused requests",
+        .addressRefused,
         "So many requests of this address were by nobody known that the next must wait. Those of keys "
           + "and sessions that have been used here lately are served.",
         retryAfterSeconds: seconds)
     case .replayed:
-      return unauthorized(
-        "replayed", "Nonce already used",
-        "Another request has used this nonce. Sign again with a fresh one.")
+      return Problem(.replayed, "Another request has used this nonce. Sign again with a fresh one.")
     case .signatureRequired:
-      return unauthorized(
-        "signature_required", "Signature required",
+      return Problem(
+        .signatureRequired,
         "This request must be signed by a device key; a session token is not enough.")
     case .digestMismatch:
       return Problem(
-        400, "digest_mismatch", "Body differs from its digest",
+        .digestMismatch,
         "The body received does not have the digest its headers promise. Nothing was stored.")
     case .bodyInvalid(let errors):
       let places = errors.map { error -> JSONValue in
         ["path": .string(error.path), "rule": .string(error.rule)]
       }
       return Problem(
-        400, "body_invalid", "Body invalid",
+        .bodyInvalid,
         errors.first.map { "\($0.path): \($0.rule)" } ?? "The body is not valid.",
         members: [
           .init("path", .string(errors.first?.path ?? "$")), .init("errors", .array(places)),
         ])
     case .batchTooLarge(let max):
       return Problem(
-        400, "batch_too_large", "Batch too large",
+        .batchTooLarge,
         "A batch changes at most \(max) files and shares. Nothing was written; send several.")
     case .batchTooCostly:
       return Problem(
-        422, "batch_too_costly", "Batch too costly",
+        .batchTooCostly,
         "The changes concern more of the trees than one batch may: deep folders, accounts, folders "
           + "whose levels have to be counted. Nothing was written; send half of them at a time.")
     case .batchRefused(let failures): return Self.batchRefused(failures)
     case .sharingLimited(let seconds):
       return Problem(
-        429, "sharing_limited", "Too many invitations today",
+        .sharingLimited,
         "A young or free account invites only so many strangers a day.",
         retryAfterSeconds: seconds)
     case .tooManyRecords(let max):
-      return Problem(
-        409, "too_many_records", "Too many files",
-        "The owner's tree holds at most \(max) files. Delete some.")
+      return Problem(.tooManyRecords, "The owner's tree holds at most \(max) files. Delete some.")
     case .registrationClosed:
-      return Problem(
-        403, "registration_closed", "Registration closed",
-        "Only the operator of this server opens accounts.")
+      return Problem(.registrationClosed, "Only the operator of this server opens accounts.")
     case .registrationLimited(let seconds):
       return Problem(
-        429, "registration_limited", "Too many accounts",
+        .registrationLimited,
         "So many accounts were asked for from this address that the next must wait.",
         retryAfterSeconds: seconds)
     case .inviteRequired:
       return Problem(
-        403, "invite_required", "Invite required",
+        .inviteRequired,
         "Accounts are opened by an invite of the operator's: send its code as invite.")
     case .inviteInvalid:
-      return Problem(
-        403, "invite_invalid", "Invite invalid",
-        "The invite is unknown, used up, expired or revoked.")
+      return Problem(.inviteInvalid, "The invite is unknown, used up, expired or revoked.")
     case .usernameTaken:
-      return Problem(409, "username_taken", "Username taken", "Another account has this username.")
+      return Problem(.usernameTaken, "Another account has this username.")
     case .accountExists:
-      return Problem(409, "account_exists", "Account exists", "An account with this id exists.")
+      return Problem(.accountExists, "An account with this id exists.")
     case .tooManyKeys(let max):
-      return Problem(
-        409, "too_many_keys", "Too many keys", "An account holds at most \(max) keys. Revoke one.")
+      return Problem(.tooManyKeys, "An account holds at most \(max) keys. Revoke one.")
     case .keysUsedUp(let max):
       return Problem(
-        409, "keys_used_up", "Keys used up",
-        "An account has at most \(max) keys in its life, revoked ones included.")
+        .keysUsedUp, "An account has at most \(max) keys in its life, revoked ones included.")
     case .tooManyBlocks(let max):
-      return Problem(
-        409, "too_many_blocks", "Too many blocks", "An account blocks at most \(max) others.")
+      return Problem(.tooManyBlocks, "An account blocks at most \(max) others.")
     case .keyRegistered:
-      return Problem(
-        409, "key_registered", "Key already registered", "An account has registered this key.")
+      return Problem(.keyRegistered, "An account has registered this key.")
     case .lastKey:
-      return Problem(
-        409, "last_key", "Last key", "An account keeps at least one key. Add another one first.")
+      return Problem(.lastKey, "An account keeps at least one key. Add another one first.")
     case .keyNotFound:
-      return Problem(404, "key_not_found", "Key not found", "This account has no such key.")
+      return Problem(.keyNotFound, "This account has no such key.")
     case .sessionNotFound:
-      return Problem(404, "session_not_found", "Session not found", "There is no such session.")
+      return Problem(.sessionNotFound, "There is no such session.")
     case .accountNotFound:
-      return Problem(404, "account_not_found", "Account not found", "There is no such account.")
+      return Problem(.accountNotFound, "There is no such account.")
     case .queryInvalid:
-      return Problem(
-        400, "query_invalid", "Query invalid", "Ask by one of username, account and key.")
+      return Problem(.queryInvalid, "Ask by one of username, account and key.")
     case .fileNotFound:
-      return Problem(404, "file_not_found", "File not found", "There is no such file.")
+      return Problem(.fileNotFound, "There is no such file.")
     case .fileExists:
-      return Problem(409, "file_exists", "File exists", "A file with this id exists.")
+      return Problem(.fileExists, "A file with this id exists.")
     case .fileDeleted:
-      return Problem(
-        410, "file_deleted", "File deleted",
-        "The file is deleted, by itself or with a folder above it.")
+      return Problem(.fileDeleted, "The file is deleted, by itself or with a folder above it.")
     case .notPermitted:
-      return Problem(
-        403, "not_permitted", "Not permitted", "The caller may see this file but not change it.")
+      return Problem(.notPermitted, "The caller may see this file but not change it.")
     case .notADocument:
-      return Problem(409, "not_a_document", "Not a document", "Only documents have content.")
+      return Problem(.notADocument, "Only documents have content.")
     case .preconditionRequired:
       return Problem(
-        428, "precondition_required", "Precondition required",
+        .preconditionRequired,
         "Send If-Match with the content version this write replaces; \"0\" for the first content.")
     case .versionChanged(let current):
       return Problem(
-        412, "version_changed", "Content changed meanwhile",
+        .versionChanged,
         "The content is at version \(current). Fetch it, merge, and write again.",
         members: [.init("current_version", .integer(current))])
     case .overCap(let overCap): return overCap.problem(catalogue: catalogue)
     case .tooManyUploads(let max):
       return Problem(
-        429, "too_many_uploads", "Too many uploads",
+        .tooManyUploads,
         "The account has \(max) uploads under way. Wait for one to end.", retryAfterSeconds: 10)
     case .reservationExpired:
       return Problem(
-        409, "reservation_expired", "Upload took too long",
+        .reservationExpired,
         "The upload's reservation has ended. Nothing was stored; send it again.")
     case .tooMuchReplaced(let seconds):
       return Problem(
-        429, "too_much_replaced", "Too much replaced at once",
+        .tooMuchReplaced,
         "Content that was replaced or deleted is still being cleared away. Nothing was stored.",
         retryAfterSeconds: seconds)
     case .creationLimited(let seconds):
       return Problem(
-        429, "creation_limited", "Too many files made",
+        .creationLimited,
         "Many more files were made than the owner's cap holds. Nothing was written.",
         retryAfterSeconds: seconds)
     case .uploadSuperseded:
       return Problem(
-        409, "upload_superseded", "Sent again meanwhile",
+        .uploadSuperseded,
         "The same upload was sent again, and that attempt goes on. Nothing was stored by this one.")
     case .cursorInvalid:
-      return Problem(
-        400, "cursor_invalid", "Cursor invalid", "The cursor is not one that this account got.")
+      return Problem(.cursorInvalid, "The cursor is not one that this account got.")
     case .historyChanged:
       return Problem(
-        410, "history_changed", "Start over",
+        .historyChanged,
         "The server's history has changed. Fetch everything again, without a cursor.")
     case .cursorExpired:
       return Problem(
-        410, "cursor_expired", "Start over",
+        .cursorExpired,
         "Deletions since this cursor are no longer told. Fetch everything again, without a cursor.")
     case .contentMissing:
       return Problem(
-        503, "content_unavailable", "Content unavailable",
+        .contentMissing,
         "The content cannot be read at the moment.", retryAfterSeconds: 5)
     case .limitInvalid:
-      return Problem(
-        400, "limit_invalid", "Limit invalid",
-        "limit must be a number from 1 to \(Updates.limitMax).")
+      return Problem(.limitInvalid, "limit must be a number from 1 to \(Updates.limitMax).")
     }
   }
 
@@ -204,20 +183,30 @@ extension Refusal {
     let stale = failures.filter(\.rule.isCuredByPulling)
     guard !stale.isEmpty else {
       return Problem(
-        422, "batch_refused", "Batch refused",
+        .batchRefused,
         "Changes of this batch break rules of the tree. Nothing was written.", members: [members])
     }
     let files = stale.map { JSONValue.string($0.file.description) }
     return Problem(
-      409, "updates_required", "Updates required",
+      .updatesRequired,
       "Files changed meanwhile. Nothing was written: pull, merge, and send what is left to do.",
       members: [.init("files", .array(files)), members])
   }
+}
 
-  private func unauthorized(_ code: String, _ title: String, _ detail: String) -> Problem {
+extension Problem {
+  /// `retryAfterSeconds` counts where the table lets the request be tried again.
+  fileprivate init(
+    _ code: RefusalCode, _ detail: String, members: [JSONValue.Member] = [],
+    retryAfterSeconds: Int? = nil
+  ) {
+    let row = code.row
     // RFC 9110, section 15.5.2: a 401 names at least one scheme.
-    Problem(
-      401, code, title, detail, headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer\"")])
+    let challenge = Header("WWW-Authenticate", "Bearer realm=\"coffer\"")
+    self.init(
+      row.status, code.rawValue, row.title, detail, members: members,
+      retryAfterSeconds: row.isRetryable ? retryAfterSeconds : nil,
+      headers: row.status == 401 ? [challenge] : [])
   }
 }
 
@@ -227,7 +216,7 @@ extension OverCap {
   fileprivate func problem(catalogue: Catalogue) -> Problem {
     guard isCallers else {
       return Problem(
-        507, "over_cap", "Over the storage cap",
+        .overCap,
         "The owner of this tree has no room for this write.",
         members: [.init("owner", .string(owner.description))])
     }
@@ -238,7 +227,7 @@ extension OverCap {
       ])
     }
     return Problem(
-      507, "over_cap", "Over the storage cap", sentence,
+      .overCap, sentence,
       members: [
         .init("owner", .string(owner.description)), .init("usage", .integer(usageByteCount)),
         .init("cap", .integer(capByteCount)), .init("needed", .integer(neededByteCount)),

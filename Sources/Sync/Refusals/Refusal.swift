@@ -4,7 +4,8 @@ package import Tiers
 
 /// Everything the sync API refuses, each for one reason a client can act on.
 ///
-/// `Problems.swift` is where these meet HTTP: no refusal's status stands anywhere else.
+/// `Problems.swift` is where these meet HTTP, by the table of `RefusalCode`: no refusal's status stands
+/// anywhere else.
 package enum Refusal: Error, Equatable {
   case notAuthenticated
   case signature(SignatureRefusal)

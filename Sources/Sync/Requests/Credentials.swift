@@ -34,7 +34,7 @@ struct Credentials: Sendable {
   static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
 
   /// Whose turn a request takes under load.
-  var share: Identifier? { Identifier(bytes: proof.key.prefix(16)) }
+  var lane: Identifier? { Identifier(bytes: proof.key.prefix(16)) }
 
   func requireSignature() throws(Refusal) -> VerifiedSignature {
     guard case .signed(let signature) = proof else { throw .signatureRequired }

@@ -65,11 +65,15 @@ package struct SyncAPI: Sendable {
 
   /// Everything served; `openapi.json` says the same to programs.
   package var routes: [Route] {
-    [
-      createAccount, readAccount, readDirectory, createSession, readSessions, endSession,
-      addDevice, revokeDevice, readBlocks, addBlock, removeBlock, changeFiles, readFile,
-      writeContent, readContent, readUpdates, Self.readDescription,
-      Health.alive, Health.ready(database),
+    let endpoints: [any Endpoint] = [
+      PostAccounts(api: self), GetAccount(api: self), GetDirectory(api: self),
+      PostSessions(api: self), GetSessions(api: self), DeleteSession(api: self),
+      PostDevices(api: self), PostRevocations(api: self), GetBlocks(api: self),
+      ChangeBlock(api: self, change: .add), ChangeBlock(api: self, change: .remove),
+      PostFiles(api: self), GetFile(api: self), GetContent(api: self), GetUpdates(api: self),
+    ]
+    return endpoints.map { $0.route(on: database) } + [
+      PutContent(api: self).route, GetDescription.route, Health.alive, Health.ready(database),
     ]
   }
 
@@ -93,7 +97,7 @@ package struct SyncAPI: Sendable {
 
   /// Refuses, before anything is computed for it, a request to open an account that is not opened
   /// whoever signed it.
-  private func refuseRegistration(_ head: RequestHead) throws(Refusal) {
+  func refuseRegistration(_ head: RequestHead) throws(Refusal) {
     guard registration != .closed else { throw .registrationClosed }
     guard let seconds = registrations.secondsToWait(head.remoteAddress) else { return }
     throw .registrationLimited(retryAfterSeconds: seconds)
@@ -157,66 +161,5 @@ package struct SyncAPI: Sendable {
   func inquiry(_ credentials: Credentials) -> Inquiry? {
     guard !credentials.meter.isCounted else { return nil }
     return { reader in _ = try Caller(reader, credentials, now: clock.now()) }
-  }
-
-  /// An endpoint that changes something, at most once per signed request. Where it `registers` its
-  /// caller, the key need not be known.
-  func write<Input: Sendable>(
-    _ method: String, _ pattern: String, bodyByteCountMax: Int = Self.bodyByteCountMax,
-    registers: Bool = false,
-    parse: @escaping @Sendable (Request, [UInt8]) throws -> Input,
-    transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Outcome
-  ) -> Endpoint<Request, (Request, Input), (Outcome, Request)> {
-    write(
-      method, pattern, bodyByteCountMax: bodyByteCountMax, registers: registers, parse: parse,
-      transact: transact, finish: { outcome, _ in outcome })
-  }
-
-  /// One whose answer is made of what the transaction gave, once that is durable.
-  func write<Input: Sendable, Output: Sendable>(
-    _ method: String, _ pattern: String, bodyByteCountMax: Int = Self.bodyByteCountMax,
-    registers: Bool = false,
-    parse: @escaping @Sendable (Request, [UInt8]) throws -> Input,
-    transact: @escaping @Sendable (Transaction, Request, Input, Instant) throws -> Output,
-    finish: @escaping @Sendable (Output, Request) throws -> Outcome
-  ) -> Endpoint<Request, (Request, Input), (Output, Request)> {
-    Endpoint(
-      method, pattern, bodyByteCountMax: bodyByteCountMax,
-      admit: { head, captures in
-        if registers { try refuseRegistration(head) }
-        return try Request(head, captures, self)
-      },
-      inquire: { (request: Request) -> Inquiry? in
-        registers ? nil : inquiry(request.credentials)
-      },
-      prepare: { request, body in (request, try parse(request, request.checked(body))) },
-      work: .write(share: { $0.0.credentials.share }) {
-        (transaction: Transaction, input: (Request, Input)) throws -> (Output, Request) in
-        let (request, parsed) = input
-        defer {
-          request.credentials.meter.charge(Price.rows(transaction.work.rowCount), for: .writing)
-        }
-        return (try transact(transaction, request, parsed, clock.now()), request)
-      },
-      respond: { output, request in try finish(output, request).response })
-  }
-
-  /// An endpoint that only reads. What `isLong` looks at many rows or opens files.
-  func read<Output: Sendable>(
-    _ pattern: String, isLong: Bool = false,
-    work: @escaping @Sendable (Reader, Request, Instant) throws -> Output,
-    respond: @escaping @Sendable (Output, Request) throws -> Response
-  ) -> Route {
-    Endpoint<Request, Request, (Output, Request)>(
-      "GET", pattern, bodyByteCountMax: 0,
-      admit: { head, captures in try Request(head, captures, self) },
-      prepare: { request, _ in request },
-      work: .read(share: { $0.credentials.share }, isLong: isLong) {
-        (reader: Reader, request: Request) throws -> (Output, Request) in
-        defer { request.credentials.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
-        return (try work(reader, request, clock.now()), request)
-      },
-      respond: { output, request in try respond(output, request) }
-    ).route(on: database)
   }
 }

@@ -1,16 +1,11 @@
 internal import Base
+internal import Endpoints
 internal import Storage
 internal import Tiers
 
 /// Carries out a batch: it is judged by a snapshot, the accounts it concerns are locked, and all of it
 /// is written.
 struct BatchExecution: Sendable {
-  enum Decision {
-    /// The same request had its effect before.
-    case recorded(Outcome)
-    case planned(BatchPlan)
-  }
-
   private let credentials: Credentials
   private let batch: Batch
   private let catalogue: Catalogue
@@ -23,11 +18,12 @@ struct BatchExecution: Sendable {
     self.limits = limits
   }
 
-  /// Judges the batch by a snapshot; whatever refuses it has locked nobody.
-  func decide(_ reader: Reader, now: Instant) throws -> Decision {
+  /// Judges the batch by a snapshot; whatever refuses it has locked nobody. Where the same request had
+  /// its effect before, it is answered alike.
+  func decide(_ reader: Reader, now: Instant) throws -> AnswerOrPlan<Outcome, BatchPlan> {
     let caller = try self.caller(reader, now: now)
-    if let recorded = try Nonces.recorded(reader, credentials) { return .recorded(recorded) }
-    return .planned(try judge(reader, caller, WorkBudget(WorkBudget.judged, of: reader), now: now))
+    if let recorded = try Nonces.recorded(reader, credentials) { return .answer(recorded) }
+    return .plan(try judge(reader, caller, WorkBudget(WorkBudget.judged, of: reader), now: now))
   }
 
   /// Writes a batch; it is judged again where the accounts that it concerns have gone on since.

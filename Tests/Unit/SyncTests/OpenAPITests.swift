@@ -102,10 +102,13 @@ struct CodedProblem: Hashable, CustomStringConvertible {
     "Sources/HTTP/HTTPSignatures",
   ]
 
-  /// Those that stand in the sources, where status and code are literals; any that are not fail.
+  /// The table of refusals, and those that stand in the sources, where status and code are literals; any
+  /// that are not fail.
   static func all() throws -> Set<CodedProblem> {
-    var problems: Set<CodedProblem> = []
-    for (path, text) in homes.flatMap(Repository.sources) {
+    var problems = Set(
+      RefusalCode.allCases.map { CodedProblem(status: $0.row.status, code: $0.rawValue) })
+    for (path, text) in homes.flatMap(Repository.sources)
+    where !path.hasSuffix("Sync/Refusals/Problems.swift") {
       let made = text.matches(of: /\bProblem\(\s*([0-9]+),\s*"([a-z_]+)"/)
       for match in made {
         problems.insert(CodedProblem(status: Int(match.1) ?? 0, code: String(match.2)))

@@ -1,0 +1,42 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import Storage
+
+/// `PUT /v1/blocks/{account}`: takes no invitation of that account any more. Takes no body.
+/// `DELETE /v1/blocks/{account}`: takes its invitations again.
+struct ChangeBlock: SyncWrite {
+  enum Change: String {
+    case add = "PUT"
+    case remove = "DELETE"
+  }
+
+  let api: SyncAPI
+  let change: Change
+  let pattern = "/v1/blocks/{account}"
+  let bodyByteCountMax = 0
+
+  var method: String { change.rawValue }
+
+  /// The account that is blocked.
+  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Identifier {
+    guard let blocked = Identifier(request.captures[0]) else { throw Refusal.accountNotFound }
+    return blocked
+  }
+
+  func write(
+    _ blocked: Identifier, of request: SyncAPI.Request, in transaction: Transaction,
+    now: Instant
+  ) throws -> Outcome {
+    let locked = try LockedCaller(transaction, request.credentials, now: now)
+    let account = locked.caller.account
+    return try Nonces.once(transaction, request.credentials) {
+      switch change {
+      case .add: try Blocks.add(transaction, blocked, to: account, locked.owners, now: now)
+      case .remove: try Blocks.remove(transaction, blocked, from: account)
+      }
+      return Outcome(status: 204, body: [])
+    }
+  }
+}

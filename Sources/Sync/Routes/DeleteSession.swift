@@ -1,0 +1,24 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import Storage
+
+/// `DELETE /v1/sessions/{id}`: ends a session by its id, or the one that asks (`current`).
+struct DeleteSession: SyncWrite {
+  let api: SyncAPI
+  let method = "DELETE"
+  let pattern = "/v1/sessions/{id}"
+  let bodyByteCountMax = 0
+
+  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Sessions.Name {
+    try Sessions.Name(request.captures[0])
+  }
+
+  func write(
+    _ name: Sessions.Name, of request: SyncAPI.Request, in transaction: Transaction,
+    now: Instant
+  ) throws -> Outcome {
+    try Sessions.end(transaction, name, request.credentials, now: now)
+  }
+}

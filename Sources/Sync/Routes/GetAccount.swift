@@ -1,0 +1,27 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import JSON
+internal import Storage
+
+/// `GET /v1/account`: who the caller is, what it uses and may use, which keys act for it, and what
+/// this month and the last one moved, as of some seconds ago.
+struct GetAccount: SyncRead {
+  let api: SyncAPI
+  let pattern = "/v1/account"
+
+  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    guard let account = try Account.find(reader, caller.account) else {
+      throw Refusal.unknownKey
+    }
+    let cap = try Cap(reader, account.id, catalogue: api.catalogue, now: now)
+    return account.json(
+      cap, devices: try Device.list(reader, of: account.id),
+      transfers: try Transfers.recent(reader, account.id, now: now))
+  }
+
+  func respond(_ account: JSONValue, to request: SyncAPI.Request) -> Response {
+    .json(200, account)
+  }
+}

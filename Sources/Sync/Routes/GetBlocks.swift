@@ -1,0 +1,20 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import JSON
+internal import Storage
+
+/// `GET /v1/blocks`: the accounts whose invitations the caller takes none of, at most 1000.
+struct GetBlocks: SyncRead {
+  let api: SyncAPI
+  let pattern = "/v1/blocks"
+
+  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    return try Blocks.list(reader, of: caller.account)
+  }
+
+  func respond(_ blocks: JSONValue, to request: SyncAPI.Request) -> Response {
+    .json(200, blocks)
+  }
+}

@@ -1,0 +1,26 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import Storage
+
+/// `GET /v1/files/{id}/content`: the content, whole or a range, under its version as entity tag.
+struct GetContent: SyncRead {
+  let api: SyncAPI
+  let pattern = PutContent.pattern
+  let isLong = true
+
+  func answer(
+    _ request: SyncAPI.Request, _ reader: Reader, now: Instant
+  ) throws -> Contents.Found {
+    try Contents.find(reader, request.credentials, request.identifier(0), now: now)
+  }
+
+  func respond(_ found: Contents.Found, to request: SyncAPI.Request) throws -> Response {
+    let response = try Download(found, api.objects).response(to: request.head)
+    if request.head.method != "HEAD" {
+      request.credentials.meter.charge(Price.content(response.body.byteCount), for: .content)
+      api.transfers.sent(response.body.byteCount, of: found.owner)
+    }
+    return response
+  }
+}

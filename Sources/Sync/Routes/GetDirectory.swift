@@ -1,0 +1,20 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import JSON
+internal import Storage
+
+/// `GET /v1/directory?username=…`: another account's id and keys, by its name, its id or a key.
+struct GetDirectory: SyncRead {
+  let api: SyncAPI
+  let pattern = "/v1/directory"
+
+  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+    _ = try Caller(reader, request.credentials, now: now)
+    return try Directory.answer(reader, Directory.Question(query: request.head.query))
+  }
+
+  func respond(_ account: JSONValue, to request: SyncAPI.Request) -> Response {
+    .json(200, account)
+  }
+}

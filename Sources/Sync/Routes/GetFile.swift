@@ -1,0 +1,27 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import Storage
+
+/// `GET /v1/files/{id}`: what the server knows of one file.
+struct GetFile: SyncRead {
+  let api: SyncAPI
+  let pattern = "/v1/files/{id}"
+
+  struct Answer: Sendable {
+    let file: FileRecord
+    /// Those that the caller may know of.
+    let shares: [Share]
+  }
+
+  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> Answer {
+    let caller = try Caller(reader, request.credentials, now: now)
+    var tree = AncestorTree(seenBy: caller.account)
+    let file = try tree.file(request.identifier(0), reader)
+    return Answer(file: file, shares: try Share.of(file, visibleTo: caller.account, reader))
+  }
+
+  func respond(_ answer: Answer, to request: SyncAPI.Request) -> Response {
+    .json(200, answer.file.json(shares: answer.shares))
+  }
+}

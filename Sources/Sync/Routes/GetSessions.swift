@@ -1,0 +1,21 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import JSON
+internal import Storage
+
+/// `GET /v1/sessions`: the account's sessions, at most 64.
+struct GetSessions: SyncRead {
+  let api: SyncAPI
+  let pattern = "/v1/sessions"
+
+  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    return try Sessions.list(
+      reader, of: caller.account, askedBy: request.credentials.proof, now: now)
+  }
+
+  func respond(_ sessions: JSONValue, to request: SyncAPI.Request) -> Response {
+    .json(200, sessions)
+  }
+}

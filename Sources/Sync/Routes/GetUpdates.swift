@@ -1,0 +1,21 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import Storage
+
+/// `GET /v1/updates?since=<cursor>&limit=<n>`: what changed since the cursor.
+struct GetUpdates: SyncRead {
+  let api: SyncAPI
+  let pattern = "/v1/updates"
+  let isLong = true
+
+  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> Updates.Page {
+    let question = try Updates.Question(request.credentials, query: request.head.query)
+    return try Updates.page(reader, question, limits: api.limits, now: now)
+  }
+
+  func respond(_ page: Updates.Page, to request: SyncAPI.Request) -> Response {
+    Response(
+      status: 200, headers: [("Content-Type", "application/json")], body: .bytes(page.encoded()))
+  }
+}

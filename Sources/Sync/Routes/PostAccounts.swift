@@ -1,0 +1,74 @@
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import JSON
+internal import Storage
+
+/// `POST /v1/accounts`: registers the key that signs the request, where the operator lets it.
+struct PostAccounts: SyncWrite {
+  let api: SyncAPI
+  let method = "POST"
+  let pattern = "/v1/accounts"
+
+  struct Body: Sendable {
+    let account: NewAccount
+    /// An invite's code, where accounts are opened by invites.
+    let code: String?
+  }
+
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> SyncAPI.Request {
+    try api.refuseRegistration(head)
+    return try SyncAPI.Request(head, captures, api)
+  }
+
+  /// The key need not be known.
+  func inquire(_ request: SyncAPI.Request) -> Inquiry? { nil }
+
+  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+    try api.countRegistration(request.head)
+    let json = try JSON.body(body)
+    try json.requireMembers(["invite", "root", "username"])
+    let code = try json["invite"].optionalText(characterCountMax: Invite.codeCharacterCountMax)
+    if api.registration == .invite, code == nil { throw Refusal.inviteRequired }
+    let username = try json["username"].optionalText(
+      characterCountMax: Username.characterCountMax
+    ).map { text throws(Refusal) in
+      guard let username = Username(text) else {
+        throw .bodyInvalid(
+          path: "$.username", rule: "must be 1 to 32 of a-z, 0-9, dot, underscore and hyphen")
+      }
+      return username
+    }
+    let signature = try request.credentials.requireSignature()
+    let account = NewAccount(
+      id: Account.identifier(firstKey: signature.keyID.bytes), username: username,
+      root: try json["root"].identifier(), publicKey: signature.keyID.bytes)
+    return Body(account: account, code: api.registration == .invite ? code : nil)
+  }
+
+  func write(
+    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try Nonces.once(transaction, request.credentials) {
+      let account: Account
+      do {
+        let invite = try body.code.map { try Invite.use(transaction, $0, now: now) }
+        account = try body.account.create(
+          transaction, by: invite, catalogue: api.catalogue, now: now)
+      } catch let refusal as Refusal {
+        // There was no row of the caller's to lock: what it is refused for may be its own effect,
+        // brought about by another instance meanwhile.
+        if try Nonces.recorded(transaction, request.credentials) != nil {
+          throw OutdatedDecision()
+        }
+        throw refusal
+      }
+      let cap = try Cap(transaction, account.id, catalogue: api.catalogue, now: now)
+      return Outcome(201, headers: [("Location", "/v1/account")], account.json(cap))
+    }
+  }
+}

@@ -1,0 +1,52 @@
+internal import Base
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import JSON
+internal import Storage
+
+/// `POST /v1/devices`: lets another key act for the account. Both that key and the one that signs the
+/// request have signed the statement.
+struct PostDevices: SyncWrite {
+  let api: SyncAPI
+  let method = "POST"
+  let pattern = "/v1/devices"
+
+  struct Body: Sendable {
+    let stated: KeyStatement
+    let statement: Device.Statement
+    let label: String
+  }
+
+  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+    let author = try request.credentials.requireSignature().keyID
+    let json = try JSON.body(body)
+    try json.requireMembers(["device", "label", "proof", "signature"])
+    let label = try json["label"].optionalText(characterCountMax: Device.labelCharacterCountMax)
+    let stated = try KeyStatement(.device, of: json)
+    guard let key = Ed25519PublicKey(bytes: stated.key) else {
+      throw Refusal.bodyInvalid(path: "$.device.key", rule: "must be an Ed25519 public key")
+    }
+    let statement = Device.Statement(
+      author: KeySignature(
+        created: stated.created, author: author.bytes,
+        signature: try stated.signature("signature", of: json, by: author)),
+      proof: try stated.signature("proof", of: json, by: key))
+    return Body(stated: stated, statement: statement, label: label ?? "")
+  }
+
+  func write(
+    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
+    return try Nonces.once(transaction, request.credentials) {
+      try body.stated.require(account: account, now: now)
+      try Device.add(
+        transaction, body.stated.key, to: account, label: body.label,
+        statement: body.statement, now: now)
+      return Outcome(201, Device.json(body.stated.key, label: body.label, added: now))
+    }
+  }
+}

@@ -1,0 +1,58 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import Storage
+
+/// `POST /v1/files`: changes of files and shares, all of them or none.
+///
+/// It is judged by a snapshot, so that one that is refused has locked nobody. Its cost is bounded by
+/// `WorkBudget`.
+struct PostFiles: PlannedEndpoint {
+  let api: SyncAPI
+  let method = "POST"
+  let pattern = "/v1/files"
+  let bodyByteCountMax = Batch.bodyByteCountMax
+
+  struct Input: Sendable {
+    let request: SyncAPI.Request
+    let execution: BatchExecution
+
+    var meter: RequestMeter { request.credentials.meter }
+  }
+
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> SyncAPI.Request {
+    try SyncAPI.Request(head, captures, api)
+  }
+
+  func inquire(_ request: SyncAPI.Request) -> Inquiry? { api.inquiry(request.credentials) }
+
+  func lane(_ request: SyncAPI.Request) -> Identifier? { request.credentials.lane }
+
+  func prepare(_ request: SyncAPI.Request, _ body: [UInt8]) throws -> Input {
+    let body = try request.checked(body)
+    // Before the signatures are checked, as they are also of a batch that is refused for one.
+    request.credentials.meter.charge(Price.json(body.count), for: .json)
+    let batch = try Batch(body, counting: api.signatures)
+    return Input(
+      request: request,
+      execution: BatchExecution(
+        request.credentials, batch, catalogue: api.catalogue, limits: api.limits))
+  }
+
+  func decide(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Outcome, BatchPlan> {
+    // What refuses it has cost as much as what does not.
+    defer { input.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
+    return try input.execution.decide(reader, now: api.clock.now())
+  }
+
+  func transact(
+    _ transaction: Transaction, _ input: Input, _ plan: BatchPlan
+  ) throws -> Outcome {
+    defer { input.meter.charge(Price.rows(transaction.work.rowCount), for: .writing) }
+    return try input.execution.perform(transaction, plan, now: api.clock.now())
+  }
+
+  func respond(_ outcome: Outcome, to input: Input) -> Response { outcome.response }
+}

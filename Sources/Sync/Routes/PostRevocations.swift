@@ -1,0 +1,43 @@
+internal import Base
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import JSON
+internal import Storage
+
+/// `POST /v1/revocations`: a key acts for the account no more, as one of its keys states.
+struct PostRevocations: SyncWrite {
+  let api: SyncAPI
+  let method = "POST"
+  let pattern = "/v1/revocations"
+
+  struct Body: Sendable {
+    let stated: KeyStatement
+    let revocation: KeySignature
+  }
+
+  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+    let author = try request.credentials.requireSignature().keyID
+    let json = try JSON.body(body)
+    try json.requireMembers(["revocation", "signature"])
+    let stated = try KeyStatement(.revocation, of: json)
+    let revocation = KeySignature(
+      created: stated.created, author: author.bytes,
+      signature: try stated.signature("signature", of: json, by: author))
+    return Body(stated: stated, revocation: revocation)
+  }
+
+  func write(
+    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
+    return try Nonces.once(transaction, request.credentials) {
+      try body.stated.require(account: account, now: now)
+      try Device.revoke(
+        transaction, body.stated.key, of: account, by: body.revocation, now: now)
+      return Outcome(status: 204, body: [])
+    }
+  }
+}

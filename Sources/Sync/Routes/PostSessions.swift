@@ -1,0 +1,27 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import Storage
+
+/// `POST /v1/sessions`: a bearer token for an hour. Takes no body, and answers a request once.
+struct PostSessions: SyncWrite {
+  let api: SyncAPI
+  let method = "POST"
+  let pattern = "/v1/sessions"
+  let bodyByteCountMax = 0
+
+  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws {
+    _ = try request.credentials.requireSignature()
+  }
+
+  func write(
+    _ body: Void, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+  ) throws -> Sessions.New {
+    try Sessions.create(transaction, request.credentials, now: now)
+  }
+
+  func respond(_ session: Sessions.New, to input: SyncInput<Void>) -> Response {
+    Outcome(201, session.json).response
+  }
+}

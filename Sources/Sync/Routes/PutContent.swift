@@ -1,0 +1,69 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import Storage
+
+/// `PUT /v1/files/{id}/content`: replaces a document's content, if it is at the version that If-Match
+/// names. Small content travels in memory, large content through an object.
+struct PutContent: Sendable {
+  static let pattern = "/v1/files/{id}/content"
+
+  let api: SyncAPI
+
+  var route: Route {
+    let small = PutSmallContent(api: api)
+    let large = PutLargeContent(api: api)
+    return Route("PUT", Self.pattern) { head, captures in
+      // Without a length the server refuses the body itself (411), so either path will do.
+      let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
+      return isSmall
+        ? try small.admission(head, captures, on: api.database)
+        : try large.admission(
+          head, captures, on: api.database, pool: api.pool, later: api.later)
+    }
+  }
+}
+
+/// Content that is kept in the database.
+struct PutSmallContent: SyncWrite {
+  let api: SyncAPI
+  let method = "PUT"
+  let pattern = PutContent.pattern
+  let bodyByteCountMax = Contents.inlineByteCountMax
+
+  struct Body: Sendable {
+    let write: Contents.Write
+    let bytes: [UInt8]
+  }
+
+  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+    Body(write: try Contents.Write(request), bytes: body)
+  }
+
+  func write(
+    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+  ) throws -> Contents.Replaced {
+    try Contents.replace(
+      transaction, body.write, with: .inline(body.bytes), catalogue: api.catalogue, now: now)
+  }
+
+  func respond(_ replaced: Contents.Replaced, to input: SyncInput<Body>) -> Response {
+    api.count(replaced).response
+  }
+}
+
+extension Contents.Write {
+  init(_ request: SyncAPI.Request) throws {
+    try self.init(
+      request.credentials, request.identifier(0), request.head.headers, digest: request.digest)
+  }
+}
+
+extension SyncAPI {
+  /// Once the write is durable: a transaction may run more than once.
+  func count(_ replaced: Contents.Replaced) -> Outcome {
+    if let owner = replaced.owner { transfers.received(replaced.byteCount, of: owner) }
+    return replaced.outcome
+  }
+}

@@ -1,0 +1,78 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import Storage
+
+/// Content that is reserved, streamed to an object, and committed; see `PutContent`.
+struct PutLargeContent: Upload {
+  let api: SyncAPI
+  let byteCountMax = SyncAPI.contentByteCountMax
+
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> ContentUpload.Asked {
+    let request = try SyncAPI.Request(head, captures, api)
+    return ContentUpload.Asked(
+      write: try Contents.Write(request), byteCount: head.contentLength ?? 0,
+      attempt: ContentUpload.Attempt(digest: request.digest, api.uploads))
+  }
+
+  func inquire(_ asked: ContentUpload.Asked) -> Inquiry? { api.inquiry(asked.write.credentials) }
+
+  func lane(_ asked: ContentUpload.Asked) -> Identifier? { asked.write.credentials.lane }
+
+  func reserve(
+    _ transaction: Transaction, _ asked: ContentUpload.Asked, isLast: Bool
+  ) throws -> ContentUpload.Decision? {
+    try Reservations.reserve(
+      transaction, asked, catalogue: api.catalogue, isLast: isLast, isMoving: isMoving,
+      instance: api.objects.instance, now: api.clock.now())
+  }
+
+  /// Whether an upload gets on. Of another process's only that it runs is known.
+  private func isMoving(_ object: Identifier, _ instance: Identifier?) -> Bool {
+    guard let instance, instance != api.objects.instance else {
+      return api.uploads.attempt(object)?.isMoving ?? false
+    }
+    return api.objects.isRunning(instance)
+  }
+
+  func receive(_ decision: ContentUpload.Decision) throws -> ContentUpload.Attempt {
+    let attempt = decision.asked.attempt
+    switch decision {
+    case .receive(_, let superseded):
+      if let superseded { api.uploads.attempt(superseded)?.supersede() }
+      try attempt.open(in: api.objects)
+    case .repeated: attempt.drop()
+    }
+    return attempt
+  }
+
+  func settle(_ decision: ContentUpload.Decision, _ attempt: ContentUpload.Attempt) throws {
+    if case .receive(let asked, _) = decision {
+      asked.write.credentials.meter.charge(Price.content(asked.byteCount), for: .content)
+    }
+    try attempt.settle()
+  }
+
+  func transact(
+    _ transaction: Transaction, _ decision: ContentUpload.Decision
+  ) throws -> Contents.Replaced {
+    switch decision {
+    case .receive(let asked, _):
+      try Contents.replace(
+        transaction, asked.write,
+        with: .object(asked.attempt.object, byteCount: asked.byteCount),
+        catalogue: api.catalogue, now: api.clock.now())
+    case .repeated(_, let outcome):
+      Contents.Replaced(outcome: outcome, owner: nil, byteCount: 0)
+    }
+  }
+
+  func release(_ transaction: Transaction, _ decision: ContentUpload.Decision) throws {
+    guard case .receive(let asked, _) = decision else { return }
+    try Reservations.abandon(
+      transaction, asked.attempt.object, of: asked.write.file, byteCount: asked.byteCount)
+  }
+
+  func respond(_ replaced: Contents.Replaced) -> Response { api.count(replaced).response }
+}
