@@ -152,6 +152,7 @@ let package = Package(
 
     // What tests share.
     support("Support/SeededRandom", []),
+    support("Support/TestFiles", []),
     support("Support/TestCertificates", ["Base", "Crypto", "JSON", "JWS"]),
     support(
       "Support/TestDevices",
@@ -161,7 +162,9 @@ let package = Package(
     support("Support/RawClient", []),
     support("Support/TestEngines", ["Base", "Postgres", "Storage"]),
     support("Support/StripeSamples", ["Base", "JSON"]),
-    support("Support/RecordedStories", ["Base", "JSON"]),
+    support("Support/RecordedStories", ["Base", "Crypto", "JSON", "TestFiles"]),
+    support(
+      "Support/RecordedAPI", ["Base", "HTTPMessages", "ProviderAPI", "RecordedStories"]),
     support(
       "Support/ClaimingDevice",
       [
@@ -180,7 +183,7 @@ let package = Package(
       "Tests/Fakes/provider-fakes",
       [
         "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "ProviderFakes",
-        "TestCertificates",
+        "TestCertificates", "TestFiles",
       ]),
     tests(
       "Fakes/ProviderFakesTests",
@@ -253,9 +256,9 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
-        "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedStories",
-        "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom", "Ledger", "Stores",
-        "KnownStores",
+        "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
+        "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
+        "Ledger", "Stores", "KnownStores",
       ]),
     tests(
       "Unit/SyncTests",
@@ -267,14 +270,15 @@ let package = Package(
     tests("Unit/TidyTests", []),
 
     // The programs, over sockets; whole stories, in every order.
-    tests("System/CommandTests", ["Base", "Jobs", "Storage"], exclude: ["Goldens"]),
+    tests(
+      "System/CommandTests", ["Base", "Jobs", "RecordedStories", "Storage"], exclude: ["Goldens"]),
     tests(
       "System/SimulationTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
         "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
-        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedStories", "SeededRandom",
-        "TestCertificates", "TestEngines", "Ledger", "Stores", "KnownStores",
+        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedAPI", "RecordedStories",
+        "SeededRandom", "TestCertificates", "TestEngines", "Ledger", "Stores", "KnownStores",
       ]),
     tests(
       "System/TreeModelTests",
@@ -286,8 +290,8 @@ let package = Package(
       "System/ScenarioTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
-        "Configuration", "HTTPServer", "RawClient", "RecordedStories", "StripeSamples",
-        "TestDevices", "TestEngines", "SeededRandom", "KnownStores",
+        "Configuration", "HTTPServer", "RawClient", "RecordedAPI", "RecordedStories",
+        "StripeSamples", "TestDevices", "TestEngines", "TestFiles", "SeededRandom", "KnownStores",
       ]),
 
     // Outside of what ships.

@@ -19,7 +19,7 @@ extension AppleStory {
       story.go(.days(6))
       story.store.turnOffRenewal(id)
       story.deliver(.premium())
-      let over = AppleTelling.Expectation.free("lapsed", "expired")
+      let over = StoryExpectation.free("lapsed", "expired")
       story.edge(story.store.expiry(of: id), .premium(), over)
       story.deliver(over)
     },
@@ -42,7 +42,7 @@ extension AppleStory {
       story.go(.days(2))
       story.store.turnOffRenewal(id)
       story.deliver(.plus())
-      let over = AppleTelling.Expectation.free("lapsed", "expired")
+      let over = StoryExpectation.free("lapsed", "expired")
       story.edge(story.store.expiry(of: id), .plus(), over)
       story.deliver(over)
     },

@@ -50,7 +50,7 @@ extension AppleStory {
       story.store.turnOffRenewal(id)
       story.deliver(.premium())
       for _ in 3...12 { story.renew(id, .premium()) }
-      let over = AppleTelling.Expectation.free("lapsed", "expired")
+      let over = StoryExpectation.free("lapsed", "expired")
       story.edge(story.store.expiry(of: id), .premium(), over)
       story.deliver(over)
     },
@@ -100,5 +100,5 @@ extension AppleStory {
     },
   ]
 
-  private static let refunded = AppleTelling.Expectation.free("refunded", "revoked")
+  private static let refunded = StoryExpectation.free("refunded", "revoked")
 }

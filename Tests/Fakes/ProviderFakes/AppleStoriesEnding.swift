@@ -65,7 +65,7 @@ extension AppleStory {
       story.go(.days(2))
       story.store.reverseRefund(id)
       story.deliver(.premium())
-      let over = AppleTelling.Expectation.free("lapsed", "expired")
+      let over = StoryExpectation.free("lapsed", "expired")
       story.edge(story.store.expiry(of: id), .premium(), over)
       story.deliver(over)
     },
@@ -144,10 +144,10 @@ extension AppleStory {
     },
   ]
 
-  private static let refunded = AppleTelling.Expectation.free("refunded", "revoked")
+  private static let refunded = StoryExpectation.free("refunded", "revoked")
 }
 
-extension AppleTelling {
+extension AppleRecorder {
   /// Bought, cancelled and over.
   fileprivate func lapse() -> String {
     let id = buy()

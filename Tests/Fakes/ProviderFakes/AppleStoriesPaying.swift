@@ -56,7 +56,7 @@ extension AppleStory {
       story.go(.days(3))
       story.store.turnOffRenewal(id)
       story.deliver(.premium("trial", "trialing"))
-      let over = AppleTelling.Expectation.free("lapsed", "expired")
+      let over = StoryExpectation.free("lapsed", "expired")
       story.edge(story.store.expiry(of: id), .premium("trial", "trialing"), over)
       story.deliver(over)
     },
@@ -85,7 +85,7 @@ extension AppleStory {
       story.edge(end, .premium(), .premium("leeway"))
       story.go(.hours(10))
       story.deliver(.premium("grace", "grace"))
-      let held = AppleTelling.Expectation.free("payment_failed", "on_hold")
+      let held = StoryExpectation.free("payment_failed", "on_hold")
       story.edge(end + .days(16), .premium("grace", "grace"), held)
       story.deliver(held)
     },
@@ -135,7 +135,7 @@ extension AppleStory {
   ]
 }
 
-extension AppleTelling {
+extension AppleRecorder {
   /// The renewal fails, grace passes, and the store goes on trying.
   fileprivate func fallIntoRetry(_ id: String) {
     let end = store.expiry(of: id)

@@ -1,19 +1,19 @@
 internal import Base
 package import Crypto
 
-/// What one customer lives through at the App Store, told anew at every call.
+/// What one customer lives through at the App Store, with what must hold after each delivery.
 package struct AppleStory: Sendable, CustomStringConvertible {
   /// The folder's name.
   package let name: String
   package let title: String
   private let settings: FakeAppStore.Settings
-  private let script: @Sendable (AppleTelling) -> Void
+  private let script: @Sendable (AppleRecorder) -> Void
   private let start: Instant
 
   init(
     _ name: String, _ title: String,
     settings change: (inout FakeAppStore.Settings) -> Void = { _ in },
-    _ script: @escaping @Sendable (AppleTelling) -> Void
+    _ script: @escaping @Sendable (AppleRecorder) -> Void
   ) {
     self.name = name
     self.title = title
@@ -30,19 +30,23 @@ package struct AppleStory: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// Runs it to its end; what it delivered and knows is in the telling, whose API takes `apiKey`.
-  package func tell(signer: AppleSigner, apiKey: P256PublicKey? = nil) -> AppleTelling {
+  /// Runs it to its end; what it delivered and knows is in the recorder, whose store's API takes
+  /// `apiKey`.
+  package func record(signer: AppleSigner, apiKey: P256PublicKey? = nil) -> AppleRecorder {
     var settings = settings
     settings.apiKey = apiKey ?? settings.apiKey
-    let telling = AppleTelling(name: name, start: start, signer: signer, settings: settings)
-    script(telling)
-    return telling
+    let recorder = AppleRecorder("apple/\(name)", start: start) { clock, seed in
+      settings.seed = seed
+      return FakeAppStore(clock: clock, signer: signer, settings: settings)
+    }
+    script(recorder)
+    return recorder
   }
 
   package static let all = paying + changing + ending + committing
 }
 
-extension AppleTelling {
+extension AppleRecorder {
   /// What stories begin with: a purchase that names the account, delivered.
   func buy(_ product: AppleProduct = .premiumMonthly) -> String {
     time(clock.now - .seconds(60), .nobody)
@@ -51,18 +55,9 @@ extension AppleTelling {
     return id
   }
 
-  /// Steps a second before `moment` and right at it.
-  func edge(_ moment: Instant, _ before: Expectation, _ after: Expectation) {
-    time(Instant(seconds: (moment - .milliseconds(1)).seconds), before)
-    time(moment, after)
-  }
-
   /// The card works, and the renewal is told before the old period ends.
   func renew(_ id: String, _ expected: Expectation) {
     go(to: store.expiry(of: id) - store.settings.renewalLead)
     deliver(expected)
   }
-
-  func go(_ span: Instant.Span) { clock.advance(by: span) }
-  func go(to moment: Instant) { clock.set(moment) }
 }

@@ -99,7 +99,7 @@ package final class FakePlayStore: Sendable {
   }
 
   /// The type of the notification inside, by Google's name for it.
-  package func name(of delivery: FakeDelivery) -> String {
+  package func type(of delivery: FakeDelivery) -> String {
     state.withLock { $0.topic.messages[delivery.id]?.name ?? "" }
   }
 

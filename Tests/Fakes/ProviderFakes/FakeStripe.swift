@@ -1,5 +1,6 @@
 package import Base
 internal import Crypto
+internal import JSON
 
 /// A Stripe of our own, in virtual time: it sells, bills, retries and tells, and knows the truth.
 ///
@@ -57,6 +58,17 @@ package final class FakeStripe: Sendable {
     guard let body = state.withLock({ $0.bodies[delivery.id] }) else {
       preconditionFailure("no such delivery: \(delivery.id)")
     }
+    return request(body, at: moment, signedWith: secrets)
+  }
+
+  /// The event as it was told.
+  func event(of delivery: FakeDelivery) -> JSONValue {
+    state.withLock { $0.world.events[delivery.id].json }
+  }
+
+  func request(
+    _ body: [UInt8], at moment: Instant, signedWith secrets: [Secret]
+  ) -> FakeRequest {
     let digits = String(moment.seconds)
     let codes = secrets.map {
       "v1=" + Hex.encode(HMACSHA256.code(key: $0, Array(digits.utf8), [UInt8(ascii: ".")], body))

@@ -8,7 +8,7 @@ extension GoogleStory {
       "add-on", "An add-on bought in mid-period comes on top of the plan, and goes alone"
     ) { story in
       let token = story.buyWithExtra(.premiumMonthly, .extraMonthly, after: .days(9))
-      let both = GoogleTelling.Expectation.premium("subscribed", "superseded", "active").extra
+      let both = StoryExpectation.premium("subscribed", "superseded", "active").extra
       let end = story.end(token)
       story.edge(end, both, .premium("leeway", "superseded", "active").extra)
       story.deliver(both)
@@ -58,7 +58,7 @@ extension GoogleStory {
   ]
 }
 
-extension GoogleTelling {
+extension GoogleRecorder {
   /// A plan, and after a while an add-on to it, both delivered and acknowledged.
   fileprivate func buyWithExtra(
     _ plan: GooglePlan, _ extra: GooglePlan, after span: Instant.Span

@@ -7,7 +7,7 @@ extension GoogleStory {
       let token = story.buy()
       story.go(.days(12))
       story.store.refund(story.store.orders(of: token)[0], revoking: true)
-      let over = GoogleTelling.Expectation.free("refunded", "revoked")
+      let over = StoryExpectation.free("refunded", "revoked")
       story.deliver(over, over)
     },
     GoogleStory(
@@ -53,7 +53,7 @@ extension GoogleStory {
       story.deliver(.free("lapsed", "expired"))
       story.go(.days(16))
       let new = story.store.resubscribeOutsideApp(old)
-      let both = GoogleTelling.Expectation.premium("subscribed", "expired", "active")
+      let both = StoryExpectation.premium("subscribed", "expired", "active")
       story.deliver(both, acknowledging: new)
       story.edge(story.end(new), both, .premium("leeway", "expired", "active"))
       story.deliver(both)
@@ -68,7 +68,7 @@ extension GoogleStory {
       story.go(.days(2))
       _ = story.stripe.buy(account: story.account)
       story.deliverAll(.premium())
-      let over = GoogleTelling.Expectation.premium("subscribed", "expired")
+      let over = StoryExpectation.premium("subscribed", "expired")
       story.edge(story.end(token), .premium(), over)
       story.deliver(over)
     },

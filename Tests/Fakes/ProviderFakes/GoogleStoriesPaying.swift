@@ -107,16 +107,16 @@ extension GoogleStory {
       let first = story.buy(.premiumPrepaid)
       story.go(.days(20))
       let second = story.store.topUp(first)
-      let both = GoogleTelling.Expectation.premium("subscribed", "superseded", "active")
+      let both = StoryExpectation.premium("subscribed", "superseded", "active")
       story.deliver(both, both, acknowledging: second)
-      let over = GoogleTelling.Expectation.free("lapsed", "superseded", "expired")
+      let over = StoryExpectation.free("lapsed", "superseded", "expired")
       story.edge(story.end(second), both, over)
       story.deliver(over)
     },
   ]
 }
 
-extension GoogleTelling {
+extension GoogleRecorder {
   /// Silence, grace and the hold, each as it is told.
   fileprivate func fallIntoHold(_ token: String, _ end: Instant) {
     store.breakCard(token)

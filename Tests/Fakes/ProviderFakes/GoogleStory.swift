@@ -1,16 +1,16 @@
 internal import Base
 package import Crypto
 
-/// What one customer lives through at Google Play, told anew at every call.
+/// What one customer lives through at Google Play, with what must hold after each delivery.
 package struct GoogleStory: Sendable, CustomStringConvertible {
   /// The folder's name.
   package let name: String
   package let title: String
-  private let script: @Sendable (GoogleTelling) -> Void
+  private let script: @Sendable (GoogleRecorder) -> Void
   private let start: Instant
 
   init(
-    _ name: String, _ title: String, _ script: @escaping @Sendable (GoogleTelling) -> Void
+    _ name: String, _ title: String, _ script: @escaping @Sendable (GoogleRecorder) -> Void
   ) {
     self.name = name
     self.title = title
@@ -24,11 +24,16 @@ package struct GoogleStory: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// Runs it to its end; what it delivered, reads and knows is in the telling.
-  package func tell(key: RSAPrivateKey, serviceKey: RSAPublicKey) -> GoogleTelling {
-    let telling = GoogleTelling(name: name, start: start, key: key, serviceKey: serviceKey)
-    script(telling)
-    return telling
+  /// Runs it to its end; what it delivered, reads and knows is in the recorder.
+  package func record(key: RSAPrivateKey, serviceKey: RSAPublicKey) -> GoogleRecorder {
+    let recorder = GoogleRecorder("google/\(name)", start: start) { clock, seed in
+      var settings = FakePlayStore.Settings()
+      settings.seed = seed
+      settings.serviceKey = serviceKey
+      return FakePlayStore(clock: clock, issuer: GoogleIssuer(keys: [key]), settings: settings)
+    }
+    script(recorder)
+    return recorder
   }
 
   package static let all = paying + changing + ending + adding
@@ -59,7 +64,7 @@ extension GooglePlan {
     period: .months(1))
 }
 
-extension GoogleTelling {
+extension GoogleRecorder {
   /// What stories begin with: a named purchase, delivered and acknowledged.
   func buy(_ plan: GooglePlan = .premiumMonthly) -> String {
     time(clock.now - .seconds(60), .nobody)
@@ -77,13 +82,4 @@ extension GoogleTelling {
     }
     return end
   }
-
-  /// Steps a second before `moment` and right at it.
-  func edge(_ moment: Instant, _ before: Expectation, _ after: Expectation) {
-    time(Instant(seconds: (moment - .milliseconds(1)).seconds), before)
-    time(moment, after)
-  }
-
-  func go(_ span: Instant.Span) { clock.advance(by: span) }
-  func go(to moment: Instant) { clock.set(moment) }
 }

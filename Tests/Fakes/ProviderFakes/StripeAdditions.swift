@@ -1,11 +1,19 @@
 internal import Base
 
-/// Items that come beside a plan and go again, in the plan's cycle.
+/// Items that come beside a plan and go again, in the plan's cycle or one of their own.
 extension StripeWorld {
   mutating func add(_ price: StripePrice, to id: String, _ proration: StripeProration) {
     let sub = subscriptions[id]
-    precondition(sub.status == .active && price.interval == sub.price.interval, "\(id) cannot grow")
-    let addition = Subscription.Addition(item: newID("si"), price: price)
+    precondition(sub.status == .active, "\(id) cannot grow")
+    var addition = Subscription.Addition(item: newID("si"), price: price)
+    guard price.interval == sub.price.interval else {
+      let period = now..<now.adding(months: price.interval.monthCount)
+      addition.ownPeriod = period
+      var line = line(of: price, period, seed: "\(id)\(sub.invoiceCount)\(addition.item)")
+      line.item = addition.item
+      bill(line, id, .alwaysInvoice) { $0.additions.append(addition) }
+      return scheduleEnd(of: addition, id)
+    }
     var line = rest(of: addition, sub, isCredit: false)
     if proration == .nextInvoice {
       sell(onAccount: line, subscription: id)
@@ -23,6 +31,33 @@ extension StripeWorld {
     bill(rest(of: addition, sub, isCredit: true), id, proration) {
       $0.additions.removeAll { $0.item == addition.item }
     }
+  }
+
+  mutating func scheduleEnd(of addition: Subscription.Addition, _ id: String) {
+    guard let end = addition.ownPeriod?.upperBound else { return }
+    schedule(.turnAddition(subscription: id, item: addition.item, end: end), at: end)
+  }
+
+  /// The next period of an addition in a cycle of its own, with an invoice of its own.
+  mutating func turnAddition(_ id: String, _ item: String, _ end: Instant) {
+    let sub = subscriptions[id]
+    guard !sub.isEnded, let place = sub.additions.firstIndex(where: { $0.item == item }),
+      let before = sub.additions[place].ownPeriod, before.upperBound == end
+    else { return }
+    var addition = sub.additions[place]
+    let period = end..<end.adding(months: addition.price.interval.monthCount)
+    addition.ownPeriod = period
+    var line = line(of: addition.price, period, seed: "\(id)\(sub.invoiceCount)\(item)")
+    line.item = item
+    let invoice = addInvoice(id, "subscription_cycle", lines: [line], period: before)
+    let turned = addition
+    update(id) {
+      $0.additions[place] = turned
+      $0.latestInvoice = invoice
+    }
+    emit(invoice: invoice, "created")
+    schedule(.finalize(invoice: invoice), at: now + StripeSettings.draftSpan)
+    scheduleEnd(of: addition, id)
   }
 
   /// The line waits for the next invoice, or has one of its own at once.
@@ -54,15 +89,25 @@ extension StripeWorld {
   private func rest(
     of addition: Subscription.Addition, _ sub: Subscription, isCredit: Bool
   ) -> Line {
-    let whole = (sub.period.upperBound - sub.period.lowerBound).milliseconds
-    let left = (sub.period.upperBound - now).milliseconds
+    let period = addition.ownPeriod ?? sub.period
+    let whole = (period.upperBound - period.lowerBound).milliseconds
+    let left = (period.upperBound - now).milliseconds
     let amount = (addition.price.amount * left + whole / 2) / whole
     let seed = "\(settings.seed)\(sub.id)\(sub.invoiceCount)\(now.seconds)\(addition.item)"
     let words = isCredit ? "Unused time on" : "Remaining time on"
     return Line(
       id: stripeIdentifier("il", seed + words), price: addition.price,
-      amount: isCredit ? -amount : amount, period: now..<sub.period.upperBound,
+      amount: isCredit ? -amount : amount, period: now..<period.upperBound,
       description: "\(words) \(addition.price.title)", item: addition.item, isProration: true,
       credits: isCredit ? sub.latestInvoice : nil)
+  }
+}
+
+extension StripeWorld.Subscription {
+  /// The plan leaves a cycle; what came with it stays there.
+  mutating func separateAdditions(from period: Range<Instant>) {
+    for place in additions.indices where additions[place].ownPeriod == nil {
+      additions[place].ownPeriod = period
+    }
   }
 }

@@ -33,7 +33,7 @@ extension StripeWorld {
     if sub.status == .trialing, customers[sub.customer].card == .missing {
       switch sub.missingCard {
       case .cancel: return end(id, nil)
-      case .pause: return pauseAfterTrial(id)
+      case .pause: return pause(id, .trialEnd)
       case .createInvoice: break
       }
     }
@@ -61,11 +61,6 @@ extension StripeWorld {
     schedulePeriodEnd(id)
   }
 
-  private mutating func pauseAfterTrial(_ id: String) {
-    update(id) { $0.status = .paused }
-    emit(subscription: id, "paused")
-  }
-
   /// Counted from the anchor, so that a short month does not shorten the ones after it.
   private func nextPeriod(of sub: Subscription) -> Range<Instant> {
     let months = (sub.scheduled ?? sub.price).interval.monthCount
@@ -85,14 +80,15 @@ extension StripeWorld {
     invoices.add(
       Invoice(
         id: id, subscription: subscription, customer: sub.customer, number: sub.invoiceCount,
-        created: now, reason: reason, lines: lines, period: period ?? now..<now), id: id)
+        created: now, reason: reason, lines: lines, period: period ?? now..<now,
+        dueAt: sub.daysUntilDue.map { now + .days($0) }), id: id)
     return id
   }
 
-  /// A whole period of the plan and of what comes with it.
+  /// A whole period of the plan and of what comes with it in its cycle.
   func periodLines(of sub: Subscription, seed: String) -> [Line] {
     [line(of: sub.price, sub.period, seed: seed)]
-      + sub.additions.map { addition in
+      + sub.additions.filter { $0.ownPeriod == nil }.map { addition in
         var line = line(of: addition.price, sub.period, seed: seed + addition.item)
         line.item = addition.item
         return line
@@ -124,6 +120,7 @@ extension StripeWorld {
   mutating func finalize(_ id: String) {
     finalizeQuietly(id)
     emit(invoice: id, "finalized")
+    if let due = invoices[id].dueAt { return schedule(.fallDue(invoice: id), at: due) }
     switch subscriptions[invoices[id].subscription].pause {
     case .void: void(id, isAsked: false)
     case .markUncollectible: markUncollectible(id, isAsked: false)

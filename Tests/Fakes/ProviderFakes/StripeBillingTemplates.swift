@@ -65,10 +65,10 @@ extension StripeTemplate {
       "cancellation_details": {
         "comment": null, "feedback": "$feedback", "reason": "$reason"
       },
-      "collection_method": "charge_automatically", "created": "$created", "currency": "usd",
+      "collection_method": "$collection_method", "created": "$created", "currency": "usd",
       "current_period_end <2025-03-31": "$period_end",
       "current_period_start <2025-03-31": "$period_start", "customer": "$customer",
-      "customer_account >=2025-09-30": null, "days_until_due": null,
+      "customer_account >=2025-09-30": null, "days_until_due": "$days_until_due",
       "default_payment_method": "$payment_method", "default_source": null,
       "default_tax_rates": [], "description": null, "discount <2025-03-31": null,
       "discounts >=2024-09-30": [], "ended_at": "$ended_at",
@@ -94,8 +94,8 @@ extension StripeTemplate {
       "pending_invoice_item_interval": null, "pending_setup_intent": null,
       "pending_update": "$pending_update", "plan <2025-03-31": "$plan",
       "quantity <2025-03-31": 1, "schedule": "$schedule", "start_date": "$created",
-      "status": "$status", "test_clock": null, "transfer_data": null,
-      "trial_end": "$trial_end",
+      "status": "$status", "status_details >=2026-09-30": {"paused": "$paused"},
+      "test_clock": null, "transfer_data": null, "trial_end": "$trial_end",
       "trial_settings": {
         "end_behavior": {"missing_payment_method": "$missing_payment_method"}
       },
@@ -143,7 +143,7 @@ extension StripeTemplate {
       },
       "automatically_finalizes_at >=2024-09-30": "$automatically_finalizes_at",
       "billing_reason": "$billing_reason", "charge <2025-03-31": "$charge",
-      "collection_method": "charge_automatically", "created": "$created", "currency": "usd",
+      "collection_method": "$collection_method", "created": "$created", "currency": "usd",
       "custom_fields": null, "customer": "$customer", "customer_account >=2025-09-30": null,
       "customer_address": {
         "city": "Göteborg", "country": "SE", "line1": "Östra Hamngatan 1", "line2": null,
@@ -152,14 +152,14 @@ extension StripeTemplate {
       "customer_email": "$email", "customer_name": "$name", "customer_phone": null,
       "customer_shipping": null, "customer_tax_exempt": "none", "customer_tax_ids": [],
       "default_payment_method": null, "default_source": null, "default_tax_rates": [],
-      "description": null, "discount <2025-03-31": null, "discounts": [], "due_date": null,
+      "description": null, "discount <2025-03-31": null, "discounts": [], "due_date": "$due_date",
       "effective_at": "$finalized_at", "ending_balance": "$ending_balance", "footer": null,
       "from_invoice": null, "hosted_invoice_url": "$hosted_invoice_url",
       "invoice_pdf": "$invoice_pdf", "issuer": {"type": "self"},
       "last_finalization_error": null, "latest_revision": null, "lines": "$lines",
       "livemode": "$live", "metadata": {}, "next_payment_attempt": "$next_payment_attempt",
       "number": "$number", "on_behalf_of": null, "paid <2025-03-31": "$paid",
-      "paid_out_of_band <2025-03-31": false, "parent >=2025-03-31": "$parent",
+      "paid_out_of_band <2025-03-31": "$paid_outside", "parent >=2025-03-31": "$parent",
       "payment_intent <2025-03-31": "$payment_intent",
       "payment_settings": {
         "default_mandate": null,
@@ -181,6 +181,7 @@ extension StripeTemplate {
       "rendering_options <2024-09-30": null, "shipping_cost": null, "shipping_details": null,
       "starting_balance": "$starting_balance", "statement_descriptor": null,
       "status": "$status",
+      "status_details >=2026-09-30": {"uncollectible": "$uncollectible"},
       "status_transitions": {
         "finalized_at": "$finalized_at", "marked_uncollectible_at": "$uncollectible_at",
         "paid_at": "$paid_at", "voided_at": "$voided_at"

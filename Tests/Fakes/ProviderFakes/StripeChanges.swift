@@ -31,6 +31,7 @@ extension StripeWorld {
       $0.period = period
       $0.anchor = anchor
       $0.latestInvoice = invoice
+      if !keepsCycle { $0.separateAdditions(from: sub.period) }
       if !pays { $0.status = .pastDue }
     }
     if proration == .pendingIfIncomplete, !pays {
@@ -44,7 +45,10 @@ extension StripeWorld {
       schedule(.expirePendingUpdate(subscription: id), at: expires)
     } else {
       update(id, isAsked: true, change)
-      if !keepsCycle { schedulePeriodEnd(id) }
+      if !keepsCycle {
+        schedulePeriodEnd(id)
+        for addition in subscriptions[id].additions { scheduleEnd(of: addition, id) }
+      }
     }
     attempt(invoice)
   }
@@ -120,12 +124,18 @@ extension StripeWorld {
     if date != nil { schedule(.cancel(subscription: id), at: end) }
   }
 
+  /// What the customer answers when asked why.
+  mutating func giveFeedback(_ id: String, _ feedback: String) {
+    update(id, isAsked: true) { $0.feedback = feedback }
+  }
+
   mutating func uncancel(_ id: String) {
     update(id, isAsked: true) {
       $0.cancelAtPeriodEnd = false
       $0.cancelAt = nil
       $0.canceledAt = nil
       $0.cancellationReason = nil
+      $0.feedback = nil
     }
   }
 
@@ -170,6 +180,19 @@ extension StripeWorld {
     }
   }
 
+  /// The customer loses the service at once, or for good where nobody paid.
+  mutating func pause(_ id: String, _ reason: StripePause) {
+    let now = now
+    if reason == .requested { removals[subscriptions[id].item] = now }
+    update(id) {
+      $0.status = .paused
+      $0.paused = (reason, now)
+      // The unused time is given back.
+      if reason == .requested { $0.period = $0.period.lowerBound..<now }
+    }
+    emit(subscription: id, "paused")
+  }
+
   /// Out of the status `paused`: a period begins now, once its invoice is paid.
   mutating func resume(_ id: String) {
     precondition(subscriptions[id].status == .paused, "\(id) is not paused")
@@ -193,6 +216,7 @@ extension StripeWorld {
     else { return }
     update(id) {
       $0.status = .active
+      $0.paused = nil
       $0.anchor = period.lowerBound
       $0.period = period
     }

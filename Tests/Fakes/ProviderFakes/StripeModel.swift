@@ -19,7 +19,7 @@ struct StripeWorld: Sendable {
   var events = StripeTable<Event>()
   var timetable: [Appointment] = []
   var sales: [StripeSale] = []
-  /// When an addition was taken from its subscription, by its item.
+  /// When an addition was taken from its subscription, or its plan paused, by its item.
   var removals: [String: Instant] = [:]
 
   init(_ settings: StripeSettings, now: Instant) {
@@ -30,7 +30,7 @@ struct StripeWorld: Sendable {
   struct Customer: Sendable {
     let id: String
     let created: Instant
-    let email: String
+    var email: String
     var card: StripeCard
     let paymentMethod: String
     /// Negative: money that the next invoices use first.
@@ -43,11 +43,13 @@ struct StripeWorld: Sendable {
     let item: String
     let customer: String
     let account: Identifier?
+    /// Whether its metadata names the account.
+    var isMarked = true
     let created: Instant
     var anchor: Instant
     var period: Range<Instant>
     var price: StripePrice
-    /// What is billed beside it, in the same cycle.
+    /// What is billed beside it.
     var additions: [Addition] = []
     var status: Status
     var trial: Range<Instant>?
@@ -68,6 +70,10 @@ struct StripeWorld: Sendable {
     /// Credits and charges that wait for the next invoice.
     var waitingLines: [Line] = []
     var invoiceCount = 0
+    /// Within how many days an invoice that is sent may be paid; nil where the card is charged.
+    var daysUntilDue: Int64?
+    /// Why its status is `paused`, and since when.
+    var paused: (reason: StripePause, at: Instant)?
 
     enum Status: String, Sendable {
       case incomplete
@@ -82,6 +88,8 @@ struct StripeWorld: Sendable {
     struct Addition: Sendable {
       let item: String
       let price: StripePrice
+      /// Where it is billed in another cycle than the plan's.
+      var ownPeriod: Range<Instant>?
     }
   }
 
@@ -132,6 +140,11 @@ struct StripeWorld: Sendable {
     var paidAt: Instant?
     var voidedAt: Instant?
     var uncollectibleAt: Instant?
+    var uncollectibleReason: String?
+    /// Of an invoice that is sent to be paid.
+    var dueAt: Instant?
+    /// Paid by other means than Stripe's.
+    var isPaidOutside = false
 
     enum Status: String, Sendable { case draft, open, paid, uncollectible, void }
 
@@ -175,15 +188,19 @@ struct StripeWorld: Sendable {
     let created: Instant
     let reason: String
     var status: String
+    var hasEvidence = false
   }
 
   struct Session: Sendable {
     let id: String
     let account: Identifier?
     let price: StripePrice
+    var additions: [StripePrice] = []
     let trialDays: Int64
     let created: Instant
     var customer: String?
+    /// Whether the subscription's metadata names the account, too, as the session's does.
+    var marksSubscription = true
     var subscription: String?
     var invoice: String?
     var status = "open"
@@ -206,6 +223,7 @@ struct StripeWorld: Sendable {
 
   enum Task: Sendable, Equatable {
     case turnPeriod(subscription: String, end: Instant)
+    case turnAddition(subscription: String, item: String, end: Instant)
     case announceTrialEnd(subscription: String)
     case announceRenewal(subscription: String, end: Instant)
     case finalize(invoice: String)
@@ -216,6 +234,7 @@ struct StripeWorld: Sendable {
     case expireFirstPayment(subscription: String)
     case expireSession(String)
     case voidResumption(invoice: String)
+    case fallDue(invoice: String)
   }
 }
 

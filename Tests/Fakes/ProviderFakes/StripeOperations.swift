@@ -5,11 +5,17 @@ extension FakeStripe {
   // MARK: Buying
 
   /// A page for the account, made by our server. It expires by itself after a day.
+  /// `marksSubscription`: whether the subscription's metadata names the account, too.
   package func openCheckout(
-    account: Identifier?, _ price: StripePrice = .premiumMonthly, trialDays: Int64 = 0,
-    customer: String? = nil
+    account: Identifier?, _ price: StripePrice = .premiumMonthly,
+    with additions: [StripePrice] = [],
+    trialDays: Int64 = 0, customer: String? = nil, marksSubscription: Bool = true
   ) -> String {
-    operate { $0.openSession(account, price, trialDays: trialDays, customer: customer) }
+    operate {
+      $0.openSession(
+        account, price, with: additions, trialDays: trialDays, customer: customer,
+        marksSubscription: marksSubscription)
+    }
   }
 
   /// The customer finishes the page; a trial needs no card. Returns the subscription.
@@ -58,6 +64,18 @@ extension FakeStripe {
     }
   }
 
+  /// A subscription whose invoices are sent, to be paid within so many days.
+  package func subscribe(
+    customer: String, account: Identifier?, daysUntilDue: Int64
+  ) -> String {
+    operate { $0.subscribe(customer, account, daysUntilDue: daysUntilDue) }
+  }
+
+  /// A subscription that is billed for the first time when its period ends.
+  package func subscribeUnbilled(customer: String, account: Identifier?) -> String {
+    operate { $0.subscribeUnbilled(customer, account) }
+  }
+
   /// From now on the customer's card works, or not; nothing is tried again at once.
   package func setCard(of subscription: String, _ card: StripeCard) {
     operate { $0.customers[$0.subscriptions[subscription].customer].card = card }
@@ -71,7 +89,8 @@ extension FakeStripe {
     operate { $0.changePrice(subscription, to: price, proration) }
   }
 
-  /// Another item beside the plan, for the rest of the period.
+  /// Another item beside the plan, for the rest of the period, or where its interval is another for
+  /// one of its own.
   package func add(
     _ price: StripePrice, to subscription: String, _ proration: StripeProration = .alwaysInvoice
   ) {
@@ -95,6 +114,10 @@ extension FakeStripe {
     operate { $0.cancel(subscription, at: date) }
   }
 
+  package func giveFeedback(_ subscription: String, _ feedback: String) {
+    operate { $0.giveFeedback(subscription, feedback) }
+  }
+
   package func uncancel(_ subscription: String) { operate { $0.uncancel(subscription) } }
 
   /// Ends it at once.
@@ -114,6 +137,11 @@ extension FakeStripe {
     operate { $0.resumeCollection(subscription, isAsked: true) }
   }
 
+  /// Into the status `paused`.
+  package func pause(_ subscription: String, _ reason: StripePause) {
+    operate { $0.pause(subscription, reason) }
+  }
+
   /// Out of the status `paused`, with the card that the customer has now.
   package func resume(_ subscription: String) { operate { $0.resume(subscription) } }
 
@@ -126,8 +154,8 @@ extension FakeStripe {
 
   package func void(invoice: String) { operate { $0.void(invoice, isAsked: true) } }
 
-  package func markUncollectible(invoice: String) {
-    operate { $0.markUncollectible(invoice, isAsked: true) }
+  package func markUncollectible(invoice: String, _ reason: String? = nil) {
+    operate { $0.markUncollectible(invoice, reason, isAsked: true) }
   }
 
   /// Without an amount all that is left. Returns the refund.
@@ -147,6 +175,12 @@ extension FakeStripe {
   ) -> String {
     operate { $0.openDispute(invoice, reason, isWarning: isWarning) }
   }
+
+  /// Evidence for the bank.
+  package func answer(dispute: String) { operate { $0.answerDispute(dispute) } }
+
+  /// Against a dispute that was lost.
+  package func appeal(dispute: String) { operate { $0.appealDispute(dispute) } }
 
   package func close(dispute: String, isWon: Bool) {
     operate { $0.closeDispute(dispute, isWon: isWon) }

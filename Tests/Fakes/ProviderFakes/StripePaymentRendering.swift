@@ -27,7 +27,7 @@ extension StripeRendering {
     let isFree = session.trialDays > 0
     var values: [String: JSONValue] = [
       "id": .string(session.id), "live": live, "metadata": metadata(session.account),
-      "amount": .integer(isFree ? 0 : session.price.amount), "status": .string(session.status),
+      "amount": .integer(isFree ? 0 : session.amount), "status": .string(session.status),
       "payment_status": .string(session.paymentStatus), "created": .seconds(session.created),
       "expires_at": .seconds(session.created + StripeSettings.sessionSpan),
       "customer": .text(session.customer), "subscription": .text(session.subscription),
@@ -150,7 +150,13 @@ extension StripeRendering {
       "status": .string(dispute.status),
     ]
     values["due_by"] = .seconds(dispute.created + .days(14))
+    values["has_evidence"] = .bool(dispute.hasEvidence)
+    values["submission_count"] = dispute.hasEvidence ? 1 : 0
     values.merge(person(payment.customer)) { $1 }
     return StripeTemplate.dispute.filled(version, values)
   }
+}
+
+extension StripeWorld.Session {
+  fileprivate var amount: Int64 { additions.reduce(price.amount) { $0 + $1.amount } }
 }

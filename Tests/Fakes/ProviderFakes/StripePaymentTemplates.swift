@@ -230,8 +230,8 @@ extension StripeTemplate {
         "uncategorized_text": null
       },
       "evidence_details": {
-        "due_by": "$due_by", "enhanced_eligibility >=2025-03-31": {}, "has_evidence": false,
-        "past_due": false, "submission_count": 0
+        "due_by": "$due_by", "enhanced_eligibility >=2025-03-31": {}, "has_evidence": "$has_evidence",
+        "past_due": false, "submission_count": "$submission_count"
       },
       "is_charge_refundable": false, "livemode": "$live", "metadata": {},
       "payment_intent": "$payment_intent",

@@ -16,12 +16,13 @@ extension StripeWorld {
   // MARK: Checkout
 
   mutating func openSession(
-    _ account: Identifier?, _ price: StripePrice, trialDays: Int64, customer: String?
+    _ account: Identifier?, _ price: StripePrice, with additions: [StripePrice], trialDays: Int64,
+    customer: String?, marksSubscription: Bool
   ) -> String {
     let id = newID("cs")
     let session = Session(
-      id: id, account: account, price: price, trialDays: trialDays, created: now,
-      customer: customer)
+      id: id, account: account, price: price, additions: additions, trialDays: trialDays,
+      created: now, customer: customer, marksSubscription: marksSubscription)
     sessions.add(session, id: id)
     schedule(.expireSession(id), at: now + StripeSettings.sessionSpan)
     return id
@@ -37,7 +38,9 @@ extension StripeWorld {
     customers[customer].card = card
     sessions[id].customer = customer
     let sub = addSubscription(
-      customer, session.account, session.price, trialDays: session.trialDays, missingCard)
+      customer, session.account, session.price, with: session.additions,
+      trialDays: session.trialDays, missingCard)
+    subscriptions[sub].isMarked = session.marksSubscription
     let invoice = addInvoice(sub, "subscription_create", lines: firstLines(sub))
     subscriptions[sub].latestInvoice = invoice
     if session.trialDays > 0 {
@@ -110,10 +113,8 @@ extension StripeWorld {
     _ customer: String, _ account: Identifier?, _ price: StripePrice,
     with additions: [StripePrice], trialDays: Int64, _ missingCard: StripeMissingCard
   ) -> String {
-    let sub = addSubscription(customer, account, price, trialDays: trialDays, missingCard)
-    for price in additions {
-      subscriptions[sub].additions.append(.init(item: newID("si"), price: price))
-    }
+    let sub = addSubscription(
+      customer, account, price, with: additions, trialDays: trialDays, missingCard)
     let invoice = addInvoice(sub, "subscription_create", lines: firstLines(sub))
     subscriptions[sub].latestInvoice = invoice
     begin(sub, invoice, isActiveFirst: trialDays > 0)
@@ -133,9 +134,10 @@ extension StripeWorld {
 
   // MARK: Parts
 
-  private mutating func addSubscription(
-    _ customer: String, _ account: Identifier?, _ price: StripePrice, trialDays: Int64,
-    _ missingCard: StripeMissingCard
+  mutating func addSubscription(
+    _ customer: String, _ account: Identifier?, _ price: StripePrice,
+    with additions: [StripePrice] = [], trialDays: Int64 = 0,
+    _ missingCard: StripeMissingCard = .createInvoice
   ) -> String {
     let id = newID("sub")
     let isTrial = trialDays > 0
@@ -147,6 +149,7 @@ extension StripeWorld {
       status: isTrial ? .trialing : .active)
     if isTrial { sub.trial = now..<end }
     sub.missingCard = missingCard
+    for price in additions { sub.additions.append(.init(item: newID("si"), price: price)) }
     subscriptions.add(sub, id: id)
     if isTrial {
       sell(trialOf: id)
@@ -157,7 +160,7 @@ extension StripeWorld {
     return id
   }
 
-  private func firstLines(_ id: String) -> [Line] {
+  func firstLines(_ id: String) -> [Line] {
     let sub = subscriptions[id]
     guard sub.trial == nil else {
       let words = "Trial period for \(sub.price.title)"

@@ -24,11 +24,12 @@ struct StripeRendering {
     let customer = world.customers[sub.customer]
     let price = price(sub.price)
     let items =
-      [item(sub.item, sub.price, sub)] + sub.additions.map { item($0.item, $0.price, sub) }
+      [item(sub.item, sub.price, sub.period, sub)]
+      + sub.additions.map { item($0.item, $0.price, $0.ownPeriod ?? sub.period, sub) }
     var values: Values = [
       "id": .string(sub.id), "live": live, "customer": .string(sub.customer),
       "status": .string(sub.status.rawValue), "created": .seconds(sub.created),
-      "anchor": .seconds(sub.anchor), "metadata": metadata(sub.account), "plan": price.plan,
+      "anchor": .seconds(sub.anchor), "metadata": metadata(sub.marked), "plan": price.plan,
       "items": list(items, url: "/v1/subscription_items?subscription=\(sub.id)"),
       "latest_invoice": .text(sub.latestInvoice), "schedule": .text(sub.schedule),
       "payment_method": customer.card == .missing ? .null : .string(customer.paymentMethod),
@@ -46,19 +47,23 @@ struct StripeRendering {
     values["feedback"] = .text(sub.feedback)
     values["pause_collection"] = collectionPause(sub)
     values["pending_update"] = pendingUpdate(sub)
+    values["collection_method"] = collectionMethod(sub)
+    values["days_until_due"] = sub.daysUntilDue.map { .integer($0) } ?? .null
+    values["paused"] = paused(sub)
     return StripeTemplate.subscription.filled(version, values)
   }
 
   private func item(
-    _ id: String, _ itemPrice: StripePrice, _ sub: StripeWorld.Subscription
+    _ id: String, _ itemPrice: StripePrice, _ period: Range<Instant>,
+    _ sub: StripeWorld.Subscription
   ) -> JSONValue {
     let price = price(itemPrice)
     return StripeTemplate.item.filled(
       version,
       [
         "item": .string(id), "created": .seconds(sub.created),
-        "period_start": .seconds(sub.period.lowerBound),
-        "period_end": .seconds(sub.period.upperBound), "plan": price.plan, "price": price.price,
+        "period_start": .seconds(period.lowerBound),
+        "period_end": .seconds(period.upperBound), "plan": price.plan, "price": price.price,
         "subscription": .string(sub.id),
       ])
   }
@@ -66,6 +71,18 @@ struct StripeRendering {
   private func collectionPause(_ sub: StripeWorld.Subscription) -> JSONValue {
     guard let pause = sub.pause else { return .null }
     return ["behavior": .string(pause.rawValue), "resumes_at": .seconds(sub.resumesAt)]
+  }
+
+  private func collectionMethod(_ sub: StripeWorld.Subscription) -> JSONValue {
+    sub.daysUntilDue == nil ? "charge_automatically" : "send_invoice"
+  }
+
+  private func paused(_ sub: StripeWorld.Subscription) -> JSONValue {
+    guard let (reason, at) = sub.paused else { return .null }
+    return [
+      "subscription": ["type": .string(reason.rawValue)], "transitioned_at": .seconds(at),
+      "type": "subscription",
+    ]
   }
 
   private func pendingUpdate(_ sub: StripeWorld.Subscription) -> JSONValue {
@@ -104,13 +121,13 @@ struct StripeRendering {
     let parent: JSONValue = [
       "quote_details": nil,
       "subscription_details": [
-        "metadata": metadata(sub.account), "subscription": .string(sub.id),
+        "metadata": metadata(sub.marked), "subscription": .string(sub.id),
       ], "type": "subscription_details",
     ]
     let payment = invoice.payment.map { world.payments[$0] }
     var values: Values = [
       "id": isPreview ? .null : .string(invoice.id), "live": live, "parent": parent,
-      "subscription": .string(sub.id), "metadata": metadata(sub.account),
+      "subscription": .string(sub.id), "metadata": metadata(sub.marked),
       "customer": .string(invoice.customer), "created": .seconds(invoice.created),
       "status": .string(invoice.status.rawValue), "billing_reason": .string(invoice.reason),
       "lines": lines(invoice, sub, isPreview: isPreview), "total": .integer(invoice.total),
@@ -140,7 +157,16 @@ struct StripeRendering {
     values["hosted_invoice_url"] = isFinal ? .string(page + "?s=ap") : .null
     values["invoice_pdf"] = isFinal ? .string(page + "/pdf?s=ap") : .null
     values["number"] = isFinal ? .string(number(of: invoice)) : .null
-    return StripeTemplate.invoice.filled(version, values)
+    values["collection_method"] = collectionMethod(sub)
+    values["due_date"] = .seconds(invoice.dueAt)
+    values["paid_outside"] = .bool(invoice.isPaidOutside)
+    values["uncollectible"] =
+      invoice.uncollectibleReason.map { ["reason": .string($0)] } ?? .null
+    let filled = StripeTemplate.invoice.filled(version, values)
+    // Since basil what came from elsewhere is counted by itself.
+    guard invoice.isPaidOutside, version.isBasil else { return filled }
+    return filled.replacing("amount_paid", with: 0)
+      .replacing("amount_paid_off_stripe", with: .integer(invoice.amountPaid))
   }
 
   private func number(of invoice: StripeWorld.Invoice) -> String {
@@ -187,7 +213,7 @@ struct StripeRendering {
       version,
       [
         "id": .string(line.id), "live": live, "invoice": .string(invoice.id), "parent": parent,
-        "metadata": metadata(sub.account), "amount": .integer(line.amount),
+        "metadata": metadata(sub.marked), "amount": .integer(line.amount),
         "amount_text": .string(String(line.amount)), "description": .string(line.description),
         "discountable": .bool(!line.isProration), "from": .seconds(line.period.lowerBound),
         "to": .seconds(line.period.upperBound), "plan": price.plan, "price": price.price,
@@ -212,7 +238,23 @@ struct StripeRendering {
   }
 }
 
+extension StripeWorld.Subscription {
+  /// The account that its metadata names.
+  fileprivate var marked: Identifier? { isMarked ? account : nil }
+}
+
 extension JSONValue {
+  /// The object with another value, or with one member more.
+  func replacing(_ name: String, with value: JSONValue) -> JSONValue {
+    guard case .object(var members) = self else { return self }
+    if let place = members.firstIndex(where: { $0.name == name }) {
+      members[place] = .init(name, value)
+    } else {
+      members.append(.init(name, value))
+    }
+    return .object(members)
+  }
+
   static func seconds(_ instant: Instant?) -> JSONValue {
     instant.map { .integer($0.seconds) } ?? .null
   }

@@ -17,6 +17,7 @@ extension StripeWorld {
 
   /// Paid by other means, such as a bank transfer that Stripe never saw.
   mutating func markPaid(_ id: String) {
+    invoices[id].isPaidOutside = true
     settle(id)
     emit(invoice: id, "paid", isAsked: true)
     emit(invoice: id, "payment_succeeded", isAsked: true)
@@ -31,8 +32,9 @@ extension StripeWorld {
     forgive(id)
   }
 
-  mutating func markUncollectible(_ id: String, isAsked: Bool) {
+  mutating func markUncollectible(_ id: String, _ reason: String? = nil, isAsked: Bool) {
     invoices[id].status = .uncollectible
+    invoices[id].uncollectibleReason = reason
     invoices[id].uncollectibleAt = now
     giveUp(id)
     emit(invoice: id, "marked_uncollectible", isAsked: isAsked)
@@ -113,6 +115,26 @@ extension StripeWorld {
     if isWon, !isWarning {
       emit("charge.dispute.funds_reinstated", rendering.dispute(disputes[id]))
     }
+  }
+
+  /// Evidence goes to the bank, which looks at it.
+  mutating func answerDispute(_ id: String) {
+    disputes[id].hasEvidence = true
+    moveDispute(
+      id, to: disputes[id].status == "needs_response" ? "under_review" : "appeal_under_review")
+  }
+
+  /// What the bank has decided is contested.
+  mutating func appealDispute(_ id: String) {
+    precondition(disputes[id].status == "lost", "the dispute \(id) is not lost")
+    moveDispute(id, to: "appeal_needs_response")
+  }
+
+  private mutating func moveDispute(_ id: String, to status: String) {
+    let before = rendering.dispute(disputes[id])
+    disputes[id].status = status
+    let after = rendering.dispute(disputes[id])
+    emit("charge.dispute.updated", after, previous: before.changed(in: after), isAsked: true)
   }
 
   private func paymentOf(_ invoice: String) -> String {

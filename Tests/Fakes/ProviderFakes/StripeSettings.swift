@@ -26,9 +26,9 @@ package struct StripeSettings: Sendable {
     case all
 
     private static let unusual: Set = [
-      "charge.failed", "charge.succeeded", "customer.created", "invoice.payment_succeeded",
-      "invoice.upcoming", "invoice.updated", "payment_intent.payment_failed",
-      "payment_intent.processing", "payment_intent.succeeded",
+      "charge.failed", "charge.succeeded", "customer.created", "invoice.overdue",
+      "invoice.payment_succeeded", "invoice.upcoming", "invoice.updated",
+      "payment_intent.payment_failed", "payment_intent.processing", "payment_intent.succeeded",
     ]
 
     func contains(_ type: String) -> Bool {
@@ -66,6 +66,13 @@ package enum StripeCollectionPause: String, Sendable, CaseIterable {
   case keepAsDraft = "keep_as_draft"
   case markUncollectible = "mark_uncollectible"
   case void
+}
+
+/// Why a subscription is paused (`status_details.paused.subscription.type`).
+package enum StripePause: String, Sendable {
+  case requested = "pause_requested"
+  case firstPaymentFailure = "first_payment_failure"
+  case trialEnd = "trial_end_without_payment_method"
 }
 
 /// How a change of price is billed.

@@ -59,7 +59,9 @@ extension StripeWorld {
     return all.flatMap { sale -> [StripeSale] in
       let exchanges = all.filter { isExchanged(sale, for: $0) }
       var end = min(sale.to, reversedAt(sale) ?? .distantFuture)
-      if let removedAt = removals[sale.item] { end = min(end, removedAt) }
+      if let removedAt = removals[sale.item], sale.soldAt <= removedAt {
+        end = min(end, removedAt)
+      }
       if let endedAt, sale.soldAt <= endedAt { end = min(end, endedAt) }
       var from = sale.from
       var pieces: [Range<Instant>] = []
@@ -76,7 +78,7 @@ extension StripeWorld {
   /// When the last of its invoice's money left us, be it by refunds or by a dispute that was lost.
   private func reversedAt(_ sale: StripeSale) -> Instant? {
     guard case .invoice(let id) = sale.basis, let payment = invoices[id].payment else { return nil }
-    let lost = disputes.rows.first { $0.payment == payment && $0.status == "lost" }?.created
+    let lost = disputes.rows.first { $0.payment == payment && $0.isLost }?.created
     var rest = payments[payment].amount
     for refund in refunds.rows where refund.payment == payment && refund.status == .succeeded {
       rest -= refund.amount
@@ -90,6 +92,11 @@ extension StripeWorld {
     sale.item == later.item && sale.from < later.from && later.from < sale.to
       && sale.soldAt <= later.soldAt
   }
+}
+
+extension StripeWorld.Dispute {
+  /// An appeal changes nothing until it is decided.
+  fileprivate var isLost: Bool { status == "lost" || status.hasPrefix("appeal") }
 }
 
 extension StripeSale {

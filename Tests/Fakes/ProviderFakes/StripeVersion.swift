@@ -4,6 +4,7 @@ package enum StripeVersion: String, Sendable, CaseIterable {
   case acacia = "2024-11-20.acacia"
   case basil = "2025-03-31.basil"
   case dahlia = "2026-07-29.dahlia"
+  case endive = "2026-10-28.endive"
 
   /// Without the train; dates sort as text.
   var date: Substring { rawValue.prefix(10) }

@@ -73,6 +73,7 @@ extension StripeWorld {
     case .turnPeriod(let id, let end):
       let sub = subscriptions[id]
       if !sub.isEnded, sub.period.upperBound == end { turnPeriod(id) }
+    case .turnAddition(let id, let item, let end): turnAddition(id, item, end)
     case .announceTrialEnd(let id):
       let sub = subscriptions[id]
       if sub.status == .trialing { emit(subscription: id, "trial_will_end") }
@@ -95,6 +96,7 @@ extension StripeWorld {
       if sessions[id].status == .some("open") { expireSession(id, isAsked: false) }
     case .voidResumption(let id):
       if invoices[id].status == .open { void(id, isAsked: false) }
+    case .fallDue(let id): fallDue(id)
     }
   }
 }

@@ -10,12 +10,10 @@ import Tiers
 @Suite struct AppleStoryTests {
   private static let signer = AppleSigner(
     certificates: [
-      RecordedAppleStory.leaf, RecordedAppleStory.intermediate, RecordedAppleStory.root,
-    ], key: RecordedAppleStory.leafKey)
+      StoryKeys.appleLeaf, StoryKeys.appleIntermediate, StoryKeys.appleRoot,
+    ], key: StoryKeys.appleLeafKey)
 
-  private func isApple(_ request: RecordedRequest) -> Bool {
-    request.requestLine == "POST /webhooks/apple HTTP/1.1"
-  }
+  private static let recorded = RecordedStory.all(of: "apple")
 
   /// What a request's body says, without its signatures.
   private func unsigned(_ body: [UInt8]) throws -> String {
@@ -24,15 +22,15 @@ import Tiers
 
   @Test func `what is recorded is what is told, but for signatures`() throws {
     let signer = try #require(Self.signer)
-    #expect(RecordedAppleStory.all.map(\.name) == AppleStory.all.map(\.name).sorted())
+    #expect(Self.recorded.map(\.name) == AppleStory.all.map { "apple/\($0.name)" }.sorted())
     for story in AppleStory.all {
-      let told = story.tell(signer: signer).files.filter { $0.name.hasSuffix(".http") }
-      let recorded = RecordedAppleStory.all.first { $0.name == story.name }
+      let told = story.record(signer: signer).files.filter { $0.name.hasSuffix(".http") }
+      let recorded = Self.recorded.first { $0.name == "apple/\(story.name)" }
       let requests = (recorded?.steps ?? []).compactMap(\.delivery)
       #expect(requests.map(\.name) == told.map(\.name), "\(story)")
       for (request, file) in zip(requests, told) {
         #expect(request.bytes.count == file.bytes.count, "\(story) \(request.name)")
-        guard isApple(request) else { continue }
+        guard request.store == "apple" else { continue }
         let body = Array(file.bytes.suffix(request.body.count))
         #expect(try unsigned(request.body) == unsigned(body), "\(story) \(request.name)")
       }
@@ -40,10 +38,11 @@ import Tiers
   }
 
   @Test func `every story has the account, the app and a title of its own`() {
-    let stories = RecordedAppleStory.all
+    let stories = Self.recorded
     #expect(Set(stories.map(\.account)).count == stories.count)
     #expect(Set(stories.map(\.title)).count == stories.count)
-    #expect(stories.allSatisfy { $0.bundleID == "com.example.coffer" })
+    let bundles = stories.map { $0.settings["COFFER_APPLE_BUNDLE_ID"] }
+    #expect(Set(bundles) == ["com.example.coffer"])
   }
 
   /// The stories' expectations are our policy; what they add to the truth is leeway alone.
@@ -56,11 +55,11 @@ import Tiers
       AppleProduct.plusMonthly.id: "plus",
     ]
     for story in AppleStory.all where !others.contains(story.name) {
-      let telling = story.tell(signer: signer)
-      let recorded = try #require(RecordedAppleStory.all.first { $0.name == story.name })
+      let recorder = story.record(signer: signer)
+      let recorded = try #require(Self.recorded.first { $0.name == "apple/\(story.name)" })
       /// By what was known at the till then, to whom it was sold.
       func owed(_ now: Instant) -> Set<String> {
-        let truths = telling.store.truths(asOf: now).filter { $0.account == telling.account }
+        let truths = recorder.store.truths(asOf: now).filter { $0.account == recorder.account }
         let found = plans.filter { id, _ in truths.contains { $0.isOwed(id, at: now) } }
         return found.isEmpty ? ["free"] : Set(found.values)
       }
@@ -74,30 +73,6 @@ import Tiers
         #expect(
           found.contains(expected.planID),
           "\(story) at \(step.at): owed \(found), expected \(expected.planID)")
-      }
-    }
-  }
-
-  @Test(arguments: RecordedAppleStory.all)
-  func `the decoder and the fold say what the story expects`(story: RecordedAppleStory) throws {
-    guard story.stripeSecret == nil else { return }
-    var ledger = try AppleLedger(
-      of: story.account, root: RecordedAppleStory.root, bundleID: story.bundleID,
-      appAppleID: story.appAppleID)
-    let deletedAt = story.steps.first { $0.deletesAccount }?.at ?? .distantFuture
-    for step in story.steps {
-      if let request = step.delivery {
-        #expect(request.header("Content-Length") == String(request.body.count))
-        try ledger.deliver(request.body, at: step.at)
-      }
-      if let text = step.claim { try ledger.claim(text, at: step.at) }
-      guard let expected = step.expected, step.at < deletedAt else { continue }
-      let found = ledger.entitlement(at: step.at)
-      #expect(found.planID == expected.planID, "at \(step.at)")
-      #expect(found.reason.rawValue == expected.reason, "at \(step.at)")
-      #expect(found.capByteCount == expected.capByteCount, "at \(step.at)")
-      if expected.tellsLabel {
-        #expect(ledger.label(at: step.at)?.rawValue == expected.label, "at \(step.at)")
       }
     }
   }

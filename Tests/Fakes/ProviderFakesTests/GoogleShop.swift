@@ -92,7 +92,7 @@ struct GoogleShop {
   /// The types told so far, oldest first.
   var told: [String] {
     store.deliveries.map { delivery in
-      let name = store.name(of: delivery)
+      let name = store.type(of: delivery)
       return name.hasPrefix("SUBSCRIPTION_") ? String(name.dropFirst(13)) : name
     }
   }

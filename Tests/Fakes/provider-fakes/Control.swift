@@ -135,7 +135,7 @@ final class Control: Sendable {
     }
     for delivery in stores.google.dueDeliveries {
       let request = stores.google.request(for: delivery, at: now)
-      let status = send(delivery, stores.google.name(of: delivery), request)
+      let status = send(delivery, stores.google.type(of: delivery), request)
       stores.google.answered(delivery, status: status ?? 0)
     }
     for delivery in stores.stripe.deliveries

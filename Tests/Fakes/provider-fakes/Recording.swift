@@ -1,26 +1,87 @@
-import Base
-import Glibc
+import Crypto
+import ProviderFakes
+import TestFiles
 
-/// Files that a program writes the same at every run, under one folder that holds nothing else.
+/// The files of a store's stories, which are the same at every run, under one folder that holds
+/// nothing else.
 struct Recording {
   let folder: String
   /// By their paths inside the folder.
-  let files: [String: [UInt8]]
+  private(set) var files: [String: [UInt8]]
+  /// Whether two different files say the same: signatures may be random.
+  private let saysTheSame: ([UInt8], [UInt8]) -> Bool
+
+  /// `files`: the keys, which lie beside the stories.
+  init(
+    folder: String, files: [String: [UInt8]] = [:],
+    saysTheSame: @escaping ([UInt8], [UInt8]) -> Bool = { $0 == $1 }
+  ) {
+    self.folder = folder
+    self.files = files
+    self.saysTheSame = saysTheSame
+  }
+
+  /// Every store whose stories are recorded, by its folder under webhooks/.
+  static let stores: [String: @Sendable (String) throws(RecordingError) -> Recording] = [
+    "stripe": stripe(in:), "apple": apple(in:), "google": google(in:),
+  ]
+
+  private static func stripe(in folder: String) -> Recording {
+    var recording = Recording(folder: folder)
+    for version in StripeVersion.allCases {
+      for story in StripeRecording.all(in: version) {
+        recording.add(
+          story.record(in: version), title: story.title,
+          at: "\(version.rawValue)/\(story.name)")
+      }
+    }
+    return recording
+  }
+
+  private static func apple(in folder: String) throws(RecordingError) -> Recording {
+    let keys = try AppleKeys(in: folder)
+    var recording = Recording(
+      folder: folder, files: keys.files, saysTheSame: AppleKeys.areSignedAlike)
+    for story in AppleStory.all {
+      recording.add(story.record(signer: keys.signer), title: story.title, at: story.name)
+    }
+    return recording
+  }
+
+  private static func google(in folder: String) throws(RecordingError) -> Recording {
+    let keys = try GoogleKeys(in: folder)
+    var recording = Recording(folder: folder, files: keys.files)
+    for story in GoogleStory.all {
+      let recorder = story.record(key: keys.issuer, serviceKey: keys.service.publicKey)
+      recording.add(recorder, title: story.title, at: story.name)
+    }
+    return recording
+  }
+
+  private mutating func add<Store>(
+    _ recorder: StoryRecorder<Store>, title: String, at path: String
+  ) {
+    for (name, bytes) in recorder.files {
+      let present = Files.bytes("\(folder)/\(path)/\(name)")
+      files["\(path)/\(name)"] = present.flatMap { saysTheSame($0, bytes) ? $0 : nil } ?? bytes
+    }
+    files["\(path)/story.json"] = recorder.storyFile(title: title)
+  }
+
+  // MARK: files
 
   /// Writes what differs and removes what no story has any more; what it did, in a sentence.
   func write() throws(RecordingError) -> String {
     let (stale, differing) = compare()
-    for path in stale where unsafe unlink("\(folder)/\(path)") != 0 {
+    for path in stale where !Files.remove("\(folder)/\(path)") {
       throw RecordingError(text: "cannot remove \(path)")
     }
-    for path in differing { try write(path) }
-    return "\(files.count) files, \(differing.count) written, \(stale.count) removed"
+    try add(differing)
+    return "\(folder): \(files.count) files, \(differing.count) written, \(stale.count) removed"
   }
 
   /// Writes all of them into a folder that may hold other files.
-  func add() throws(RecordingError) {
-    for path in files.keys { try write(path) }
-  }
+  func add() throws(RecordingError) { try add(Array(files.keys)) }
 
   /// The files that are missing, differ, or are of no story.
   func differences() -> [String] {
@@ -29,55 +90,20 @@ struct Recording {
   }
 
   private func compare() -> (stale: [String], differing: [String]) {
-    let existing = Self.paths(under: folder)
-    return (
-      existing.filter { files[$0] == nil },
-      files.filter { Self.bytes(of: "\(folder)/\($0.key)") != $0.value }.map(\.key).sorted()
+    (
+      Files.paths(under: folder).filter { files[$0] == nil },
+      files.filter { Files.bytes("\(folder)/\($0.key)") != $0.value }.map(\.key).sorted()
     )
   }
 
-  private func write(_ path: String) throws(RecordingError) {
-    let parts = path.split(separator: "/")
-    for count in 0..<parts.count {
-      unsafe mkdir(([Substring(folder)] + parts.prefix(count)).joined(separator: "/"), 0o755)
-    }
-    let file = unsafe fopen("\(folder)/\(path)", "w")
-    guard let file = unsafe file else { throw RecordingError(text: "cannot write \(path)") }
-    let bytes = files[path] ?? []
-    let count = unsafe fwrite(bytes, 1, bytes.count, file)
-    guard unsafe fclose(file) == 0, count == bytes.count else {
-      throw RecordingError(text: "cannot write \(path)")
-    }
-  }
-
-  static func bytes(of path: String) -> [UInt8]? {
-    let file = unsafe fopen(path, "r")
-    guard let file = unsafe file else { return nil }
-    defer { unsafe fclose(file) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = unsafe fread(&buffer, 1, buffer.count, file)
-      if count == 0 { return bytes }
-      bytes += buffer[..<count]
-    }
-  }
-
-  private static func paths(under folder: String, _ prefix: String = "") -> [String] {
-    let directory = unsafe opendir(folder)
-    guard let directory = unsafe directory else { return [] }
-    defer { unsafe closedir(directory) }
-    var paths: [String] = []
-    while let entry = unsafe readdir(directory) {
-      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+  private func add(_ paths: [String]) throws(RecordingError) {
+    for path in paths {
+      do throws(FileError) {
+        try Files.write(files[path] ?? [], to: "\(folder)/\(path)")
+      } catch {
+        throw RecordingError(text: error.description)
       }
-      if name == "." || name == ".." { continue }
-      let isFolder = unsafe entry.pointee.d_type == UInt8(DT_DIR)
-      paths +=
-        isFolder ? Self.paths(under: "\(folder)/\(name)", "\(prefix)\(name)/") : [prefix + name]
     }
-    return paths
   }
 }
 

@@ -1,16 +1,13 @@
 import Glibc
 
-/// What `record` can write: each provider's stories, in its folder of webhooks/.
-let recordings: [String: (String) throws(RecordingError) -> Recording] = [
-  "apple": AppleRecording.make(in:), "google": GoogleRecording.make(in:),
-]
+let names = Recording.stores.keys.sorted()
 
 let usage = """
-  usage: provider-fakes record <provider> [--check]
+  usage: provider-fakes record [<store>] [--check]
          provider-fakes serve <directory> [--port N] [--push URL] [--start MILLISECONDS]
 
-  Writes the stories of webhooks/<provider> in the working directory; with --check it writes
-  nothing and exits with 1 where a file differs. Providers: \(recordings.keys.sorted().joined(separator: ", "))
+  Writes the stories of webhooks/<store> in the working directory, or of every store; with --check it
+  writes nothing and exits with 1 where a file differs. Stores: \(names.joined(separator: ", "))
 
   Serves the fakes of all three stores on 127.0.0.1, in virtual time, and prints the port. The directory
   gets their keys, a coffer.env for coffer-billing, and the clock. Control:
@@ -33,19 +30,25 @@ if arguments.first == "serve", let options = Serving.Options(Array(arguments.dro
   do { try Serving.run(options) } catch { complain("provider-fakes: \(error)\n", code: 1) }
   exit(0)
 }
-guard (2...3).contains(arguments.count), arguments[0] == "record",
-  let make = recordings[arguments[1]], arguments.count == 2 || arguments[2] == "--check"
-else { complain(usage, code: 64) }
+let isCheck = arguments.last == "--check"
+let chosen = arguments.dropFirst().dropLast(isCheck ? 1 : 0)
+guard arguments.first == "record", chosen.count <= 1, chosen.allSatisfy(names.contains) else {
+  complain(usage, code: 64)
+}
 
 do throws(RecordingError) {
-  let recording = try make("webhooks/\(arguments[1])")
-  if arguments.count == 2 {
-    print(try recording.write())
-  } else {
-    let paths = recording.differences()
-    for path in paths { print("\(recording.folder)/\(path) is not what provider-fakes writes") }
-    exit(paths.isEmpty ? 0 : 1)
+  var differences: [String] = []
+  for name in chosen.isEmpty ? names : Array(chosen) {
+    guard let make = Recording.stores[name] else { continue }
+    let recording = try make("webhooks/\(name)")
+    if isCheck {
+      differences += recording.differences().map { "\(recording.folder)/\($0)" }
+    } else {
+      print(try recording.write())
+    }
   }
+  for path in differences { print("\(path) is not what provider-fakes writes") }
+  exit(differences.isEmpty ? 0 : 1)
 } catch {
   complain("provider-fakes: \(error.text)\n", code: 1)
 }

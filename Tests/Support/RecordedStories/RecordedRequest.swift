@@ -7,13 +7,12 @@ package struct RecordedRequest: Sendable {
   package let headers: [(name: String, value: String)]
   package let body: [UInt8]
 
-  init(file path: String) {
-    name = path.split(separator: "/").last.map(String.init) ?? path
-    let bytes = Repository.bytes(of: path)
+  init(_ name: String, _ bytes: [UInt8]) {
+    self.name = name
     self.bytes = bytes
     let gap = Array("\r\n\r\n".utf8)
     guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: gap) }) else {
-      preconditionFailure("\(path) has no end of headers")
+      preconditionFailure("\(name) has no end of headers")
     }
     body = Array(bytes[(end + gap.count)...])
     let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
@@ -22,6 +21,12 @@ package struct RecordedRequest: Sendable {
       let parts = line.split(separator: ":", maxSplits: 1)
       return (String(parts[0]), String(parts[1].drop { $0 == " " }))
     }
+  }
+
+  /// The store that sends it, by the last part of its path.
+  package var store: String {
+    let path = requestLine.split(separator: " ")[1]
+    return path.split(separator: "/").last.map(String.init) ?? ""
   }
 
   package func header(_ name: String) -> String? {

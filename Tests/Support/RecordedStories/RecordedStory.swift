@@ -1,24 +1,38 @@
 package import Base
-internal import Glibc
+internal import Crypto
 internal import JSON
+internal import TestFiles
 
-/// A story under webhooks/: what a provider delivers of one customer, and what holds after each step.
+/// A story under webhooks/: what is delivered of one customer, what reads answer meanwhile, and what
+/// holds after each step.
 package struct RecordedStory: Sendable, CustomStringConvertible {
-  /// `2025-03-31.basil/first-purchase`.
+  /// Its folder: `stripe/2025-03-31.basil/first-purchase`, `google/renewal`.
   package let name: String
+  /// The store that it is of: the first part of its name.
+  package let store: String
   package let title: String
-  /// The account that the payloads' metadata names.
+  /// The account that the deliveries name.
   package let account: Identifier
-  /// What its deliveries are signed with; of no real endpoint.
-  package let secret: Secret
+  /// What a billing server is set to that takes the deliveries, by key; paths are whole.
+  package let settings: [String: String]
+  /// The store's own names of what was sold, in the order in which it was made.
+  package let subscriptions: [String]
   package let steps: [Step]
 
   package struct Step: Sendable {
     package let at: Instant
-    /// Nil where only the clock moves.
+    /// Nil where nothing arrives.
     package let delivery: RecordedRequest?
     package let answer: Answer
-    package let expected: Expectation
+    /// What the account's app posts to claim a purchase: JSON.
+    package let claim: [UInt8]?
+    package let deletesAccount: Bool
+    /// What the store's API answers from here on, by the last part of the path: what changed.
+    package let reads: [String: Read]
+    /// The purchases that our server must have acknowledged before the next step.
+    package let acknowledges: [String]
+    /// Nil once the account is deleted.
+    package let expected: Expectation?
   }
 
   package struct Answer: Hashable, Sendable {
@@ -32,18 +46,26 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
     }
   }
 
+  package enum Read: Sendable {
+    case found([UInt8])
+    case refused(status: Int)
+  }
+
   package struct Expectation: Hashable, Sendable {
     package let capByteCount: Int64
     package let planID: String
     package let reason: String
-    /// Of the account's subscription, of several the one with the lowest id; nil while it has none.
-    package let label: String?
+    /// Of the account's subscriptions at the store, by the store's name; empty while it has none,
+    /// nil where nothing is said of labels.
+    package let labels: [String: String]?
 
-    package init(capByteCount: Int64, planID: String, reason: String, label: String?) {
+    package init(
+      capByteCount: Int64, planID: String, reason: String, labels: [String: String]?
+    ) {
       self.capByteCount = capByteCount
       self.planID = planID
       self.reason = reason
-      self.label = label
+      self.labels = labels
     }
   }
 
@@ -54,26 +76,58 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
     steps.filter { $0.answer.status == 200 }.compactMap(\.delivery)
   }
 
-  /// Every story there is, by name; a folder with a `story.json` is found by itself.
-  package static let stripe: [RecordedStory] = Repository.names(in: folder).flatMap { version in
-    Repository.names(in: "\(folder)/\(version)").map { "\(version)/\($0)" }
-  }.map { RecordedStory($0, folder: "\(folder)/\($0)") }
+  /// Signs its deliveries of Stripe's; nil where there are none.
+  package var stripeSecret: Secret? {
+    settings["COFFER_STRIPE_WEBHOOK_SECRETS"].map { Secret($0) }
+  }
+
+  /// A subscription as our server names it.
+  package func key(of subscription: String) -> String {
+    switch store {
+    case "google": "google:live:purchase:" + Hex.encode(SHA256.hash(Array(subscription.utf8)))
+    default: "\(store):live:subscription:\(subscription)"
+    }
+  }
 
   /// Where they are kept, each under its name.
-  package static let folder = Repository.root + "/webhooks/stripe"
+  package static let folder = Files.repository + "/webhooks"
+
+  /// Every story there is, by name: a folder with a `story.json` is found by itself.
+  package static let all: [RecordedStory] = Files.paths(under: folder)
+    .filter { $0.hasSuffix("/story.json") }
+    .map { String($0.dropLast("/story.json".count)) }.sorted().map { RecordedStory($0) }
+
+  package static func all(of store: String) -> [RecordedStory] { all.filter { $0.store == store } }
 
   /// The catalogue that the stories are about, as `COFFER_PLANS` has it.
-  package static let cataloguePath = Repository.root + "/webhooks/catalogue.json"
-  package static var catalogue: [UInt8] { Repository.bytes(of: cataloguePath) }
+  package static let cataloguePath = folder + "/catalogue.json"
+  package static var catalogue: [UInt8] { bytes("catalogue.json") }
 
-  private init(_ name: String, folder: String) {
+  /// A file under webhooks/; traps where there is none.
+  package static func bytes(_ path: String) -> [UInt8] {
+    guard let bytes = Files.bytes("\(folder)/\(path)") else {
+      preconditionFailure("cannot read webhooks/\(path)")
+    }
+    return bytes
+  }
+
+  private init(_ name: String) {
     self.name = name
+    store = name.split(separator: "/").first.map(String.init) ?? name
     do {
-      let json = try JSON.parse(Repository.bytes(of: folder + "/story.json"))
+      let json = try JSON.parse(Self.bytes(name + "/story.json"))
       title = try json["title"].requireString()
       account = Identifier(try json["account"].requireString())!
-      secret = Secret(try json["secret"].requireString())
-      steps = try json["steps"].requireArray().map { try Step($0, folder: folder) }
+      var settings: [String: String] = [:]
+      for (key, value) in json["settings"].members ?? [] {
+        let isPath = key.hasSuffix("_FILE")
+        settings[key] = (isPath ? Files.repository + "/" : "") + (try value.requireString())
+      }
+      self.settings = settings
+      let letters = json["subscriptions"].members ?? []
+      subscriptions = try letters.map { try $0.1.requireString() }
+      let names = Dictionary(uniqueKeysWithValues: zip(letters.map { $0.0 }, subscriptions))
+      steps = try json["steps"].requireArray().map { try Step($0, names, folder: name) }
     } catch {
       preconditionFailure("\(name): \(error)")
     }
@@ -81,34 +135,40 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
 }
 
 extension RecordedStory.Step {
-  fileprivate init(_ json: JSON, folder: String) throws {
+  /// `names`: of the story's subscriptions, by the letters of the file.
+  fileprivate init(_ json: JSON, _ names: [String: String], folder: String) throws {
     at = Instant(date: try json["at"].requireString())
-    delivery =
-      try json["deliver"].exists
-      ? RecordedRequest(file: folder + "/" + json["deliver"].requireString()) : nil
+    delivery = json["deliver"].string.map { name in
+      RecordedRequest(name, RecordedStory.bytes("\(folder)/\(name)"))
+    }
     answer = RecordedStory.Answer(
       status: Int(json["status"].integer ?? 200), word: json["answer"].string ?? "recorded")
+    claim = json["claim"].string.map { RecordedStory.bytes("\(folder)/\($0)") }
+    deletesAccount = json["delete_account"].bool ?? false
+    var reads: [String: RecordedStory.Read] = [:]
+    for (name, value) in json["reads"].members ?? [] {
+      reads[names[name] ?? name] =
+        if let file = value.string {
+          .found(RecordedStory.bytes("\(folder)/\(file)"))
+        } else {
+          .refused(status: Int(try value.requireInteger()))
+        }
+    }
+    self.reads = reads
+    acknowledges = (json["acknowledges"].array ?? []).compactMap { $0.string.map { names[$0]! } }
     let expected = json["expect"]
+    guard expected["cap"].exists else {
+      self.expected = nil
+      return
+    }
+    var labels: [String: String]?
+    if let members = expected["labels"].members {
+      labels = [:]
+      for (letter, label) in members { labels?[names[letter]!] = try label.requireString() }
+    }
     self.expected = RecordedStory.Expectation(
       capByteCount: try expected["cap"].requireInteger(),
       planID: try expected["plan"].requireString(),
-      reason: try expected["reason"].requireString(), label: expected["label"].string)
-  }
-}
-
-extension Instant {
-  /// `2026-03-02T10:00:06Z`, checked by the way back.
-  package init(date text: String) {
-    let parts = text.split { !$0.isNumber }.map { Int32($0) ?? 0 }
-    precondition(parts.count == 6, "\(text) is no moment")
-    var date = unsafe tm()
-    unsafe date.tm_year = parts[0] - 1900
-    unsafe date.tm_mon = parts[1] - 1
-    unsafe date.tm_mday = parts[2]
-    unsafe date.tm_hour = parts[3]
-    unsafe date.tm_min = parts[4]
-    unsafe date.tm_sec = parts[5]
-    self.init(seconds: Int64(unsafe timegm(&date)))
-    precondition(description == text, "\(text) is no moment")
+      reason: try expected["reason"].requireString(), labels: labels)
   }
 }

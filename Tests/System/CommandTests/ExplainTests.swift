@@ -1,8 +1,13 @@
+import Base
+import RecordedStories
 import Testing
 
 /// The recorded first purchase, delivered by the command line, seen through the command line.
 struct ExplainTests {
-  private static let account = "fc76d63a-6f48-4e41-a9cf-64eab50e08b9"
+  private static let story = RecordedStory.all.first {
+    $0.name == "stripe/2025-03-31.basil/first-purchase"
+  }!
+  private static let account = story.account.description
 
   private let scratch: Scratch
   private let environment: [String: String]
@@ -15,7 +20,7 @@ struct ExplainTests {
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
       "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
-      "COFFER_PLANS": Self.webhooks + "/catalogue.json",
+      "COFFER_PLANS": RecordedStory.cataloguePath,
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
       "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
@@ -28,24 +33,17 @@ struct ExplainTests {
         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
       ], environment: environment)
     #expect(created.code == 0)
-    let story = Self.webhooks + "/stripe/2025-03-31.basil/first-purchase/"
+    let folder = "\(RecordedStory.folder)/\(Self.story.name)/"
     for (second, delivery) in [
-      (1_772_445_604, "01-checkout.session.completed.http"),
-      (1_772_445_605, "02-customer.subscription.created.http"),
-      (1_772_445_606, "03-invoice.paid.http"),
+      (1_772_445_604, "02-checkout.session.completed.http"),
+      (1_772_445_605, "03-customer.subscription.created.http"),
+      (1_772_445_606, "04-invoice.paid.http"),
     ] {
       try Scratch.write("\(second)000\n", to: scratch.path + "/clock")
-      let sent = try Finished(["webhook", "send", story + delivery], environment: environment)
+      let sent = try Finished(["webhook", "send", folder + delivery], environment: environment)
       #expect(sent.out == "200\n{\"status\":\"recorded\"}\n", "\(sent.errors)")
     }
   }
-
-  /// The repository's recorded deliveries.
-  private static let webhooks: String = {
-    let source = #filePath
-    let root = source.ranges(of: "/Tests/").last.map { source[..<$0.lowerBound] } ?? ""
-    return root + "/webhooks"
-  }()
 
   @Test func `a purchase is explained down to the deliveries that say so`() throws {
     let text = try Finished(["entitlement", "explain", "ada"], environment: environment)
@@ -64,7 +62,7 @@ struct ExplainTests {
     #expect(lapsed.out.contains("1 MB  free  lapsed"))
   }
 
-  private static let subscription = "stripe:live:subscription:sub_1J3DkfLk4QzTmRvXcE0wpDyK"
+  private static let subscription = story.key(of: story.subscriptions[0])
 
   /// Another account, to give the subscription to.
   private func createHeir() throws {

@@ -56,8 +56,8 @@ private final class Scene {
   private var steps: ArraySlice<RecordedStory.Step>
 
   init(_ engine: TestEngine) throws {
-    let name = "2025-03-31.basil/failed-payment-lapse"
-    story = try #require(RecordedStory.stripe.first { $0.name == name })
+    let name = "stripe/2025-03-31.basil/failed-payment-lapse"
+    story = try #require(RecordedStory.all.first { $0.name == name })
     steps = story.steps[...]
     let port = try Ports.free()
     installation = try Installation(

@@ -37,8 +37,8 @@ enum AppleTales {
   private static let signer = AppleSigner(chain)
   private static let key = P256PrivateKey()
 
-  static func tell(_ story: AppleStory) -> AppleTelling {
-    story.tell(signer: signer, apiKey: key.publicKey)
+  static func record(_ story: AppleStory) -> AppleRecorder {
+    story.record(signer: signer, apiKey: key.publicKey)
   }
 
   static func verifier(_ store: FakeAppStore) -> AppleVerifier {
@@ -76,8 +76,8 @@ enum AppleTales {
 
 extension Told {
   init(_ story: AppleStory) throws {
-    let telling = AppleTales.tell(story)
-    let store = telling.store
+    let recorder = AppleTales.record(story)
+    let store = recorder.store
     let verifier = AppleTales.verifier(store)
     var parts: [Part] = []
     for delivery in store.deliveries {
@@ -88,22 +88,22 @@ extension Told {
           at: delivery.emitted, what: .facts(try AppleNotification(verified).facts),
           name: store.type(of: delivery)))
     }
-    for (decision, at) in telling.decisions {
+    for (decision, at) in recorder.decisions {
       switch decision {
       case .claim(let original):
         let text = store.signedTransaction(for: original)
-        let verified = try verifier.verify(transaction: text, now: telling.clock.now)
+        let verified = try verifier.verify(transaction: text, now: recorder.clock.now)
         let reading = try AppleTransactionReading(verified)
         parts.append(
           Part(at: at, what: .facts([reading.fact].compactMap { $0 }), name: "claim's transaction"))
         parts.append(
-          Part(at: at, what: .claim(reading.subscription, by: telling.account), name: "claim"))
+          Part(at: at, what: .claim(reading.subscription, by: recorder.account), name: "claim"))
       case .deleteAccount:
-        parts.append(Part(at: at, what: .deletion(telling.account), name: "deletion"))
+        parts.append(Part(at: at, what: .deletion(recorder.account), name: "deletion"))
       }
     }
     // No later: the next renewal is charged hours before its period.
-    let end = telling.clock.now
+    let end = recorder.clock.now
     let api = AppleTales.api(store, verifier, .fixed(end))
     self.init(
       name: "apple/\(story.name)", start: parts.map { $0.at }.min() ?? end, end: end,
@@ -121,33 +121,33 @@ extension Told {
 
 extension Live {
   init(_ story: AppleStory) {
-    let telling = AppleTales.tell(story)
-    let (store, stripe) = (telling.store, telling.stripe)
+    let recorder = AppleTales.record(story)
+    let (store, stripe) = (recorder.store, recorder.stripe)
     var events = store.deliveries.map { delivery in
       Event(at: delivery.emitted, what: .delivery({ store.request(for: delivery, at: $0) }))
     }
     events += stripe.deliveries.map { delivery in
       Event(at: delivery.emitted, what: .delivery({ stripe.request(for: delivery, at: $0) }))
     }
-    for (decision, at) in telling.decisions {
+    for (decision, at) in recorder.decisions {
       switch decision {
       case .claim(let original):
         // The fake signs now, which is the story's end.
         events.append(
           Event(
-            at: telling.clock.now,
+            at: recorder.clock.now,
             what: .posted(
               [
                 "provider": "apple",
                 "transaction": .string(store.signedTransaction(for: original)),
-              ], by: telling.account)))
+              ], by: recorder.account)))
       case .deleteAccount:
-        events.append(Event(at: at, what: .deletion(telling.account)))
+        events.append(Event(at: at, what: .deletion(recorder.account)))
       }
     }
     self.init(
       name: "apple/\(story.name)", events: events.sorted { $0.at < $1.at },
       stores: { clock in AppleTales.stores(store, stripe, clock) },
-      end: telling.clock.now + .minutes(10))
+      end: recorder.clock.now + .minutes(10))
   }
 }

@@ -27,7 +27,7 @@ final class PastPlay: ProviderTransport {
   func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
     let path = request.url.split(separator: "/").map(String.init)
     guard let last = path.last else { throw .malformed("no path") }
-    if last == "certs" { return reply(200, RecordedGoogleStory.keySet) }
+    if last == "certs" { return reply(200, StoryKeys.googleKeySet) }
     if last == "token" {
       return reply(200, Array(#"{"access_token":"a","expires_in":3599}"#.utf8))
     }
@@ -54,12 +54,12 @@ final class PastPlay: ProviderTransport {
 }
 
 enum GoogleTales {
-  private static let issuer = RSAPrivateKey(pem: RecordedGoogleStory.issuerKey)!
-  private static let service = RSAPrivateKey(pem: RecordedGoogleStory.serviceKey)!
-  private static let account = ServiceAccount(keyFile: Secret(RecordedGoogleStory.serviceAccount))!
+  private static let issuer = RSAPrivateKey(pem: StoryKeys.googleIssuerKey)!
+  private static let service = RSAPrivateKey(pem: StoryKeys.googleServiceKey)!
+  private static let account = ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount))!
 
-  static func tell(_ story: GoogleStory) -> GoogleTelling {
-    story.tell(key: issuer, serviceKey: service.publicKey)
+  static func record(_ story: GoogleStory) -> GoogleRecorder {
+    story.record(key: issuer, serviceKey: service.publicKey)
   }
 
   static func stores(_ store: FakePlayStore, _ stripe: FakeStripe, _ clock: Clock) -> StoreList {
@@ -86,9 +86,9 @@ enum GoogleTales {
 extension Told {
   /// The reads that a story's notifications ask for, each of its own generation.
   init(_ story: GoogleStory) throws {
-    let telling = GoogleTales.tell(story)
-    let moment = Locked(telling.clock.now)
-    let api = GoogleTales.api(telling.store, Clock { moment.withLock { $0 } })
+    let recorder = GoogleTales.record(story)
+    let moment = Locked(recorder.clock.now)
+    let api = GoogleTales.api(recorder.store, Clock { moment.withLock { $0 } })
     var generations: [PurchaseToken: Int64] = [:]
     var parts: [Part] = []
     func read(_ token: PurchaseToken, at now: Instant, _ name: String) throws {
@@ -98,15 +98,15 @@ extension Told {
       parts.append(Part(at: now, what: .facts(answer.facts), name: name))
     }
     var happenings: [(at: Instant, what: () throws -> Void)] = []
-    for delivery in telling.store.deliveries {
-      let body = telling.store.request(for: delivery, at: delivery.emitted).body
+    for delivery in recorder.store.deliveries {
+      let body = recorder.store.request(for: delivery, at: delivery.emitted).body
       guard let token = Self.token(of: body) else { continue }
       // A read after the notification, and the one that confirms it.
       for at in [delivery.emitted + .seconds(2), delivery.emitted + .seconds(62)] {
-        happenings.append((at, { try read(token, at: at, telling.store.name(of: delivery)) }))
+        happenings.append((at, { try read(token, at: at, recorder.store.type(of: delivery)) }))
       }
     }
-    for (decision, at) in telling.decisions {
+    for (decision, at) in recorder.decisions {
       happenings.append(
         (
           at,
@@ -116,15 +116,15 @@ extension Told {
               guard let token = PurchaseToken(text) else { return }
               try read(token, at: at, "claim's read")
               parts.append(
-                Part(at: at, what: .claim(token.objectKey, by: telling.account), name: "claim"))
+                Part(at: at, what: .claim(token.objectKey, by: recorder.account), name: "claim"))
             case .deleteAccount:
-              parts.append(Part(at: at, what: .deletion(telling.account), name: "deletion"))
+              parts.append(Part(at: at, what: .deletion(recorder.account), name: "deletion"))
             }
           }
         ))
     }
     for happening in happenings.sorted(by: { $0.at < $1.at }) { try happening.what() }
-    let end = telling.clock.now + .hours(2)
+    let end = recorder.clock.now + .hours(2)
     let known = generations
     self.init(
       name: "google/\(story.name)", start: parts.map { $0.at }.min() ?? end, end: end,
@@ -157,30 +157,30 @@ extension Told {
 
 extension Live {
   init(_ story: GoogleStory) {
-    let telling = GoogleTales.tell(story)
-    let store = telling.store
+    let recorder = GoogleTales.record(story)
+    let store = recorder.store
     var events = store.deliveries.map { delivery in
       Event(at: delivery.emitted, what: .delivery({ store.request(for: delivery, at: $0) }))
     }
-    events += telling.stripe.deliveries.map { [stripe = telling.stripe] delivery in
+    events += recorder.stripe.deliveries.map { [stripe = recorder.stripe] delivery in
       Event(at: delivery.emitted, what: .delivery({ stripe.request(for: delivery, at: $0) }))
     }
-    for (decision, at) in telling.decisions {
+    for (decision, at) in recorder.decisions {
       switch decision {
       case .claim(let token):
         events.append(
           Event(
             at: at,
             what: .posted(
-              ["provider": "google", "token": .string(token)], by: telling.account)))
+              ["provider": "google", "token": .string(token)], by: recorder.account)))
       case .deleteAccount:
-        events.append(Event(at: at, what: .deletion(telling.account)))
+        events.append(Event(at: at, what: .deletion(recorder.account)))
       }
     }
-    let stripe = telling.stripe
+    let stripe = recorder.stripe
     events.sort { $0.at < $1.at }
     // Not at the story's end, when what is long over can no more be read.
-    let end = events.last?.at ?? telling.clock.now
+    let end = events.last?.at ?? recorder.clock.now
     self.init(
       name: "google/\(story.name)", events: events,
       stores: { clock in GoogleTales.stores(store, stripe, clock) }, end: end + .minutes(10))

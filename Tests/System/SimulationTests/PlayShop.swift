@@ -28,12 +28,12 @@ final class PlayShop {
   init(_ engine: TestEngine = .sqlite) throws {
     let clock = FakeClock(Instant(milliseconds: 1_772_532_120_512))
     var settings = FakePlayStore.Settings()
-    let service = try #require(RSAPrivateKey(pem: RecordedGoogleStory.serviceKey))
-    let issuer = try #require(RSAPrivateKey(pem: RecordedGoogleStory.issuerKey))
+    let service = try #require(RSAPrivateKey(pem: StoryKeys.googleServiceKey))
+    let issuer = try #require(RSAPrivateKey(pem: StoryKeys.googleIssuerKey))
     settings.serviceKey = service.publicKey
     let store = FakePlayStore(
       clock: clock, issuer: GoogleIssuer(keys: [issuer]), settings: settings)
-    let account = try #require(ServiceAccount(keyFile: Secret(RecordedGoogleStory.serviceAccount)))
+    let account = try #require(ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)))
     self.store = store
     self.clock = clock
     installation = try Installation(engine) { clock in

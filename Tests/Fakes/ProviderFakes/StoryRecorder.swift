@@ -1,0 +1,265 @@
+package import Base
+internal import Crypto
+package import JSON
+
+/// A fake store as the recorder of its stories sees it.
+package protocol RecordedStore: AnyObject, Sendable {
+  /// What it told so far, oldest first.
+  var deliveries: [FakeDelivery] { get }
+  /// Its type, as files are named by it.
+  func type(of delivery: FakeDelivery) -> String
+  func request(for delivery: FakeDelivery, at moment: Instant) -> FakeRequest
+  /// Every subscription by the store's own name for it, in the order in which they were made.
+  var sold: [String] { get }
+  /// Those of an account, as the till knows it.
+  func sold(to account: Identifier) -> [String]
+  /// What the API answers to reads now, by the last part of their path, each with a file's name;
+  /// none where a delivery holds all that there is to know.
+  var reads: [(name: String, file: String, answer: FakeAnswer)] { get }
+  /// What an app posts to claim a subscription.
+  func claim(of subscription: String) -> JSONValue
+  /// Our server acknowledges a purchase; false where there is nothing to acknowledge.
+  func acknowledge(_ subscription: String, for account: Identifier) -> Bool
+  /// The answer's word where our server takes a delivery and it is not `recorded`.
+  var answer: String? { get }
+  /// What a server is set to that takes its deliveries; files are named from the repository's root.
+  var serverSettings: [(key: String, value: String)] { get }
+  /// Where the shape of what is recorded is from.
+  var source: String { get }
+}
+
+extension RecordedStore {
+  package func sold(to account: Identifier) -> [String] { sold }
+  package var reads: [(name: String, file: String, answer: FakeAnswer)] { [] }
+  package func acknowledge(_ subscription: String, for account: Identifier) -> Bool { false }
+  package var answer: String? { nil }
+}
+
+/// A story being recorded: what happens at a store, step by step with what our server must then say.
+///
+/// Deliveries arrive two seconds after they were sent; steps are at whole seconds.
+package final class StoryRecorder<Store: RecordedStore> {
+  package let clock: FakeClock
+  package let store: Store
+  /// Where the customer may go instead.
+  package let stripe: FakeStripe
+  package let account: Identifier
+  /// Raw requests, claims and what reads answer, by file name.
+  package private(set) var files: [(name: String, bytes: [UInt8])] = []
+  /// What happened at our own server meanwhile; the store knows nothing of it.
+  package private(set) var decisions: [(decision: Decision, at: Instant)] = []
+  private var steps: [JSONValue] = []
+  private var arrived: Set<FakeDelivery> = []
+  private var answers: [String: [UInt8]] = [:]
+  private var last: Instant
+  private var isDeleted = false
+
+  package typealias Expectation = StoryExpectation
+
+  package enum Decision: Hashable, Sendable {
+    case claim(String)
+    case deleteAccount
+  }
+
+  /// `path`: the story's folder under webhooks/; ids follow from it.
+  package init(
+    _ path: String, start: Instant, _ makeStore: (FakeClock, _ seed: UInt64) -> Store
+  ) {
+    let digest = SHA256.hash(Array(path.utf8))
+    clock = FakeClock(start)
+    last = start - .hours(1)
+    store = makeStore(clock, digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    var settings = StripeSettings(.basil)
+    settings.seed = path
+    stripe = FakeStripe(clock, settings)
+    var bytes = Array(digest.suffix(16))
+    // Version 4, variant 1: as our server makes them.
+    bytes[6] = bytes[6] & 0x0F | 0x40
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    account = Identifier(bytes: bytes)!
+  }
+
+  // MARK: steps
+
+  /// Only the clock moves, to the first whole second at or after `moment`.
+  ///
+  /// What the store tells meanwhile waits; reads answer otherwise only where something is told, or
+  /// with `reading`.
+  package func time(_ moment: Instant, _ expected: Expectation, reading: Bool = false) {
+    step(at: moment, [], expected, reading: reading)
+  }
+
+  /// Steps a second before `moment` and right at it.
+  package func edge(_ moment: Instant, _ before: Expectation, _ after: Expectation) {
+    time(Instant(seconds: (moment - .milliseconds(1)).seconds), before)
+    time(moment, after)
+  }
+
+  package func go(_ span: Instant.Span) { clock.advance(by: span) }
+  package func go(to moment: Instant) { clock.set(moment) }
+
+  /// Everything told and not yet delivered arrives, each with its own expectation; what the first
+  /// one is about is then acknowledged, if `acknowledging` names it.
+  package func deliver(_ expected: Expectation..., acknowledging subscription: String? = nil) {
+    let news = waiting
+    let names = news.map { $0.store.type(of: $0.delivery) }
+    precondition(news.count == expected.count, "\(news.count) deliveries wait: \(names)")
+    for (index, expected) in expected.enumerated() {
+      arrive(news[index], expected, acknowledging: index == 0 ? subscription : nil)
+    }
+  }
+
+  /// Everything that waits arrives, however much it is; one expectation holds throughout.
+  package func deliverAll(_ expected: Expectation) {
+    for one in waiting { arrive(one, expected) }
+  }
+
+  /// The same delivery once more: the store did not see our answer.
+  package func repeatLast(_ expected: Expectation) {
+    guard let delivery = store.deliveries.last(where: { arrived.contains($0) }) else { return }
+    arrive((delivery, store), expected, answer: "duplicate")
+  }
+
+  /// The account's app posts what proves a purchase.
+  package func claim(
+    _ subscription: String, _ expected: Expectation, acknowledging: Bool = false
+  ) {
+    let file = "\(number)-claim.json"
+    files.append((file, store.claim(of: subscription).encoded()))
+    step(
+      at: clock.now + .seconds(3), [.init("claim", .string(file))], expected,
+      acknowledging: acknowledging ? subscription : nil, deciding: .claim(subscription))
+  }
+
+  package func deleteAccount() {
+    isDeleted = true
+    step(
+      at: clock.now + .seconds(5), [.init("delete_account", true)], .nobody,
+      deciding: .deleteAccount)
+  }
+
+  // MARK: deliveries
+
+  typealias Waiting = (delivery: FakeDelivery, store: any RecordedStore)
+
+  /// What was told and did not arrive yet.
+  var waiting: [Waiting] {
+    let stores: [any RecordedStore] = [store, stripe]
+    return stores.flatMap { store in
+      store.deliveries.filter { !arrived.contains($0) }.map { ($0, store) }
+    }
+  }
+
+  /// The newest delivery of that type that arrived.
+  func arrived(_ type: String) -> FakeDelivery? {
+    store.deliveries.last { arrived.contains($0) && store.type(of: $0) == type }
+  }
+
+  func arrive(
+    _ one: Waiting, _ expected: Expectation, answer: String? = nil,
+    acknowledging subscription: String? = nil
+  ) {
+    arrived.insert(one.delivery)
+    arrive(
+      one.store.type(of: one.delivery), sent: one.delivery.emitted, expected,
+      answer: answer ?? one.store.answer, acknowledging: subscription
+    ) { one.store.request(for: one.delivery, at: $0) }
+  }
+
+  func arrive(
+    _ type: String, sent: Instant, _ expected: Expectation, answer: String? = nil,
+    acknowledging subscription: String? = nil, _ request: (Instant) -> FakeRequest
+  ) {
+    let moment = Self.ceiling(max(sent + .seconds(2), last + .seconds(1), clock.now))
+    let file = "\(number)-\(type).http"
+    files.append((file, request(moment).complete.bytes))
+    var members = [JSONValue.Member("deliver", .string(file))]
+    if let answer { members.append(.init("answer", .string(answer))) }
+    step(at: moment, members, expected, acknowledging: subscription)
+  }
+
+  private var number: String { (steps.count < 9 ? "0" : "") + String(steps.count + 1) }
+
+  private func step(
+    at moment: Instant, _ members: [JSONValue.Member], _ expected: Expectation,
+    acknowledging subscription: String? = nil, reading: Bool = true,
+    deciding decision: Decision? = nil
+  ) {
+    let at = Self.ceiling(moment)
+    precondition(last <= at, "steps are in order")
+    last = at
+    clock.set(max(clock.now, at))
+    if let decision { decisions.append((decision, at)) }
+    var step = members + [.init("at", .string(at.description))]
+    let reads = reading ? changedReads() : []
+    if !reads.isEmpty { step.append(.init("reads", .object(reads))) }
+    if let subscription {
+      step.append(.init("acknowledges", [.string(letter(subscription))]))
+    }
+    let letters = store.sold(to: account).map { letter($0) }
+    step.append(.init("expect", isDeleted ? .object([]) : expected.json(letters)))
+    steps.append(.object(step))
+    if let subscription {
+      let isDone = store.acknowledge(subscription, for: account)
+      precondition(isDone, "nothing to acknowledge")
+      time(at + .seconds(1), expected, reading: true)
+    }
+  }
+
+  /// The answers that differ from those of the step before, each in a file of its own.
+  private func changedReads() -> [JSONValue.Member] {
+    store.reads.compactMap { read in
+      guard answers[read.name] != read.answer.body else { return nil }
+      answers[read.name] = read.answer.body
+      let name = store.sold.contains(read.name) ? letter(read.name) : read.name
+      guard read.answer.status == 200 else {
+        return .init(name, .integer(Int64(read.answer.status)))
+      }
+      let file = "\(number)-\(read.file).json"
+      files.append((file, read.answer.body))
+      return .init(name, .string(file))
+    }
+  }
+
+  /// `A` is the first subscription of the story.
+  private func letter(_ subscription: String) -> String {
+    let index = store.sold.firstIndex(of: subscription) ?? 0
+    return String(UnicodeScalar(UInt8(ascii: "A") + UInt8(index)))
+  }
+
+  private static func ceiling(_ moment: Instant) -> Instant {
+    Instant(seconds: (moment + .milliseconds(999)).seconds)
+  }
+
+  // MARK: the file
+
+  /// `story.json`, a line for each step.
+  package func storyFile(title: String) -> [UInt8] {
+    var settings = store.serverSettings
+    if !stripe.deliveries.isEmpty { settings += stripe.serverSettings }
+    let members: [(String, JSONValue)] = [
+      ("title", .string(title)), ("source", .string(store.source)),
+      ("account", .string(account.description)),
+      ("settings", .object(settings.map { .init($0.key, .string($0.value)) })),
+      ("subscriptions", .object(store.sold.map { .init(letter($0), .string($0)) })),
+    ]
+    let head = members.map { "  \"\($0)\": \(Self.line($1)),\n" }.joined()
+    let lines = steps.map { "    " + Self.line($0) }.joined(separator: ",\n")
+    return Array("{\n\(head)  \"steps\": [\n\(lines)\n  ]\n}\n".utf8)
+  }
+
+  private static func line(_ value: JSONValue) -> String {
+    String(decoding: value.encoded(), as: UTF8.self)
+  }
+}
+
+extension FakeRequest {
+  /// With what every request over HTTP/1.1 has.
+  fileprivate var complete: FakeRequest {
+    guard header("Host") == nil else { return self }
+    return FakeRequest(
+      method: method, path: path,
+      headers: [("Host", "billing.coffer.example"), ("Content-Length", "\(body.count)")]
+        + headers, body: body)
+  }
+}

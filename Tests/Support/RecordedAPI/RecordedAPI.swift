@@ -1,0 +1,49 @@
+internal import Base
+internal import HTTPMessages
+package import ProviderAPI
+package import RecordedStories
+
+/// The stores' APIs, answering what a story has recorded so far.
+package final class RecordedAPI: ProviderTransport {
+  private struct State {
+    var reads: [String: RecordedStory.Read] = [:]
+    var acknowledged: Set<String> = []
+  }
+
+  private let state = Locked(State())
+
+  package init() {}
+
+  /// Answers what the step shows from here on.
+  package func show(_ step: RecordedStory.Step) {
+    state.withLock { $0.reads.merge(step.reads) { $1 } }
+  }
+
+  /// What was acknowledged to Google, by purchase token.
+  package var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
+
+  package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    let (status, body) = answer(request.method, request.url)
+    return APIReply(
+      status: status, headers: Headers([]), body: body, elapsed: .milliseconds(1))
+  }
+
+  /// `path`: or a whole address.
+  package func answer(_ method: String, _ path: String) -> (status: Int, body: [UInt8]) {
+    let last = path.split(separator: "/").last.map(String.init) ?? ""
+    switch (method, last) {
+    case (_, "certs"): return (200, StoryKeys.googleKeySet)
+    case (_, "token"): return (200, Array(#"{"access_token":"a","expires_in":3599}"#.utf8))
+    case ("POST", _) where last.hasSuffix(":acknowledge"):
+      let token = String(last.dropLast(":acknowledge".count))
+      state.withLock { _ = $0.acknowledged.insert(token) }
+      return (200, Array("{}".utf8))
+    default:
+      switch state.withLock({ $0.reads[last] }) {
+      case .found(let body): return (200, body)
+      case .refused(let status): return (status, [])
+      case nil: return (404, [])
+      }
+    }
+  }
+}

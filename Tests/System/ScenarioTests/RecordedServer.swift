@@ -1,0 +1,47 @@
+import Base
+import HTTPMessages
+import HTTPServer
+import RecordedAPI
+import RecordedStories
+
+/// What a story has recorded of a store's API, over a socket.
+final class RecordedServer: Sendable {
+  private let api: RecordedAPI
+  private let server: HTTPServer
+
+  init(_ package: String) throws {
+    let api = RecordedAPI()
+    self.api = api
+    let root = "/androidpublisher/v3/applications/\(package)"
+    let routes = [
+      ("GET", "/certs"), ("POST", "/token"),
+      ("GET", root + "/purchases/subscriptionsv2/tokens/{token}"),
+      ("GET", root + "/orders/{order}"),
+      ("POST", root + "/purchases/subscriptions/{product}/tokens/{token}"),
+    ]
+    server = HTTPServer(
+      listen: SocketAddress("127.0.0.1:0")!,
+      routes: routes.map { method, pattern in
+        Route(method, pattern) { head, _ in
+          let body: Admission.Body = method == "POST" ? .memory(byteCountMax: 1 << 16) : .none
+          return .ready(
+            Admission(body: body) { _ in
+              let (status, bytes) = api.answer(method, head.target)
+              return .ready(
+                Response(
+                  status: status, headers: [("Content-Type", "application/json")],
+                  body: .bytes(bytes)))
+            })
+        }
+      }, name: "recorded", problem: { _, _ in nil })
+    try server.start()
+  }
+
+  deinit { server.drain(within: .seconds(1)) }
+
+  var url: String { "http://127.0.0.1:\(server.port)" }
+
+  var acknowledged: Set<String> { api.acknowledged }
+
+  func show(_ step: RecordedStory.Step) { api.show(step) }
+}

@@ -1,0 +1,160 @@
+import Apple
+import Base
+import Configuration
+import Google
+import JSON
+import ProviderAPI
+import RecordedAPI
+import RecordedStories
+import SeededRandom
+import Stripe
+import Subscriptions
+import Testing
+import Tiers
+
+/// Every recorded story through the decoders and the ledger's rules alone.
+@Suite struct RecordedStoryTests {
+  @Test(arguments: RecordedStory.all)
+  func `decoder and model alone tell what holds after each step`(story: RecordedStory) throws {
+    let catalogue = try CatalogueFile.catalogue(of: RecordedStory.catalogue)
+    let decoder = try RecordedDecoder(story)
+    var ledger = MemoryLedger()
+    for (index, step) in story.steps.enumerated() {
+      let source = Int64(index) + 1
+      if step.answer.word == "recorded" || step.answer.word == "conflicting" {
+        ledger.join(try decoder.facts(of: step), source: source)
+      }
+      if let claim = step.claim {
+        let (key, facts) = try decoder.claim(claim, at: step.at)
+        ledger.join(facts, source: source)
+        ledger.claim(key, by: story.account, sequence: source)
+      }
+      if step.deletesAccount { ledger.delete(story.account, sequence: source) }
+      guard let expected = step.expected else { continue }
+      let found = ledger.found(story, at: step.at, catalogue)
+      let place = "step \(index + 1), \(step.delivery?.name ?? "clock")"
+      #expect(found.planID == expected.planID, "\(place)")
+      #expect(found.reason == expected.reason, "\(place)")
+      #expect(found.capByteCount == expected.capByteCount, "\(place)")
+      if let labels = expected.labels { #expect(found.labels == labels, "\(place)") }
+    }
+  }
+
+  @Test(arguments: RecordedStory.all(of: "stripe") + RecordedStory.all(of: "apple"))
+  func `shuffled deliveries leave the same ledger`(story: RecordedStory) throws {
+    let catalogue = try CatalogueFile.catalogue(of: RecordedStory.catalogue)
+    let decoder = try RecordedDecoder(story)
+    let end = try #require(story.steps.last).at
+    let parts = try story.steps.filter { $0.delivery != nil }.map { try decoder.facts(of: $0) }
+    func digest(_ order: [Int]) -> Digest {
+      var ledger = MemoryLedger()
+      for index in order { ledger.join(parts[index], source: Int64(index)) }
+      return Digest(ledger, catalogue: catalogue, until: end)
+    }
+    let order = Array(parts.indices)
+    let expected = digest(order)
+    let seed = Seed.of(story.name)
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<20 {
+      let shuffled = (order + order.prefix(2)).shuffled(using: &random)
+      let found = digest(shuffled)
+      #expect(found == expected, "\(shuffled): \(found.difference(from: expected))")
+    }
+  }
+}
+
+/// What a story's deliveries, reads and claims say, by each store's own decoder.
+private final class RecordedDecoder {
+  private let story: RecordedStory
+  private let secrets: WebhookSecrets?
+  private let apple: AppleVerifier?
+  private let google: GoogleAPI?
+  private let api = RecordedAPI()
+  private let moment: Locked<Instant>
+  private var generations: [String: Int64] = [:]
+
+  init(_ story: RecordedStory) throws {
+    self.story = story
+    secrets = story.stripeSecret.flatMap { WebhookSecrets([$0]) }
+    let trust = AppleTrust(
+      roots: [StoryKeys.appleRoot], bundleID: story.settings["COFFER_APPLE_BUNDLE_ID"] ?? "",
+      appAppleID: Int64(story.settings["COFFER_APPLE_APP_ID"] ?? "") ?? 0)
+    apple = trust.map { AppleVerifier($0) }
+    let (api, moment) = (api, Locked(story.steps[0].at))
+    self.moment = moment
+    google = ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)).map {
+      GoogleAPI(
+        package: story.settings["COFFER_GOOGLE_PACKAGE"] ?? "", account: $0, transport: api,
+        clock: Clock { moment.withLock { $0 } })
+    }
+  }
+
+  func facts(of step: RecordedStory.Step) throws -> [Fact] {
+    api.show(step)
+    moment.withLock { $0 = step.at }
+    let read = try story.subscriptions.filter { step.reads[$0] != nil }.flatMap {
+      try self.read($0)
+    }
+    guard let request = step.delivery else { return read }
+    switch request.store {
+    case "stripe": return read + (try stripeFacts(request, at: step.at))
+    case "apple":
+      let verified = try #require(apple).verify(body: request.body, now: step.at)
+      return try AppleNotification(verified).facts
+    default: return read
+    }
+  }
+
+  private func stripeFacts(_ request: RecordedRequest, at now: Instant) throws -> [Fact] {
+    let signature = request.header("stripe-signature") ?? ""
+    let delivery = try #require(secrets).verify(
+      headers: [Array(signature.utf8)], body: request.body, now: now)
+    // A thin event names an object and says nothing of it.
+    if (try? StripeThinEvent(delivery)) != nil { return [] }
+    return try StripeEvent(delivery).facts
+  }
+
+  private func read(_ name: String) throws -> [Fact] {
+    generations[name, default: 0] += 1
+    let token = try #require(PurchaseToken(name))
+    // Sixty days after its end a purchase cannot be read: what was read last still holds.
+    let answer = Result { () throws(APIFailure) in
+      try google?.read(token: token, generation: generations[name] ?? 0).facts ?? []
+    }
+    if case .failure(.gone) = answer { return [] }
+    return try answer.get()
+  }
+
+  func claim(_ body: [UInt8], at now: Instant) throws -> (ObjectKey, [Fact]) {
+    let json = try JSON.parse(body)
+    if let token = json["token"].string {
+      return (try #require(PurchaseToken(token)).objectKey, [])
+    }
+    let text = try json["transaction"].requireString()
+    let verified = try #require(apple).verify(transaction: text, now: now)
+    let reading = try AppleTransactionReading(verified)
+    return (reading.subscription, [reading.fact].compactMap { $0 })
+  }
+}
+
+extension MemoryLedger {
+  /// What the story's account has.
+  fileprivate func found(
+    _ story: RecordedStory, at now: Instant, _ catalogue: Catalogue
+  ) -> RecordedStory.Expectation {
+    let owned = keys.map { ($0, subscription($0)) }.filter {
+      $0.1.partition == .live && $0.1.ownership.account == story.account
+    }
+    let coverages = owned.map { $0.1.coverage(policy: .standard, catalogue: catalogue) }
+    var labels: [String: String] = [:]
+    for ((key, subscription), coverage) in zip(owned, coverages) {
+      guard let name = story.subscriptions.first(where: { story.key(of: $0) == key.description })
+      else { continue }
+      labels[name] = subscription.label(coverage, at: now).rawValue
+    }
+    let entry = Schedule(coverages, catalogue: catalogue).entry(at: now)
+    return RecordedStory.Expectation(
+      capByteCount: entry.capByteCount, planID: entry.planID, reason: entry.reason.rawValue,
+      labels: labels)
+  }
+}

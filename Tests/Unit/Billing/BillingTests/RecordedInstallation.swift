@@ -1,0 +1,200 @@
+import Apple
+import Base
+import Billing
+import ClaimingDevice
+import Configuration
+import Endpoints
+import Google
+import HTTPMessages
+import HTTPServer
+import JSON
+import Jobs
+import KnownStores
+import Ledger
+import ProviderAPI
+import RecordedAPI
+import RecordedStories
+import Storage
+import Stores
+import Stripe
+import StripeSamples
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// Billing of one recorded story over a real database, whatever the store.
+final class RecordedInstallation {
+  private let story: RecordedStory
+  private let api = RecordedAPI()
+  private let database: Database
+  private let service: BillingService
+  private let scratch: ScratchDatabase
+  private let clock = Locked(Instant(seconds: 0))
+  private let catalogue: Catalogue
+
+  init(_ story: RecordedStory, _ engine: TestEngine) throws {
+    self.story = story
+    catalogue = try CatalogueFile.catalogue(of: RecordedStory.catalogue)
+    scratch = try ScratchDatabase(engine)
+    database = try Database.open(scratch.location, owning: .billing)
+    let clock = Clock { [clock] in clock.withLock { $0 } }
+    service = BillingService(
+      database: database, rules: LedgerRules(catalogue: catalogue), sealing: Harness.sealing,
+      clock: clock, stores: try Self.stores(story, api, clock), claims: ClaimingDevice.policy)
+  }
+
+  deinit { database.close() }
+
+  private static func stores(
+    _ story: RecordedStory, _ api: RecordedAPI, _ clock: Clock
+  ) throws -> StoreList {
+    let stripe = StripeStore(secrets: story.stripeSecret.flatMap { WebhookSecrets([$0]) })
+    func setting(_ name: String) -> String { story.settings["COFFER_" + name] ?? "" }
+    switch story.store {
+    case "apple":
+      let trust = AppleTrust(
+        roots: [StoryKeys.appleRoot], bundleID: setting("APPLE_BUNDLE_ID"),
+        appAppleID: Int64(setting("APPLE_APP_ID")) ?? 0)
+      return .known(with: stripe, AppleStore(verifier: AppleVerifier(try #require(trust))))
+    case "google":
+      let account = try #require(
+        ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)))
+      let verifier = GoogleVerifier(
+        GoogleTrust(
+          package: setting("GOOGLE_PACKAGE"), audience: setting("GOOGLE_PUSH_AUDIENCE"),
+          email: setting("GOOGLE_PUSH_EMAIL")),
+        keys: PushKeys(
+          url: "https://www.googleapis.com/oauth2/v3/certs", transport: api, clock: clock))
+      let reads = GoogleAPI(
+        package: setting("GOOGLE_PACKAGE"), account: account, transport: api, clock: clock)
+      return .known(with: stripe, GoogleStore(verifier: verifier, api: reads))
+    default: return .known(with: stripe)
+    }
+  }
+
+  /// What happens in one step, and what it must leave.
+  func play(_ step: RecordedStory.Step, place: String) throws {
+    clock.withLock { $0 = step.at }
+    api.show(step)
+    if let request = step.delivery {
+      #expect(try post(request) == step.answer, "\(place)")
+    }
+    if let claim = step.claim {
+      let answer = try ClaimingDevice(of: story.account, scratch.location).claim(
+        claim, at: step.at, through: service.routes())
+      #expect(answer.status == 200 || answer.status == 202, "\(place): \(answer.word)")
+    }
+    if step.deletesAccount { try deleteAccount(at: step.at) }
+    try runJobs(at: step.at)
+    #expect(api.acknowledged.isSuperset(of: step.acknowledges), "\(place)")
+    guard let expected = step.expected else { return }
+    #expect(try found(at: step.at, tellsLabels: expected.labels != nil) == expected, "\(place)")
+  }
+
+  /// `signedAt`: Stripe's deliveries are signed anew, for that moment.
+  func post(
+    _ request: RecordedRequest, signedAt moment: Instant? = nil
+  ) throws -> RecordedStory.Answer {
+    if let moment { clock.withLock { $0 = moment } }
+    let path = request.requestLine.split(separator: " ")[1]
+    let route = try #require(service.routes().first { $0.pattern == path })
+    var headers = ["Authorization", "Stripe-Signature"].compactMap { name in
+      request.header(name).map { (name, $0) }
+    }
+    if let moment, let secret = story.stripeSecret {
+      let signature = signatureHeader(body: request.body, secret: secret, at: moment)
+      headers = [("Stripe-Signature", signature)]
+    }
+    let head = RequestHead(
+      method: "POST", target: String(path), headers: Headers(headers), authority: "billing")
+    let response: Response
+    do {
+      response = try route.admit(head, []).wait().finish(request.body).wait()
+    } catch {
+      response = problem(for: error, head).response(requestID: "r")
+    }
+    guard case .bytes(let bytes) = response.body else {
+      return RecordedStory.Answer(status: response.status, word: "")
+    }
+    let json = try JSON.parse(bytes)
+    let word = json["status"].string ?? json["type"].string ?? ""
+    return RecordedStory.Answer(
+      status: response.status, word: word.split(separator: ":").last.map(String.init) ?? word)
+  }
+
+  private func deleteAccount(at now: Instant) throws {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let account = story.account
+    try database.write(for: nil) { transaction in
+      _ = try ledger.decide(.accountDeleted(account), at: now, in: transaction)
+    }
+  }
+
+  /// Runs what is due, and what that makes due at once; confirming reads wait for their minute.
+  private func runJobs(at now: Instant) throws {
+    for _ in 0..<20 {
+      var count = 0
+      for handler in service.jobHandlers {
+        let leases = try database.write(for: nil) { transaction in
+          try Jobs.lease(handler.kind, limit: 10, now: now, in: transaction)
+        }
+        for lease in leases {
+          count += 1
+          do throws(JobFailure) {
+            try commit(try handler.run(lease), lease, at: now)
+          } catch {
+            Issue.record("\(lease.kind): \(error)")
+          }
+        }
+      }
+      if count == 0 { return }
+    }
+    Issue.record("the jobs never settle")
+  }
+
+  private func commit(
+    _ result: JobResult, _ lease: Lease, at now: Instant
+  ) throws(JobFailure) {
+    do {
+      try database.write(for: nil) { transaction in
+        try result.commit(lease, now: now, in: transaction).committed
+      }()
+    } catch {
+      throw .refused("\(error)")
+    }
+  }
+
+  // MARK: what it left
+
+  private func explanation(at now: Instant) throws -> EntitlementExplanation {
+    try database.read { reader in
+      try EntitlementExplanation(
+        of: story.account, at: now, catalogue: catalogue, stores: .known, reading: reader)
+    }
+  }
+
+  private func found(at now: Instant, tellsLabels: Bool) throws -> RecordedStory.Expectation {
+    let explanation = try explanation(at: now)
+    var labels: [String: String] = [:]
+    for name in story.subscriptions {
+      let key = story.key(of: name)
+      let own = explanation.subscriptions.first { $0.key.description == key }
+      labels[name] = own?.label.rawValue
+    }
+    return RecordedStory.Expectation(
+      capByteCount: explanation.current.capByteCount, planID: explanation.current.planID,
+      reason: explanation.current.reason.rawValue, labels: tellsLabels ? labels : nil)
+  }
+
+  /// All that is derived of the account, but not how it came to be.
+  func rows(at now: Instant) throws -> String {
+    let explanation = try explanation(at: now)
+    let subscriptions = explanation.subscriptions.map { subscription in
+      let owed = subscription.intervals.map { "\($0.from) \($0.to) \($0.planID) \($0.why)" }
+      return "\(subscription.key) \(subscription.label) \(subscription.willRenew) "
+        + "\(subscription.isDirty) \(subscription.ownerEvidence) \(owed)"
+    }
+    return "\(explanation.schedule) \(subscriptions)"
+  }
+}
