@@ -153,6 +153,8 @@ let package = Package(
     // What tests share.
     support("Support/SeededRandom", []),
     support("Support/TestFiles", []),
+    support("Support/Goldens", ["TestFiles"]),
+    support("Support/LocalServer", ["HTTPMessages", "HTTPServer"]),
     support("Support/TestCertificates", ["Base", "Crypto", "JSON", "JWS"]),
     support(
       "Support/TestDevices",
@@ -160,7 +162,7 @@ let package = Package(
         "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON",
       ]),
     support("Support/RawClient", []),
-    support("Support/TestEngines", ["Base", "Postgres", "Storage"]),
+    support("Support/TestEngines", ["Base", "Postgres", "Storage", "TestFiles"]),
     support("Support/StripeSamples", ["Base", "JSON"]),
     support("Support/RecordedStories", ["Base", "Crypto", "JSON", "TestFiles"]),
     support(
@@ -189,12 +191,12 @@ let package = Package(
       "Fakes/ProviderFakesTests",
       [
         "Base", "Configuration", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient",
-        "HTTPServer", "Apple", "ProviderFakes", "RecordedStories", "SeededRandom", "Subscriptions",
-        "TestCertificates", "Tiers", "Google", "Stores",
+        "HTTPServer", "Apple", "LocalServer", "ProviderFakes", "RecordedStories", "SeededRandom",
+        "Subscriptions", "TestCertificates", "Tiers", "Google", "Stores",
       ]),
 
     // One module each, as in Sources.
-    tests("Unit/BaseTests", ["Base", "SeededRandom"]),
+    tests("Unit/BaseTests", ["Base", "SeededRandom", "TestFiles"]),
     tests("Unit/CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
     tests("Unit/JSONTests", ["Base", "JSON", "SeededRandom"]),
     tests("Unit/JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
@@ -207,30 +209,32 @@ let package = Package(
     tests(
       "Unit/HTTP/HTTPServerTests",
       [
-        "Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "RawClient", "SeededRandom",
+        "Base", "JSON", "HTTPMessages", "HTTPServer", "HTTPClient", "LocalServer",
+        "RawClient", "SeededRandom",
       ]),
     tests(
       "Unit/Storage/StorageTests",
       [
         "Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "TestEngines",
-        "SeededRandom",
+        "TestFiles", "SeededRandom",
       ]),
     tests("Unit/TiersTests", ["Base", "Tiers", "SeededRandom"]),
     tests(
       "Unit/ConfigurationTests",
       [
-        "Base", "HTTPServer", "Storage", "Tiers", "Configuration", "KnownStores", "Stripe", "Apple",
-        "Google",
+        "Base", "HTTPServer", "Storage", "Tiers", "Configuration", "Goldens", "TestEngines",
+        "TestFiles", "KnownStores", "Stripe", "Apple", "Google",
       ]),
     tests(
       "Unit/Billing/SubscriptionsTests",
       [
-        "Base", "Tiers", "Subscriptions", "SeededRandom", "Stripe", "Apple", "Google",
+        "Base", "Tiers", "Subscriptions", "Goldens", "SeededRandom", "Stripe", "Apple", "Google",
       ], exclude: ["Goldens"]),
     tests(
       "Unit/Billing/ProviderAPITests",
       [
-        "Base", "HTTPMessages", "HTTPServer", "ProviderAPI", "SeededRandom",
+        "Base", "HTTPMessages", "HTTPServer", "LocalServer", "ProviderAPI", "SeededRandom",
+        "TestFiles",
       ]),
     tests("Unit/Billing/JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
     tests(
@@ -265,13 +269,16 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
         "Endpoints", "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines",
-        "SeededRandom", "RawClient", "KnownStores",
+        "TestFiles", "Goldens", "LocalServer", "SeededRandom", "RawClient", "KnownStores",
       ], exclude: ["PermissionMatrix.md"]),
-    tests("Unit/TidyTests", []),
+    tests("Unit/TidyTests", ["TestFiles"]),
 
     // The programs, over sockets; whole stories, in every order.
     tests(
-      "System/CommandTests", ["Base", "Jobs", "RecordedStories", "Storage"], exclude: ["Goldens"]),
+      "System/CommandTests",
+      [
+        "Base", "Goldens", "Jobs", "RecordedStories", "Storage", "TestEngines", "TestFiles",
+      ], exclude: ["Goldens"]),
     tests(
       "System/SimulationTests",
       [
@@ -284,13 +291,13 @@ let package = Package(
       "System/TreeModelTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
+        "LocalServer", "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
       ]),
     tests(
       "System/ScenarioTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
-        "Configuration", "HTTPServer", "RawClient", "RecordedAPI", "RecordedStories",
+        "Configuration", "HTTPServer", "LocalServer", "RawClient", "RecordedAPI", "RecordedStories",
         "StripeSamples", "TestDevices", "TestEngines", "TestFiles", "SeededRandom", "KnownStores",
       ]),
 

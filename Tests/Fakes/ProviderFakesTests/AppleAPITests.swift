@@ -3,6 +3,7 @@ import Crypto
 import HTTPClient
 import HTTPServer
 import JSON
+import LocalServer
 import ProviderFakes
 import SeededRandom
 import Testing
@@ -231,12 +232,7 @@ import Testing
   @Test func `the same over a socket`() throws {
     let shop = Shop()
     let id = shop.buy()
-    let server = HTTPServer(
-      listen: try #require(SocketAddress("127.0.0.1:0")), routes: shop.store.routes(),
-      name: "apple"
-    ) { _, _ in nil }
-    try server.start()
-    defer { server.drain(within: .seconds(1)) }
+    let server = try startServer(shop.store.routes(), name: "apple")
     for path in ["/inApps/v1/subscriptions/\(id)", "/inApps/v2/history/\(id)?sort=DESCENDING"] {
       let reply = try HTTPClient().send(
         "GET", "http://127.0.0.1:\(server.port)\(path)",

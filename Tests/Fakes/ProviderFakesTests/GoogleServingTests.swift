@@ -3,6 +3,7 @@ import HTTPClient
 import HTTPMessages
 import HTTPServer
 import JSON
+import LocalServer
 import ProviderFakes
 import Testing
 
@@ -13,12 +14,7 @@ import Testing
   @Test func `a client signs in, reads, acknowledges and fetches the keys`() throws {
     let shop = Shop()
     let token = shop.store.buy(Shop.monthly, for: Shop.owner)
-    let server = HTTPServer(
-      listen: try #require(SocketAddress("127.0.0.1:0")), routes: shop.store.routes(),
-      name: "google"
-    ) { _, _ in nil }
-    try server.start()
-    defer { server.drain(within: .seconds(1)) }
+    let server = try startServer(shop.store.routes(), name: "google")
     let client = HTTPClient()
     func send(
       _ method: String, _ path: String, _ headers: [(String, String)] = [], _ body: [UInt8]? = nil

@@ -3,6 +3,7 @@ import HTTPClient
 import HTTPMessages
 import HTTPServer
 import JSON
+import LocalServer
 import ProviderFakes
 import Testing
 
@@ -150,11 +151,7 @@ import Testing
 
   @Test func `is served over HTTP by its routes`() throws {
     let (stripe, sub) = begin()
-    let address = try #require(SocketAddress("127.0.0.1:0"))
-    let server = HTTPServer(
-      listen: address, routes: stripe.routes(), name: "fake-stripe", problem: { _, _ in nil })
-    try server.start()
-    defer { server.drain(within: .seconds(1)) }
+    let server = try startServer(stripe.routes(), name: "fake-stripe")
     let key = String(decoding: stripe.key.exposed, as: UTF8.self)
     let reply = try HTTPClient().send(
       "GET", "http://127.0.0.1:\(server.port)/v1/invoices?subscription=\(sub)",

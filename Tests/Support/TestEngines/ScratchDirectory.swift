@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestFiles
 
 /// A directory of one test, removed when the test lets go of it.
 package final class ScratchDirectory: Sendable {
@@ -12,29 +13,14 @@ package final class ScratchDirectory: Sendable {
     }
   }
 
-  deinit { remove(path) }
+  deinit { Files.removeAll(path) }
 
-  private func remove(_ path: String) {
-    for name in names(in: path) {
-      let child = "\(path)/\(name)"
-      if unsafe unlink(child) != 0 { remove(child) }
-    }
-    unsafe rmdir(path)
+  /// Writes a file of that name; returns its path.
+  package func write(_ text: String, to name: String) throws -> String {
+    let path = "\(path)/\(name)"
+    try Files.write(text, to: path)
+    return path
   }
-}
-
-/// The names in a directory, except `.` and `..`; empty when it cannot be read.
-package func names(in path: String) -> [String] {
-  guard let directory = unsafe opendir(path) else { return [] }
-  defer { unsafe closedir(directory) }
-  var names: [String] = []
-  while let entry = unsafe readdir(directory) {
-    let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-    }
-    if name != ".", name != ".." { names.append(name) }
-  }
-  return names
 }
 
 package struct ScratchError: Error {

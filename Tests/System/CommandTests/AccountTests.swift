@@ -1,11 +1,13 @@
+import TestEngines
+import TestFiles
 import Testing
 
 struct AccountTests {
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
   private let environment: [String: String]
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
     #expect(try coffer("migrate").code == 0)
   }
@@ -19,16 +21,16 @@ struct AccountTests {
   @Test func `a fresh key is written for its owner only`() throws {
     let created = try coffer("account", "create", "--key-file", keyFile)
     #expect(created.code == 0)
-    #expect(try Scratch.mode(keyFile) == 0o600)
-    #expect(try Scratch.text(keyFile).utf8.count == 45)
+    #expect(Files.permissions(keyFile) == 0o600)
+    #expect(Files.text(keyFile)?.utf8.count == 45)
   }
 
   @Test func `an existing key file is refused and left as it is`() throws {
-    try Scratch.write("precious\n", to: keyFile)
+    try Files.write("precious\n", to: keyFile)
     let created = try coffer("account", "create", "--key-file", keyFile)
     #expect(created.code == 1)
     #expect(created.errors.contains("it exists and is not overwritten"))
-    #expect(try Scratch.text(keyFile) == "precious\n")
+    #expect(Files.text(keyFile) == "precious\n")
     #expect(try coffer("account", "list", "--json").out == "[]\n")
   }
 
@@ -123,7 +125,7 @@ struct AccountTests {
     #expect(
       finished.errors
         == "coffer: no Coffer database is in \(mistyped); coffer migrate makes one\n")
-    #expect(throws: Scratch.Failure.self) { try Scratch.mode(mistyped) }
+    #expect(Files.permissions(mistyped) == nil)
   }
 
   @Test func `a release of an account that never was is refused`() throws {

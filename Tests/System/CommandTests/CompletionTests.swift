@@ -1,3 +1,6 @@
+import Goldens
+import TestEngines
+import TestFiles
 import Testing
 
 /// What `coffer completion` prints, and what bash makes of it.
@@ -73,8 +76,8 @@ struct CompletionTests {
   }
 
   @Test func `bash offers files where one is named`() throws {
-    let scratch = try Scratch()
-    _ = try scratch.write("x", to: "invoice paid.http")
+    let scratch = try ScratchDirectory()
+    try Files.write("x", to: scratch.path + "/invoice paid.http")
     #expect(try offered(["webhook", "send", "inv"], in: scratch.path) == ["invoice paid.http"])
     #expect(
       try offered(["request", "GET", "/", "--key-file", "i"], in: scratch.path)

@@ -1,5 +1,8 @@
 import Base
+import Goldens
 import RecordedStories
+import TestEngines
+import TestFiles
 import Testing
 
 /// The recorded first purchase, delivered by the command line, seen through the command line.
@@ -9,12 +12,12 @@ struct ExplainTests {
   }!
   private static let account = story.account.description
 
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
   private let environment: [String: String]
   private let billing: Running
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     let port = Running.freePort()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
@@ -25,7 +28,7 @@ struct ExplainTests {
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
       "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
     ]
-    try Scratch.write("1772445300000\n", to: scratch.path + "/clock")
+    try Files.write("1772445300000\n", to: scratch.path + "/clock")
     billing = try Running("coffer-billing", environment: environment, port: port)
     let created = try Finished(
       [
@@ -39,7 +42,7 @@ struct ExplainTests {
       (1_772_445_605, "03-customer.subscription.created.http"),
       (1_772_445_606, "04-invoice.paid.http"),
     ] {
-      try Scratch.write("\(second)000\n", to: scratch.path + "/clock")
+      try Files.write("\(second)000\n", to: scratch.path + "/clock")
       let sent = try Finished(["webhook", "send", folder + delivery], environment: environment)
       #expect(sent.out == "200\n{\"status\":\"recorded\"}\n", "\(sent.errors)")
     }
@@ -57,7 +60,7 @@ struct ExplainTests {
     let paid = try Finished(["account", "list"], environment: environment)
     #expect(paid.out.contains("30 GB  premium  subscribed"))
     // 2026-04-03T12:00:00Z, when the leeway for the renewal is over.
-    try Scratch.write("1775217600000\n", to: scratch.path + "/clock")
+    try Files.write("1775217600000\n", to: scratch.path + "/clock")
     let lapsed = try Finished(["account", "list"], environment: environment)
     #expect(lapsed.out.contains("1 MB  free  lapsed"))
   }
@@ -78,7 +81,7 @@ struct ExplainTests {
     throws
   {
     try createHeir()
-    try Scratch.write("1772800000000\n", to: scratch.path + "/clock")
+    try Files.write("1772800000000\n", to: scratch.path + "/clock")
     let transfer = try Finished(
       ["subscription", "transfer", Self.subscription, "bob", "--note", "asked for it"],
       environment: environment)
@@ -118,7 +121,7 @@ struct ExplainTests {
   }
 
   @Test func `a database that no server has used yet takes decisions under any rules`() throws {
-    let fresh = try Scratch()
+    let fresh = try ScratchDirectory()
     var environment = environment
     environment["COFFER_DATABASE"] = "sqlite://\(fresh.path)/database"
     environment["COFFER_PLANS"] = nil
@@ -141,7 +144,7 @@ struct ExplainTests {
       environment: environment)
     let id = granted.out.split(separator: "\"").map(String.init)[3]
     // A day after the subscription's own end.
-    try Scratch.write("1775304000000\n", to: scratch.path + "/clock")
+    try Files.write("1775304000000\n", to: scratch.path + "/clock")
     let revoked = try Finished(
       ["entitlement", "revoke", "ada", "--grant", id, "--note", "enough"],
       environment: environment)
@@ -155,7 +158,7 @@ struct ExplainTests {
       ["entitlement", "grant", "ada", "--plan", "plus", "--note", "for a talk", "--json"],
       environment: environment)
     let grant = granted.out.split(separator: "\"").map(String.init)[3]
-    try Scratch.write("1772800000000\n", to: scratch.path + "/clock")
+    try Files.write("1772800000000\n", to: scratch.path + "/clock")
     let revoked = try Finished(
       ["entitlement", "revoke", "ada", "--grant", grant, "--note", "the talk is over"],
       environment: environment)

@@ -1,4 +1,6 @@
 internal import Glibc
+import TestEngines
+import TestFiles
 
 /// A program, run to its end with exactly the environment given.
 struct Finished {
@@ -20,7 +22,7 @@ struct Finished {
 
   /// Runs any program of this machine.
   init(path: String, _ arguments: [String], environment: [String: String]) throws {
-    let scratch = try Scratch()
+    let scratch = try ScratchDirectory()
     let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
     let child = try Self.start(path, arguments, environment, out: out, errors: errors)
     var status: Int32 = 0
@@ -29,8 +31,8 @@ struct Finished {
     }
     // A signal's number counts as a code above 128, as a shell shows it.
     code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
-    self.out = try Scratch.text(out)
-    self.errors = try Scratch.text(errors)
+    self.out = Files.text(out) ?? ""
+    self.errors = Files.text(errors) ?? ""
   }
 
   /// Starts a program with its output in files; the caller waits for it.

@@ -1,3 +1,5 @@
+import TestEngines
+import TestFiles
 import Testing
 
 struct FirstStepsTests {
@@ -8,7 +10,7 @@ struct FirstStepsTests {
 
   /// The commands of README's "First steps", without the line that finds `ops/run`'s settings.
   private static func steps() throws -> String {
-    let readme = try Scratch.text("\(try root())/README.md")
+    let readme = try #require(Files.text("\(try root())/README.md"))
     let start = try #require(readme.firstRange(of: "## First steps\n")).upperBound
     let section = readme[
       start..<(try #require(readme[start...].firstRange(of: "\n## "))).lowerBound]
@@ -19,7 +21,7 @@ struct FirstStepsTests {
   }
 
   @Test func `the README's first steps run as they are written`() throws {
-    let scratch = try Scratch()
+    let scratch = try ScratchDirectory()
     let (port, billingPort) = (Running.freePort(), Running.freePort())
     let environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",

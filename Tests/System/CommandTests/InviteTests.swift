@@ -1,11 +1,12 @@
+import TestEngines
 import Testing
 
 struct InviteTests {
   private let environment: [String: String]
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
     #expect(try coffer("migrate").code == 0)
   }

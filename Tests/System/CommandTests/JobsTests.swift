@@ -1,22 +1,25 @@
 import Base
+import Goldens
 import Jobs
 import Storage
+import TestEngines
+import TestFiles
 import Testing
 
 struct JobsTests {
   private static let now = Instant(seconds: 1_772_445_300)
 
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
   private let environment: [String: String]
 
   /// A dead job, one that was due two minutes ago, one that runs and one that is settled.
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
     ]
-    try Scratch.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
     defer { database.close() }

@@ -1,3 +1,5 @@
+import Goldens
+import TestEngines
 import Testing
 
 struct PlanTests {
@@ -11,7 +13,7 @@ struct PlanTests {
     """
 
   @Test func `plans are listed for people`() throws {
-    let scratch = try Scratch()
+    let scratch = try ScratchDirectory()
     let path = try scratch.write(Self.catalogue, to: "plans.json")
     let finished = try Finished(["plan", "list"], environment: ["COFFER_PLANS": path])
     #expect(finished.code == 0)
@@ -19,14 +21,14 @@ struct PlanTests {
   }
 
   @Test func `plans are listed for programs`() throws {
-    let scratch = try Scratch()
+    let scratch = try ScratchDirectory()
     let path = try scratch.write(Self.catalogue, to: "plans.json")
     let finished = try Finished(["plan", "list", "--json"], environment: ["COFFER_PLANS": path])
     try expectGolden(finished.out, "plan-list-json")
   }
 
   @Test func `a broken catalogue is named with its place`() throws {
-    let scratch = try Scratch()
+    let scratch = try ScratchDirectory()
     let path = try scratch.write("{\"version\":1}", to: "plans.json")
     let finished = try Finished(["plan", "list"], environment: ["COFFER_PLANS": path])
     #expect(finished.code == 78)

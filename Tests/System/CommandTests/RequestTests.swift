@@ -1,12 +1,14 @@
+import TestEngines
+import TestFiles
 import Testing
 
 struct RequestTests {
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
   private let environment: [String: String]
   private let sync: Running
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     let port = Running.freePort()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
@@ -108,7 +110,7 @@ struct RequestTests {
     let read = try coffer(
       "request", "GET", "/v1/files/\(id)/content", "--output", output, "--key-file", keyFile)
     #expect(read.code == 0)
-    #expect(try Scratch.text(output) == "sealed")
+    #expect(Files.text(output) == "sealed")
   }
 
   @Test func `a refusal is printed and is code 1`() throws {

@@ -1,9 +1,11 @@
 internal import Glibc
+import TestEngines
+import TestFiles
 
 /// One of our servers on a port of its own, until this value goes.
 final class Running {
   private let child: pid_t
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
 
   struct NotAnswering: Error {
     let log: String
@@ -11,7 +13,7 @@ final class Running {
 
   /// Returns once `port` takes connections.
   init(_ program: String, environment: [String: String], port: UInt16) throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     let log = scratch.path + "/log"
     child = try Finished.start(
       Binaries.directory + "/" + program, [], environment, out: "/dev/null", errors: log)
@@ -19,7 +21,7 @@ final class Running {
       if Self.answers(port) { return }
       usleep(50_000)
     }
-    throw NotAnswering(log: try Scratch.text(log))
+    throw NotAnswering(log: Files.text(log) ?? "")
   }
 
   deinit {

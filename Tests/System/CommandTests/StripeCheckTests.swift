@@ -1,15 +1,17 @@
 import Base
 import Jobs
 import Storage
+import TestEngines
+import TestFiles
 import Testing
 
 /// Asking for what was never told, and for what is told at all.
 struct StripeCheckTests {
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
   private let environment: [String: String]
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
@@ -53,7 +55,7 @@ struct StripeCheckTests {
   @Test func `the document on stores lists the needed event types`() throws {
     let source = #filePath
     let root = try #require(source.ranges(of: "/Tests/").last.map { source[..<$0.lowerBound] })
-    let page = try Scratch.text("\(root)/docs/stores.md")
+    let page = try #require(Files.text("\(root)/docs/stores.md"))
     let mark = "<!-- stripe event types -->\n```\n"
     let start = try #require(page.firstRange(of: mark)).upperBound
     let end = try #require(page[start...].firstRange(of: "```")).lowerBound

@@ -1,5 +1,8 @@
 import Base
+import Goldens
 import Storage
+import TestEngines
+import TestFiles
 import Testing
 
 struct UsageCommandTests {
@@ -8,17 +11,17 @@ struct UsageCommandTests {
   private static let root = Identifier(high: 1, low: 1)
   private static let document = Identifier(high: 1, low: 2)
 
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
   private let environment: [String: String]
 
   /// Ada's root and a document of 4096 bytes, and Bob, who has nothing.
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
     ]
-    try Scratch.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
     _ = try coffer("migrate")
     for (name, id) in [("ada", Self.account), ("bob", "0b5c0a2e-0000-4000-8000-000000000002")] {
       let created = try coffer(

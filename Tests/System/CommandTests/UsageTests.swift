@@ -1,3 +1,4 @@
+import TestEngines
 import Testing
 
 struct UsageTests {
@@ -26,7 +27,7 @@ struct UsageTests {
     (["config", "--program", "coffer"], "--program takes coffer-sync or coffer-billing"),
   ])
   func `a wrong command line is one line and code 64`(words: [String], complaint: String) throws {
-    let scratch = try Scratch()
+    let scratch = try ScratchDirectory()
     let finished = try Finished(
       words, environment: ["COFFER_DATABASE": "sqlite://\(scratch.path)"])
     #expect(finished.code == 64)

@@ -1,12 +1,13 @@
+import TestEngines
 import Testing
 
 struct WebhookTests {
-  private let scratch: Scratch
+  private let scratch: ScratchDirectory
   private let environment: [String: String]
   private let billing: Running
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try ScratchDirectory()
     let port = Running.freePort()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",

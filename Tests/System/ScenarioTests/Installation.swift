@@ -6,6 +6,7 @@ import JSON
 import Storage
 import TestDevices
 import TestEngines
+import TestFiles
 
 /// Coffer as an operator runs it: the real programs as processes over one database on this machine.
 ///
@@ -104,8 +105,8 @@ final class Installation: Sendable {
     guard let end = process.wait(within: .seconds(60)) else {
       throw ScenarioError("coffer \(arguments.joined(separator: " ")) does not end")
     }
-    let errors = TextFile.read(name + ".err") ?? ""
-    return (end, (TextFile.read(name + ".out") ?? "") + errors)
+    let errors = Files.text(name + ".err") ?? ""
+    return (end, (Files.text(name + ".out") ?? "") + errors)
   }
 
   /// A device with an account of its own.

@@ -5,6 +5,7 @@ import HTTPClient
 import JSON
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// What an operator allows an account, kept by the real program.
@@ -27,7 +28,7 @@ import Testing
     let installation = try Installation()
     let server = try installation.launch(program, softDescriptorLimit: 64)
     try server.waitUntilReady()
-    let limits = try #require(TextFile.read("/proc/\(server.process.id)/limits"))
+    let limits = try #require(Files.text("/proc/\(server.process.id)/limits"))
     let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
     let words = line.split(separator: " ")
     try #require(words.count == 6)

@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import LocalServer
 import RecordedAPI
 import RecordedStories
 
@@ -19,9 +20,8 @@ final class RecordedServer: Sendable {
       ("GET", root + "/orders/{order}"),
       ("POST", root + "/purchases/subscriptions/{product}/tokens/{token}"),
     ]
-    server = HTTPServer(
-      listen: SocketAddress("127.0.0.1:0")!,
-      routes: routes.map { method, pattern in
+    server = try startServer(
+      routes.map { method, pattern in
         Route(method, pattern) { head, _ in
           let body: Admission.Body = method == "POST" ? .memory(byteCountMax: 1 << 16) : .none
           return .ready(
@@ -33,8 +33,7 @@ final class RecordedServer: Sendable {
                   body: .bytes(bytes)))
             })
         }
-      }, name: "recorded", problem: { _, _ in nil })
-    try server.start()
+      }, name: "recorded")
   }
 
   deinit { server.drain(within: .seconds(1)) }

@@ -2,6 +2,7 @@ import Base
 import Configuration
 import Glibc
 import HTTPClient
+import TestFiles
 
 /// A running `coffer-sync` or `coffer-billing`.
 final class Server: Sendable {
@@ -60,7 +61,7 @@ final class Server: Sendable {
   }
 
   /// Everything it has printed.
-  var words: String { TextFile.read(log) ?? "" }
+  var words: String { Files.text(log) ?? "" }
 
   var lastWords: String {
     words.split(separator: "\n").suffix(5).joined(separator: "\n")

@@ -1,5 +1,6 @@
 import Base
 import Glibc
+import TestFiles
 
 /// The time of one installation: the machine's, or one that moves only when told to.
 final class TestClock: Sendable {
@@ -16,10 +17,7 @@ final class TestClock: Sendable {
 
   /// Moves every program of the installation, at once: the file is replaced, not rewritten.
   func set(_ moment: Instant) throws {
-    try TextFile.write("\(moment.milliseconds)\n", to: file + ".new")
-    guard unsafe rename(file + ".new", file) == 0 else {
-      throw ScenarioError("the clock does not move: error \(errno)")
-    }
+    try Files.write("\(moment.milliseconds)\n", to: file)
     self.moment.withLock { $0 = moment }
   }
 }

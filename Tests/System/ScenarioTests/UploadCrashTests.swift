@@ -6,6 +6,7 @@ import RawClient
 import Storage
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// What `kill -9` during uploads leaves of them: nothing that is in the way.
@@ -35,8 +36,8 @@ import Testing
   private func temporaryFiles(_ installation: Installation, count: Int) throws {
     let deadline = MonotonicTime.now() + .seconds(30)
     let directory = installation.directory + "/objects/tmp"
-    while names(in: directory).count != count {
-      try #require(MonotonicTime.now() < deadline, "\(names(in: directory).count) uploads")
+    while Files.names(in: directory).count != count {
+      try #require(MonotonicTime.now() < deadline, "\(Files.names(in: directory).count) uploads")
       usleep(5000)
     }
   }

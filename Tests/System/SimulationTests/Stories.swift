@@ -1,16 +1,11 @@
 import Base
-import Glibc
 import ProviderFakes
+import SeededRandom
 import Testing
 
 /// One seed for all of a run, printed once: `COFFER_TEST_SEED` repeats a run.
 enum Seed {
-  static let run: UInt64 = {
-    let given = unsafe getenv("COFFER_TEST_SEED").flatMap { unsafe UInt64(String(cString: $0)) }
-    let seed = given ?? UInt64.random(in: .min ... .max)
-    print("simulation seed: COFFER_TEST_SEED=\(seed)")
-    return seed
-  }()
+  static let run = SeededGenerator.seed(of: "simulation")
 
   static func of(_ name: String) -> UInt64 {
     name.utf8.reduce(run) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }

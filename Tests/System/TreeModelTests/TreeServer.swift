@@ -3,6 +3,7 @@ import Crypto
 import HTTPClient
 import HTTPMessages
 import HTTPServer
+import LocalServer
 import HTTPSignatures
 import JSON
 import Storage
@@ -50,11 +51,9 @@ final class TreeServer: Sendable {
         policy: SignaturePolicy(authorities: [Self.authority]), clock: clock),
       catalogue: catalogue, limits: limits, clock: clock)
     sweeper = Sweeper(database, objects, catalogue: catalogue, limits: limits, clock: clock)
-    server = HTTPServer(
-      listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: ServerLimits(),
-      trustedProxies: [], name: "sync-test"
-    ) { error, head in api.problem(for: error, head) }
-    try server.start()
+    server = try startServer(api.routes, name: "sync-test") { error, head in
+      api.problem(for: error, head)
+    }
   }
 
   deinit {

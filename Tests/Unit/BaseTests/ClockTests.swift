@@ -1,5 +1,6 @@
 import Base
 import Glibc
+import TestFiles
 import Testing
 
 @Suite struct ClockTests {
@@ -8,7 +9,7 @@ import Testing
     defer { unsafe unlink(path) }
     let clock = Clock.file(path)
     for milliseconds in ["1772445300000\n", "1772445300001", "-1"] {
-      try write(milliseconds, to: path)
+      try Files.write(milliseconds, to: path)
       #expect(String(clock.now().milliseconds) == milliseconds.filter { $0 != "\n" })
     }
   }
@@ -38,15 +39,5 @@ import Testing
     var byte: UInt8 = 0
     let count = unsafe read(ends[0], &byte, 1)
     #expect(count == 0)
-  }
-
-  private func write(_ text: String, to path: String) throws {
-    let file = unsafe fopen(path, "w")
-    guard let file = unsafe file else { throw Unwritable() }
-    unsafe fputs(text, file)
-    unsafe fclose(file)
-  }
-
-  private struct Unwritable: Error {
   }
 }

@@ -1,6 +1,7 @@
 import Configuration
-internal import Glibc
+import Goldens
 import KnownStores
+import TestFiles
 import Testing
 
 // One at a time, since each may write the file.
@@ -17,17 +18,11 @@ import Testing
 
   /// Compares what stands between `<!-- name -->` and `<!-- end -->`; RECORD=1 writes it.
   private func expectBlock(_ name: String, of document: String, _ text: String) throws {
-    let source = #filePath
-    let path =
-      String(try #require(source.ranges(of: "/Tests/").last.map { source[..<$0.lowerBound] }))
-      + "/\(document)"
-    let page = try ScratchFile.text(path)
+    let path = "\(Files.repository)/\(document)"
+    let page = try #require(Files.text(path))
     let start = try #require(page.firstRange(of: "<!-- \(name) -->\n")).upperBound
     let end = try #require(page[start...].firstRange(of: "<!-- end -->")).lowerBound
-    let isCurrent = page[start..<end] == text
-    if !isCurrent, unsafe getenv("RECORD") != nil {
-      try ScratchFile.write(page[..<start] + text + page[end...], to: path)
-    }
-    #expect(isCurrent, "run this test with RECORD=1 to write the \(name) of \(document)")
+    guard page[start..<end] != text else { return }
+    try expectGolden(page[..<start] + text + page[end...], file: path)
   }
 }

@@ -6,6 +6,7 @@ import Storage
 import Sync
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// The most that an account can take on disk, whatever it does: counted in real bytes.
@@ -32,7 +33,7 @@ import Testing
     var objectByteCount: Int64 { Self.byteCount(under: server.objectsDirectory) }
 
     private static func byteCount(under path: String) -> Int64 {
-      names(in: path).reduce(0) { sum, name in
+      Files.names(in: path).reduce(0) { sum, name in
         let child = "\(path)/\(name)"
         var status = stat()
         guard unsafe lstat(child, &status) == 0 else { return sum }

@@ -4,6 +4,7 @@ import HTTPMessages
 import JSON
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// Requests and answers as they went over the wire, for a judge outside of this program.
@@ -28,10 +29,10 @@ final class Exchanges: Sendable {
   func complaints(about document: [UInt8], python: String) throws -> [Substring] {
     let directory = try ScratchDirectory()
     let (description, exchanges) = ("\(directory.path)/d.json", "\(directory.path)/e.json")
-    try Repository.write(String(decoding: document, as: UTF8.self), to: description)
+    try Files.write(document, to: description)
     let json = JSONValue.array(all.map(\.json))
-    try Repository.write(String(decoding: json.encoded(), as: UTF8.self), to: exchanges)
-    let script = "\(Repository.root)/ops/interop/openapi_judge.py"
+    try Files.write(json.encoded(), to: exchanges)
+    let script = "\(Files.repository)/ops/interop/openapi_judge.py"
     let (output, status) = try run("'\(python)' '\(script)' \(description) \(exchanges) 2>&1")
     let lines = output.split(separator: "\n")
     return status == 0 ? [] : lines.isEmpty ? ["status \(status)"] : lines

@@ -2,6 +2,7 @@ import Base
 import Crypto
 import HTTPSignatures
 import TestDevices
+import TestFiles
 import Testing
 
 /// The real bytes of docs/sync-api.md, with which a client's author compares his own.
@@ -10,7 +11,7 @@ import Testing
   private static let body = Array(#"{"root":"5f0c2c8e-58f2-4c0e-9d1a-6f1d2a3b4c5d"}"#.utf8)
 
   private func guide() throws -> String {
-    try #require(Repository.text("docs/sync-api.md"))
+    try #require(Files.text("\(Files.repository)/docs/sync-api.md"))
   }
 
   @Test func `the guide signs a request as we do`() throws {

@@ -2,6 +2,7 @@ import HTTPServer
 import JSON
 import Sync
 import TestDevices
+import TestFiles
 import Testing
 import Tiers
 
@@ -107,8 +108,12 @@ struct CodedProblem: Hashable, CustomStringConvertible {
   static func all() throws -> Set<CodedProblem> {
     var problems = Set(
       RefusalCode.allCases.map { CodedProblem(status: $0.row.status, code: $0.rawValue) })
-    for (path, text) in homes.flatMap(Repository.sources)
-    where !path.hasSuffix("Sync/Refusals/Problems.swift") {
+    let paths = homes.flatMap { home in
+      Files.paths(under: "\(Files.repository)/\(home)").map { "\(home)/\($0)" }
+    }
+    for path in paths
+    where path.hasSuffix(".swift") && !path.hasSuffix("Sync/Refusals/Problems.swift") {
+      let text = try #require(Files.text("\(Files.repository)/\(path)"))
       let made = text.matches(of: /\bProblem\(\s*([0-9]+),\s*"([a-z_]+)"/)
       for match in made {
         problems.insert(CodedProblem(status: Int(match.1) ?? 0, code: String(match.2)))

@@ -1,7 +1,9 @@
 import Glibc
+import Goldens
 import JSON
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// Who may do what: every role tries every change of every member against the real API.
@@ -11,7 +13,7 @@ import Testing
 @Suite struct PermissionMatrixTests {
   private typealias Role = PermissionWorld.Role
 
-  private static let path = "Tests/Unit/SyncTests/PermissionMatrix.md"
+  private static let path = Files.repository + "/Tests/Unit/SyncTests/PermissionMatrix.md"
 
   private static var sections: [(title: String, operations: [PermissionOperation])] {
     [
@@ -50,7 +52,7 @@ import Testing
       ])
     }
     text += "\n## Members\n\n" + Self.table(rows)
-    try Self.expect(text)
+    try expectGolden(text, file: Self.path)
   }
 
   @Test func `every member of a record and of a share has its row and its rule`() throws {
@@ -60,7 +62,7 @@ import Testing
     let described = PermissionField.described(in: document)
     #expect(described.subtracting(rows) == [])
     #expect(Set(rows).subtracting(described) == [])
-    let table = try #require(Repository.text(Self.path))
+    let table = try #require(Files.text(Self.path))
     for row in rows { #expect(table.contains("\n| \(row) "), "\(row) is not in the table") }
   }
 
@@ -113,23 +115,5 @@ import Testing
     }
     let rule = widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|")
     return line(rows[0]) + "|\(rule)|\n" + rows.dropFirst().map(line).joined()
-  }
-
-  private static func expect(_ text: String) throws {
-    let golden = Repository.text(path)
-    if unsafe getenv("RECORD") != nil || golden == nil {
-      try Repository.write(text, to: "\(Repository.root)/\(path)")
-      Issue.record("recorded \(path): look at it")
-      return
-    }
-    let (ours, theirs) = (lines(text), lines(golden ?? ""))
-    #expect(ours.count == theirs.count)
-    for (our, their) in zip(ours, theirs) where our != their {
-      Issue.record("the table says\n\(their)\nand this run\n\(our)")
-    }
-  }
-
-  private static func lines(_ text: String) -> [Substring] {
-    text.split(separator: "\n", omittingEmptySubsequences: false)
   }
 }

@@ -6,6 +6,7 @@ import HTTPMessages
 import HTTPServer
 import HTTPSignatures
 import JSON
+import LocalServer
 import Storage
 import Sync
 import TestDevices
@@ -64,11 +65,9 @@ final class TestServer: Sendable {
     // Tests ask on and on.
     var edge = ServerLimits()
     edge.pauseCountMax = 0
-    server = HTTPServer(
-      listen: SocketAddress("127.0.0.1:0")!, routes: api.routes, limits: edge,
-      trustedProxies: trustedProxies, name: "sync-test"
-    ) { error, head in api.problem(for: error, head) }
-    try server.start()
+    server = try startServer(api.routes, name: "sync-test", limits: edge, proxies: trustedProxies) {
+      error, head in api.problem(for: error, head)
+    }
   }
 
   deinit {

@@ -7,6 +7,7 @@ import Storage
 import Sync
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// Uploads whose answer, connection or server was lost, and which are sent again.
@@ -46,6 +47,15 @@ import Testing
       return client
     }
 
+    /// Sends it on a thread and a connection of its own, also to another instance.
+    func send(
+      _ request: TestDevice.Signed? = nil, to other: TestServer? = nil
+    ) -> Sending {
+      let client = (other ?? server).device(key: device.key, root: device.root)
+      let request = request ?? self.request
+      return Sending { try? client.send(request) }
+    }
+
     func sendRest(_ client: RawClient) { client.send(Array(content.suffix(content.count / 2))) }
 
     private func wait(_ body: () -> Bool?) -> Bool? {
@@ -58,6 +68,27 @@ import Testing
     }
   }
 
+  /// A request under way, and its answer.
+  private final class Sending: Sendable {
+    private let reply = Locked<Answer?>(nil)
+    private let thread: Thread
+
+    init(_ send: @escaping @Sendable () -> Answer?) {
+      thread = Thread { [reply] in
+        let answer = send()
+        reply.withLock { $0 = answer }
+      }
+    }
+
+    var isAnswered: Bool { reply.withLock { $0 != nil } }
+
+    /// Nil where none came.
+    func answer() -> Answer? {
+      thread.join()
+      return reply.withLock { $0 }
+    }
+  }
+
   // MARK: While the first is under way
 
   @Test(arguments: [10_000, 60_000], TestEngine.available)
@@ -67,15 +98,7 @@ import Testing
     let server = try TestServer(engine, freeByteCount: 3000 + Int64(byteCount))
     for _ in 0..<10 {
       let scene = try Scene(server, byteCount: byteCount)
-      let answers = Locked<[Answer]>([])
-      let threads = (0..<4).map { _ in
-        Thread {
-          let client = server.device(key: scene.device.key, root: scene.device.root)
-          if let answer = try? client.send(scene.request) { answers.withLock { $0.append(answer) } }
-        }
-      }
-      for thread in threads { thread.join() }
-      let all = answers.withLock { $0 }
+      let all = (0..<4).map { _ in scene.send() }.compactMap { $0.answer() }
       try #require(all.map(\.status) == [200, 200, 200, 200], "\(all.map(UnexpectedAnswer.init))")
       #expect(Set(all.map(\.body)).count == 1)
       #expect(try scene.device.usage() == 2000 + Int64(byteCount))
@@ -89,12 +112,7 @@ import Testing
   ) throws {
     let scene = try Scene(engine, byteCount: 60_000)
     let first = try scene.begin()
-    let second = Locked<Answer?>(nil)
-    let repeated = Thread {
-      let client = scene.server.device(key: scene.device.key, root: scene.device.root)
-      let answer = try? client.send(scene.request)
-      second.withLock { $0 = answer }
-    }
+    let repeated = scene.send()
     var rest = scene.content.suffix(30_000)
     for _ in 0..<10 {
       usleep(50_000)
@@ -102,9 +120,8 @@ import Testing
       rest = rest.dropFirst(3000)
     }
     let answer = try #require(first.receiveResponse())
-    repeated.join()
     #expect(answer.status == 200)
-    let other = try #require(second.withLock { $0 })
+    let other = try #require(repeated.answer())
     #expect(other.status == 200)
     #expect(other.holds(answer.body))
   }
@@ -124,15 +141,7 @@ import Testing
         ("Host", TestServer.authority), ("Authorization", "Bearer \(token)"),
         ("If-Match", condition.ifMatch), ("Content-Digest", "sha-256=:\(digest):"),
       ], body: scene.content)
-    let answers = Locked<[Answer]>([])
-    let threads = (0..<3).map { _ in
-      Thread {
-        let client = scene.server.device(key: scene.device.key, root: scene.device.root)
-        if let answer = try? client.send(request) { answers.withLock { $0.append(answer) } }
-      }
-    }
-    for thread in threads { thread.join() }
-    let all = answers.withLock { $0 }
+    let all = (0..<3).map { _ in scene.send(request) }.compactMap { $0.answer() }
     #expect(all.map(\.status).sorted() == condition.statuses, "\(all.map(UnexpectedAnswer.init))")
     #expect(try scene.device.usage() == 2000 + 60_000)
     #expect(try scene.server.reservedObjects() == [])
@@ -145,19 +154,13 @@ import Testing
     let scene = try Scene(engine, byteCount: 60_000)
     let other = try TestServer(beside: scene.server)
     let first = try scene.begin()
-    let second = Locked<Answer?>(nil)
-    let repeated = Thread {
-      let client = other.device(key: scene.device.key, root: scene.device.root)
-      let answer = try? client.send(scene.request)
-      second.withLock { $0 = answer }
-    }
+    let repeated = scene.send(to: other)
     usleep(500_000)
-    #expect(second.withLock { $0 == nil })
+    #expect(!repeated.isAnswered)
     scene.sendRest(first)
     let answer = try #require(first.receiveResponse())
-    repeated.join()
     #expect(answer.status == 200)
-    let again = try #require(second.withLock { $0 })
+    let again = try #require(repeated.answer())
     #expect(again.status == 200 && again.holds(answer.body))
     #expect(try scene.device.usage() == 2000 + 60_000)
   }
@@ -199,7 +202,7 @@ import Testing
     #expect(try scene.device.send(scene.request).holds(answer.body))
     scene.server.clock.advance(.minutes(11))
     try scene.server.sweeper().sweep()
-    #expect(names(in: scene.server.objectsDirectory + "/tmp") == [])
+    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
     #expect(try scene.device.get("/v1/files/\(scene.document)/content").holds(scene.content))
   }
 
@@ -257,7 +260,7 @@ import Testing
     (writer, other) = (nil, nil)
     try scene.server.sweeper().settleUploads()
     #expect(try scene.server.reservedObjects() == [])
-    #expect(names(in: scene.server.objectsDirectory + "/tmp") == [])
+    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
     #expect(try scene.device.send(scene.request).status == 200)
   }
 
@@ -273,7 +276,7 @@ import Testing
     let code = unsafe utimes("\(server.objectsDirectory)/tmp/\(old)", [moment, moment])
     #expect(code == 0)
     try server.sweeper().sweep()
-    #expect(names(in: server.objectsDirectory + "/tmp") == ["\(new)"])
+    #expect(Files.names(in: server.objectsDirectory + "/tmp") == ["\(new)"])
   }
 }
 

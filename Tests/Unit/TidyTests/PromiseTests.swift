@@ -111,10 +111,33 @@ import Testing
     let targets = PackageTable.order(try #require(SourceFile("Package.swift")).text)
     #expect(targets.count > 60)
     var above: Set<String> = []
-    for (name, dependencies) in targets {
-      let below = dependencies.subtracting(above)
-      #expect(below.isEmpty, "\(name) depends on \(below.sorted()), which stand below it")
-      above.insert(name)
+    for target in targets {
+      let below = target.dependencies.subtracting(above)
+      #expect(below.isEmpty, "\(target.name) depends on \(below.sorted()), which stand below it")
+      #expect(above.insert(target.name).inserted, "\(target.name) stands there twice")
     }
+  }
+
+  @Test func `what ships depends on no test, and nothing depends on a benchmark`() throws {
+    let targets = PackageTable.order(try #require(SourceFile("Package.swift")).text)
+    func names(_ wing: PackageTable.Wing) -> Set<String> {
+      Set(targets.filter { $0.wing == wing }.map(\.name))
+    }
+    #expect(names(.benchmarks) == ["bench"])
+    #expect(names(.tests).isSuperset(of: ["ProviderFakes", "provider-fakes", "TidyTests"]))
+    #expect(names(.sources).isSuperset(of: ["CSQLite", "Migrations", "Sync", "coffer"]))
+    for target in targets {
+      let other = target.wing == .sources ? names(.tests) : []
+      let wrong = target.dependencies.intersection(other.union(names(.benchmarks)))
+      #expect(wrong.isEmpty, "\(target.name) depends on \(wrong.sorted())")
+    }
+  }
+
+  @Test func `every target of Package.swift is found, of whatever kind`() throws {
+    let manifest = try #require(SourceFile("Package.swift")).text
+    let list = manifest.components(before: "\n  ]\n)")
+    let kinds = ["system(", "module(", "program(", "support(", "tests(", ".target("]
+    let count = kinds.reduce(0) { $0 + list.parts(after: "\n    \($1)").count }
+    #expect(PackageTable.order(manifest).count == count)
   }
 }

@@ -1,24 +1,14 @@
-import Glibc
+import TestFiles
 
-/// A file of the repository, found from this file's own place.
+/// A file of the repository.
 struct SourceFile {
   let path: String
   let text: String
 
-  private static let root = #filePath.components(before: "/Tests/Unit/TidyTests/")
-
   init?(_ path: String) {
-    guard let file = unsafe fopen(Self.root + "/" + path, "r") else { return nil }
-    defer { unsafe fclose(file) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = unsafe fread(&buffer, 1, buffer.count, file)
-      if count == 0 { break }
-      bytes += buffer[..<count]
-    }
+    guard let text = Files.text("\(Files.repository)/\(path)") else { return nil }
     self.path = path
-    text = String(decoding: bytes, as: UTF8.self)
+    self.text = text
   }
 
   /// All Swift files of targets.
@@ -26,22 +16,8 @@ struct SourceFile {
 
   /// Every Swift file below a folder.
   static func all(under folder: String) -> [SourceFile] {
-    guard let directory = unsafe opendir(root + "/" + folder) else { return [] }
-    defer { unsafe closedir(directory) }
-    var files: [SourceFile] = []
-    while let entry = unsafe readdir(directory) {
-      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasPrefix(".") { continue }
-      let path = folder + "/" + name
-      if name.hasSuffix(".swift") {
-        if let file = SourceFile(path) { files.append(file) }
-      } else if !name.contains(".") {
-        files += all(under: path)
-      }
-    }
-    return files
+    Files.paths(under: "\(Files.repository)/\(folder)").filter { $0.hasSuffix(".swift") }
+      .compactMap { SourceFile("\(folder)/\($0)") }
   }
 
   /// The modules the file imports, whatever their access.
@@ -71,8 +47,17 @@ struct SourceFile {
 
 /// Which targets each target of Package.swift may import.
 enum PackageTable {
-  /// Every target in the order of the manifest, with what it depends on.
-  static func order(_ manifest: String) -> [(name: String, dependencies: Set<String>)] {
+  /// A target of the manifest: what ships, what tests it, or what measures it.
+  struct Target {
+    let name: String
+    let wing: Wing
+    let dependencies: Set<String>
+  }
+
+  enum Wing: String { case sources, tests, benchmarks }
+
+  /// Every target in the order of the manifest, of whatever kind.
+  static func order(_ manifest: String) -> [Target] {
     // The list alone: above it stand the functions that make targets.
     let list = manifest.parts(after: "  targets: [\n").first?.components(before: "\n  ]\n)") ?? ""
     return list.split(separator: "\n", omittingEmptySubsequences: true)
@@ -85,26 +70,29 @@ enum PackageTable {
         let call = target.components(before: "path:").components(before: "exclude:")
         let quoted = call.parts(after: "\"").enumerated().filter { $0.offset.isMultiple(of: 2) }
           .map { $0.element.components(before: "\"") }
-        guard let name = quoted.first?.split(separator: "/").last else { return nil }
+        guard let first = quoted.first, let name = first.split(separator: "/").last else {
+          return nil
+        }
         let isSystem = target.hasPrefix("    system(")
-        return (String(name), isSystem ? [] : Set(quoted.dropFirst()))
+        return Target(
+          name: String(name), wing: wing(of: target, named: first),
+          dependencies: isSystem ? [] : Set(quoted.dropFirst()))
       }
   }
 
-  static func dependencies(_ manifest: String) -> [String: Set<String>] {
-    var table: [String: Set<String>] = [:]
-    for kind in ["module(", "program(", "support(", "tests("] {
-      for call in manifest.parts(after: "\n    " + kind) {
-        let literals = call.components(before: "),\n").parts(after: "\"")
-        // Every second piece lies inside quotes: the first is the name, the rest are dependencies.
-        let quoted = literals.enumerated().filter { $0.offset.isMultiple(of: 2) }.map {
-          $0.element.components(before: "\"")
-        }
-        guard let path = quoted.first, let name = path.split(separator: "/").last else { continue }
-        table[String(name)] = Set(quoted.dropFirst())
-      }
+  /// Modules and what is spelled out lie in what ships; a program says where it lies.
+  private static func wing(of target: String, named path: String) -> Wing {
+    let kind = target.drop { $0 == " " }.prefix { $0 != "(" }
+    switch kind {
+    case "support", "tests": return .tests
+    case "program" where path.hasPrefix("Tests/"): return .tests
+    case "program" where path.hasPrefix("Benchmarks/"): return .benchmarks
+    default: return .sources
     }
-    return table
+  }
+
+  static func dependencies(_ manifest: String) -> [String: Set<String>] {
+    Dictionary(uniqueKeysWithValues: order(manifest).map { ($0.name, $0.dependencies) })
   }
 }
 

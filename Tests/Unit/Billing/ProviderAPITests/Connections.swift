@@ -1,23 +1,14 @@
-import Glibc
+import TestFiles
 import Testing
 
 /// How many connections to a port of this machine there are or were within the last minute: a
 /// closed one stays listed that long (TIME_WAIT).
 func connectionCount(to port: UInt16) throws -> Int {
-  let file = unsafe fopen("/proc/net/tcp", "r")
-  try #require(unsafe file != nil)
-  defer { unsafe fclose(file) }
-  var bytes: [UInt8] = []
-  var buffer = [UInt8](repeating: 0, count: 1 << 16)
-  while true {
-    let count = unsafe fread(&buffer, 1, buffer.count, file)
-    if count == 0 { break }
-    bytes += buffer[..<count]
-  }
+  let connections = try #require(Files.text("/proc/net/tcp"))
   let digits = String(port, radix: 16, uppercase: true)
   let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits
   var clients: Set<Substring> = []
-  for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropFirst() {
+  for line in connections.split(separator: "\n").dropFirst() {
     let columns = line.split(separator: " ")
     let (local, remote) = (columns[1], columns[2])
     if remote.hasSuffix(suffix) { clients.insert(local) }

@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import LocalServer
 import ProviderAPI
 import Testing
 
@@ -14,11 +15,7 @@ import Testing
   private static func server(
     _ name: String = "provider", _ answer: @escaping @Sendable (RequestHead) -> Response
   ) throws -> HTTPServer {
-    let server = HTTPServer(
-      listen: SocketAddress("127.0.0.1:0")!, routes: [route(answer)], name: name,
-      problem: { _, _ in nil })
-    try server.start()
-    return server
+    try startServer([route(answer)], name: name)
   }
 
   private static func get(
@@ -78,10 +75,7 @@ import Testing
     let route = Route("GET", "/{n}") { _, _ in
       .pending { complete in held.withLock { $0 = complete } }
     }
-    let server = HTTPServer(
-      listen: SocketAddress("127.0.0.1:0")!, routes: [route], name: "provider",
-      problem: { _, _ in nil })
-    try server.start()
+    let server = try startServer([route], name: "provider")
     #expect(throws: APIFailure.transient("no reply in time", retryAfter: nil)) {
       try Self.get(CurlTransport(deadline: .milliseconds(100)), server)
     }

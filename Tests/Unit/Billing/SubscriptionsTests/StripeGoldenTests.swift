@@ -1,4 +1,5 @@
 import Base
+import Goldens
 import Stripe
 import Subscriptions
 import Testing
@@ -151,7 +152,7 @@ struct StripeGoldenTests {
       object: .customer(StripeCustomer()), id: "cus_1", created: at(day))
   }
 
-  @Test func `one more fact changes the label as reviewed`() {
+  @Test func `one more fact changes the label as reviewed`() throws {
     var tables: [String] = []
     var pairs: [String: Set<String>] = [:]
     for state in Self.states {
@@ -179,7 +180,7 @@ struct StripeGoldenTests {
       \(summary.joined(separator: "\n"))
 
       """
-    expectGolden(text, "stripe-facts")
+    try expectGolden(text, "stripe-facts")
   }
 
   private static func cell(
@@ -215,7 +216,7 @@ struct StripeGoldenTests {
     return String(text.reversed().drop { $0 == " " }.reversed())
   }
 
-  @Test func `time alone changes a label as reviewed`() {
+  @Test func `time alone changes a label as reviewed`() throws {
     let rows = Label.allCases.map { label in
       let next = Label.allCases.filter { $0 != label && label.mayBecomeByClock($0) }
       return Self.row(label.rawValue, [next.map(\.rawValue).joined(separator: ", ")])
@@ -226,6 +227,6 @@ struct StripeGoldenTests {
       \(rows.joined(separator: "\n"))
 
       """
-    expectGolden(text, "clock-edges")
+    try expectGolden(text, "clock-edges")
   }
 }

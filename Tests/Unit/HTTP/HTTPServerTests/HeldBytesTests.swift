@@ -1,6 +1,7 @@
 import Base
 import HTTPMessages
 import HTTPServer
+import LocalServer
 import RawClient
 import Testing
 
@@ -18,16 +19,13 @@ import Testing
       change(&limits)
       self.name = name
       let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: answer)
-      server = HTTPServer(
-        listen: SocketAddress("127.0.0.1:0")!,
-        routes: [
+      server = try LocalServer.startServer(
+        [
           .plain("POST", "/echo", body: .memory(byteCountMax: 10_000_000)) { _, bytes in
             .text("\(bytes.count)")
           },
           .plain("GET", "/long") { _, _ in Response(status: 200, body: .bytes(bytes)) },
-        ], limits: limits, trustedProxies: [AddressRange("127.0.0.0/8")!], name: name
-      ) { _, _ in nil }
-      try server.start()
+        ], name: name, limits: limits, proxies: [AddressRange("127.0.0.0/8")!])
     }
 
     /// What the gauge says is held.

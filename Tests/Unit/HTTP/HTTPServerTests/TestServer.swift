@@ -2,18 +2,15 @@ import Base
 import Glibc
 import HTTPMessages
 import HTTPServer
+import LocalServer
 import RawClient
 
-/// A server on a free port that stops with its last holder.
+/// A server that does not wait long for its clients.
 func startServer(
   _ routes: [Route], limits: ServerLimits = quickLimits, proxies: [AddressRange] = [],
   problem: @escaping @Sendable (any Error, RequestHead) -> Problem? = { _, _ in nil }
 ) throws -> HTTPServer {
-  let server = HTTPServer(
-    listen: SocketAddress("127.0.0.1:0")!, routes: routes, limits: limits, trustedProxies: proxies,
-    name: "test", problem: problem)
-  try server.start()
-  return server
+  try LocalServer.startServer(routes, limits: limits, proxies: proxies, problem: problem)
 }
 
 /// Limits short enough to be waited for.

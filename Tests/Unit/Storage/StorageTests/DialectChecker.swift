@@ -73,26 +73,3 @@ extension [String] {
 
   func contains(sequence: [String]) -> Bool { firstIndex(sequence: sequence) != nil }
 }
-
-/// The Swift files below a directory.
-func sourceFiles(under path: String) -> [String] {
-  names(in: path).flatMap { name -> [String] in
-    let child = "\(path)/\(name)"
-    if name.hasSuffix(".swift") { return [child] }
-    return sourceFiles(under: child)
-  }
-}
-
-/// A whole text file.
-func readText(_ path: String) throws -> String {
-  let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-  guard file >= 0 else { throw Refusal(reason: "cannot open \(path)") }
-  defer { close(file) }
-  var text: [UInt8] = []
-  var buffer = [UInt8](repeating: 0, count: 65_536)
-  while true {
-    let count = unsafe read(file, &buffer, buffer.count)
-    guard count > 0 else { return String(decoding: text, as: UTF8.self) }
-    text += buffer[..<count]
-  }
-}

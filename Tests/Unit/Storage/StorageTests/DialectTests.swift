@@ -2,6 +2,7 @@ import Base
 import Glibc
 import Migrations
 import Storage
+import TestFiles
 import Testing
 
 @Suite struct DialectTests {
@@ -74,20 +75,16 @@ import Testing
   }
 
   @Test func `every statement in the sources keeps to the dialect`() throws {
-    let sources = sourceFiles(under: sourcesDirectory)
+    let sources = Files.paths(under: Files.repository + "/Sources")
+      .filter { $0.hasSuffix(".swift") }.map { "\(Files.repository)/Sources/\($0)" }
     #expect(!sources.isEmpty)
     // What only one engine runs may be in that engine's own words.
     let shared = sources.filter { !$0.contains("/Storage/Storage/") }
     for path in shared {
-      for statement in statements(in: try readText(path)) {
+      for statement in statements(in: try #require(Files.text(path))) {
         #expect(dialectViolations(statement) == [], "\(path): \(statement)")
       }
     }
-  }
-
-  private var sourcesDirectory: String {
-    let parts = #filePath.split(separator: "/").dropLast(5)
-    return "/" + parts.joined(separator: "/") + "/Sources"
   }
 }
 

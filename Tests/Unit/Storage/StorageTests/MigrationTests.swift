@@ -2,6 +2,7 @@ import Base
 import Migrations
 import Storage
 import TestEngines
+import TestFiles
 import Testing
 
 @Suite struct MigrationTests {
@@ -112,7 +113,7 @@ import Testing
     defer { database.close() }
     try database.insertItem(1)
     for name in ["sync.db", "billing.db", "sync.db-wal", "coffer.lock"] {
-      #expect(permissions("\(scratch.directory.path)/\(name)") == 0o600, "\(name)")
+      #expect(Files.permissions("\(scratch.directory.path)/\(name)") == 0o600, "\(name)")
     }
   }
 
@@ -123,7 +124,7 @@ import Testing
     let database = try Database.open(location, owning: .sync)
     defer { database.close() }
     try database.checkWritable()
-    #expect(names(in: path).contains("sync.db"))
+    #expect(Files.names(in: path).contains("sync.db"))
   }
 
   @Test func `a held lock file delays the start until its deadline`() throws {

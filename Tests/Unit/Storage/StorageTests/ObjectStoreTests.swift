@@ -3,6 +3,7 @@ import Glibc
 import SeededRandom
 import Storage
 import TestEngines
+import TestFiles
 import Testing
 
 @Suite struct ObjectStoreTests {
@@ -11,7 +12,7 @@ import Testing
   @Test func `a finished object reads back byte for byte`() throws {
     let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: "\(scratch.path)/objects")
-    let seed = UInt64.random(in: .min ... .max)
+    let seed = SeededGenerator.seed(of: "objects in pieces")
     var random = SeededGenerator(seed: seed)
     let bytes = (0..<300_000).map { _ in UInt8.random(in: 0...255, using: &random) }
     let writer = try store.create(key)
@@ -75,7 +76,7 @@ import Testing
       let dropped = try store.create(key)
       try dropped.write([1])
     }
-    #expect(names(in: "\(scratch.path)/tmp") == [])
+    #expect(Files.names(in: "\(scratch.path)/tmp") == [])
     #expect(try store.open(key) == nil)
   }
 
@@ -144,15 +145,15 @@ import Testing
     close(unsafe open("\(scratch.path)/instances/\(crashed)", O_WRONLY | O_CREAT, 0o600))
     #expect(!store.isRunning(crashed))
     try store.forgetInstances()
-    #expect(names(in: "\(scratch.path)/instances") == ["\(store.instance)"])
+    #expect(Files.names(in: "\(scratch.path)/instances") == ["\(store.instance)"])
   }
 
   @Test func `files are spread by their key and readable by their user only`() throws {
     let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
     try store.create(key).finish()
-    #expect(permissions("\(scratch.path)/ab/cd/\(key)") == 0o600)
-    #expect(permissions("\(scratch.path)/ab/cd") == 0o700)
+    #expect(Files.permissions("\(scratch.path)/ab/cd/\(key)") == 0o600)
+    #expect(Files.permissions("\(scratch.path)/ab/cd") == 0o700)
   }
 
   @Test func `many threads finish uploads into the same directories`() throws {

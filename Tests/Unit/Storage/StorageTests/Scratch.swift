@@ -2,6 +2,7 @@ import Base
 import Glibc
 import Migrations
 import Storage
+import TestFiles
 
 /// A migration given as text.
 func migration(_ number: Int, _ sql: String) -> Migration {
@@ -14,24 +15,12 @@ func fileSize(_ path: String) -> Int {
   return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
 }
 
-/// The permission bits of a file.
-func permissions(_ path: String) -> UInt32 {
-  var status = stat()
-  return unsafe stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
-}
-
 /// How many locks of this process the kernel knows on a file.
 func ownLockCount(_ path: String) -> Int {
   var status = stat()
-  guard unsafe stat(path, &status) == 0, let file = unsafe fopen("/proc/locks", "r") else {
-    return 0
-  }
-  defer { unsafe fclose(file) }
+  guard unsafe stat(path, &status) == 0, let locks = Files.text("/proc/locks") else { return 0 }
   var count = 0
-  var line = [CChar](repeating: 0, count: 256)
-  while unsafe fgets(&line, Int32(line.count), file) != nil {
-    let text = String(
-      decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  for text in locks.split(separator: "\n") {
     let words = text.split(separator: " ")
     // "1: POSIX  ADVISORY  READ 27719 fe:00:16434094 123 123"
     guard words.count == 8, words[4] == "\(getpid())" else { continue }

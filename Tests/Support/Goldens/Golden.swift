@@ -1,0 +1,34 @@
+internal import Glibc
+internal import TestFiles
+package import Testing
+
+/// Compares a text with the file of that name under `Goldens`, beside the test's own file.
+///
+/// A missing file is written, and so is every file under RECORD=1; the test fails all the same, so
+/// that a new golden is looked at before it counts.
+package func expectGolden(
+  _ text: String, _ name: String, beside source: String = #filePath,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let folder = source.split(separator: "/").dropLast().joined(separator: "/")
+  try expectGolden(text, file: "/\(folder)/Goldens/\(name).txt", sourceLocation: sourceLocation)
+}
+
+/// The same with any file, by its whole path.
+package func expectGolden(
+  _ text: String, file path: String, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  guard unsafe getenv("RECORD") == nil, let golden = Files.text(path) else {
+    try Files.write(text, to: path)
+    Issue.record("recorded \(path): look at it", sourceLocation: sourceLocation)
+    return
+  }
+  let (ours, theirs) = (lines(text), lines(golden))
+  let first = zip(ours, theirs).first { $0 != $1 }
+  #expect(ours.count == theirs.count, "\(path)", sourceLocation: sourceLocation)
+  #expect(first?.0 == first?.1, "\(path)", sourceLocation: sourceLocation)
+}
+
+private func lines(_ text: String) -> [Substring] {
+  text.split(separator: "\n", omittingEmptySubsequences: false)
+}
