@@ -58,6 +58,18 @@ extension Instant {
     return day.year * 100 + day.month
   }
 
+  /// The same day and time so many months later; the month's last day where it has no such day.
+  package func adding(calendarMonths count: Int64) -> Instant {
+    let date = Self.civil(daysSinceEpoch: daysSinceEpoch)
+    let months = date.year * 12 + date.month - 1 + count
+    let (year, month) = (months / 12, months % 12 + 1)
+    let first = Self.daysSinceEpoch(year, month, 1)
+    let next = month == 12 ? (year + 1, Int64(1)) : (year, month + 1)
+    let length = Self.daysSinceEpoch(next.0, next.1, 1) - first
+    let day = first + min(date.day, length) - 1
+    return self + .days(day - daysSinceEpoch)
+  }
+
   /// Rounded towards the past.
   private var daysSinceEpoch: Int64 {
     seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
@@ -84,6 +96,13 @@ extension Instant: CustomStringConvertible {
   private static func padded(_ number: Int64, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+
+  /// The day number of a Gregorian date after the year 0, counted from 1 March.
+  private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let y = month <= 2 ? year - 1 : year
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return y * 365 + y / 4 - y / 100 + y / 400 + dayOfYear - 719_468
   }
 
   /// Gregorian date of a day number, counted in 400-year eras that begin on 1 March.

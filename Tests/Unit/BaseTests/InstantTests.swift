@@ -91,6 +91,26 @@ import Testing
     #expect(Instant(milliseconds: -1).month == 196_912)
   }
 
+  @Test(
+    arguments: [
+      ("2026-01-05T10:00:00Z", 1, "2026-02-05T10:00:00Z"),
+      ("2026-01-31T23:59:59Z", 1, "2026-02-28T23:59:59Z"),
+      ("2028-01-31T00:00:00Z", 1, "2028-02-29T00:00:00Z"),
+      ("2026-01-31T00:00:00Z", 2, "2026-03-31T00:00:00Z"),
+      ("2026-12-31T00:00:00Z", 2, "2027-02-28T00:00:00Z"),
+      ("2024-02-29T06:00:00Z", 12, "2025-02-28T06:00:00Z"),
+      ("2024-02-29T06:00:00Z", 48, "2028-02-29T06:00:00Z"),
+      ("2099-12-31T00:00:00Z", 14, "2101-02-28T00:00:00Z"),
+      ("2026-05-05T10:00:00Z", 0, "2026-05-05T10:00:00Z"),
+    ] as [(String, Int64, String)])
+  func `months are the calendar's, and no longer than it has days`(
+    from: String, count: Int64, to: String
+  ) throws {
+    let start = try #require(Instant(rfc3339: from))
+    #expect(start.adding(calendarMonths: count).description == to)
+    #expect((start + .milliseconds(7)).adding(calendarMonths: count).milliseconds % 1000 == 7)
+  }
+
   @Test func `a fixed clock stands still`() {
     let clock = Clock.fixed(Instant(seconds: 7))
     #expect(clock.now() == Instant(seconds: 7))
