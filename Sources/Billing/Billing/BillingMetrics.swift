@@ -90,7 +90,8 @@ struct BillingMetrics: Sendable {
         "billing.alarm",
         [
           "alarm": alarm.name.rawValue, "object": alarm.object,
-          "product": alarm.product ?? "", "delivery": recorded.deliveryID,
+          "product": alarm.product ?? "", "payment": alarm.payment ?? "",
+          "delivery": recorded.deliveryID,
         ])
     }
     if recorded.isConflicting {

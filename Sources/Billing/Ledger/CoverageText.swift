@@ -58,6 +58,8 @@ extension Coverage.Alarm {
     case .unpaidItem(let product): [name.rawValue, product]
     case .activeWithoutPayment: [name.rawValue]
     case .reversal(let kind, let object): [name.rawValue, kind.rawValue, object]
+    case .irregularPayment(let irregularity, let object):
+      [name.rawValue, irregularity.rawValue, object]
     }
   }
 
@@ -78,6 +80,11 @@ extension Coverage.Alarm {
         throw JSONError(code: .wrongType, path: json[1].path, message: "must be a reversal")
       }
       self = .reversal(kind, object: try json[2].requireString())
+    case .irregularPayment:
+      guard let irregularity = Coverage.Irregularity(rawValue: value) else {
+        throw JSONError(code: .wrongType, path: json[1].path, message: "must be an irregularity")
+      }
+      self = .irregularPayment(irregularity, object: try json[2].requireString())
     case .unplannedEdge, .contestedOwner, .doublePayment, .unacknowledged, .misconfigured,
       .renewalUnread, nil:
       throw JSONError(code: .wrongType, path: json.path, message: "must be an alarm")

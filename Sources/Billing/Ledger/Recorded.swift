@@ -26,6 +26,8 @@ package struct Recorded: Sendable {
     package let object: String
     /// The product of the store that it is about, if it is about one.
     package var product: String?
+    /// What is irregular about which payment, if it is about one.
+    package var payment: String?
 
     package enum Name: String, Sendable, CaseIterable {
       case unknownProduct = "unknown_product"
@@ -36,6 +38,7 @@ package struct Recorded: Sendable {
       case unpaidItem = "unpaid_item"
       case activeWithoutPayment = "active_without_payment"
       case reversal
+      case irregularPayment = "irregular_payment"
       case unplannedEdge = "unplanned_edge"
       case contestedOwner = "contested_owner"
       /// An account pays for two subscriptions at once.
@@ -87,7 +90,10 @@ package struct Recorded: Sendable {
     if derivation.isDirty { dirty.append(key) }
     unknown += derivation.unknown.map { (key, $0) }
     for alarm in derivation.newAlarms {
-      alarms.append(Alarm(name: alarm.name, object: key.description, product: alarm.product))
+      alarms.append(
+        Alarm(
+          name: alarm.name, object: key.description, product: alarm.product,
+          payment: alarm.payment))
     }
     if derivation.hasUnplannedEdge {
       alarms.append(Alarm(name: .unplannedEdge, object: key.description))
@@ -104,8 +110,13 @@ extension Coverage.Alarm {
     case .unknownProduct(let price, let product): price ?? product
     case .unmappedProduct(let id): id
     case .unpaidItem(let product): product
-    case .unknownStatus, .paidAfterEnd, .activeWithoutPayment, .reversal: nil
+    case .unknownStatus, .paidAfterEnd, .activeWithoutPayment, .reversal, .irregularPayment: nil
     }
+  }
+
+  fileprivate var payment: String? {
+    guard case .irregularPayment(let irregularity, let object) = self else { return nil }
+    return "\(irregularity.rawValue) \(object)"
   }
 
   package var name: Recorded.Alarm.Name {
@@ -117,6 +128,7 @@ extension Coverage.Alarm {
     case .unpaidItem: .unpaidItem
     case .activeWithoutPayment: .activeWithoutPayment
     case .reversal: .reversal
+    case .irregularPayment: .irregularPayment
     }
   }
 }

@@ -76,6 +76,24 @@ package struct Coverage: Hashable, Sendable {
     case activeWithoutPayment
     /// Money went or may go back, and the policy only takes note.
     case reversal(ReversalTable.Kind, object: String)
+    /// Money that came otherwise than it was asked for: an operator may owe it to somebody.
+    case irregularPayment(Irregularity, object: String)
+  }
+
+  /// What is irregular about a payment.
+  package enum Irregularity: String, Hashable, Sendable, CaseIterable {
+    /// Paid, but not the price of what it names: nothing is owed for it.
+    case wrongPrice = "wrong_price"
+    /// Too little before its time was over: nothing is owed for it.
+    case partial
+    /// All of it, after its time was over: nothing is owed for it.
+    case late
+    /// Never confirmed by its network: nothing is owed for it.
+    case unconfirmed
+    /// More than was asked for.
+    case surplus
+    /// A little less than was asked for, which the store forgave.
+    case short
   }
 
   /// The moments at which time alone can change what is owed, ascending: those after `start`, up to
