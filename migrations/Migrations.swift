@@ -43,5 +43,7 @@ package enum Migrations {
     Migration(
       number: 9, name: "former_owners",
       sql: PackageResources.billing_0009_former_owners_sql),
+    Migration(
+      number: 10, name: "sold_prices", sql: PackageResources.billing_0010_sold_prices_sql),
   ]
 }

@@ -20,6 +20,8 @@ package struct Catalogue: Hashable, Sendable {
   private var keptPlans: [String: Plan] = [:]
   /// The plan that each product of an earlier catalogue last meant.
   private var keptProducts: [Key: String] = [:]
+  /// What each price ever cost.
+  private var keptPrices: [Key: Set<Plan.Price>] = [:]
 
   /// Refuses a catalogue that could answer one question in two ways.
   package init(
@@ -51,6 +53,7 @@ package struct Catalogue: Hashable, Sendable {
       for product in plan.products {
         let key = Key(provider: product.provider, id: product.id)
         if mappings[key] == nil { catalogue.keptProducts[key] = plan.id }
+        if let price = product.price { catalogue.keptPrices[key, default: []].insert(price) }
       }
     }
     return catalogue
@@ -79,6 +82,22 @@ package struct Catalogue: Hashable, Sendable {
     if let listed { return listed }
     guard let product, let plan = keptPlan(provider, product) else { return .unknown }
     return .kept(plan, id: product)
+  }
+
+  /// What a price costs, then what it ever cost, the dearest first.
+  ///
+  /// For a store whose invoices name a price that it does not know itself: who has paid what it cost
+  /// then keeps what he has paid for, whatever it costs now.
+  package func prices(provider: String, id: String) -> [Plan.Price] {
+    let key = Key(provider: provider, id: id)
+    let listed = paid.flatMap { $0.products }.first {
+      $0.provider == provider && $0.id == id && $0.price != nil
+    }?.price
+    let kept = (keptPrices[key] ?? []).subtracting([listed].compactMap { $0 }).sorted {
+      ($1.amountMinorUnits, $0.currency, $0.interval.rawValue)
+        < ($0.amountMinorUnits, $1.currency, $1.interval.rawValue)
+    }
+    return [listed].compactMap { $0 } + kept
   }
 
   private func keptPlan(_ provider: String, _ id: String) -> Plan? {

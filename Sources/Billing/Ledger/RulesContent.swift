@@ -37,7 +37,7 @@ extension JSONValue {
 }
 
 extension Catalogue {
-  /// What a derivation reads of it: sizes and ids, not what people pay or read.
+  /// What a derivation reads of it: sizes, ids and prices, not what people read.
   var content: JSONValue {
     [
       "version": .string(version), "free": free.content,
@@ -64,10 +64,11 @@ extension Plan {
       "id": .string(id), "bytes": .integer(byteCount), "adds": .bool(isAddition),
       "products": .array(
         products.sortedByID.map { product in
-          .array([
-            .string(product.provider), .string(product.id),
-            product.productID.map { .string($0) } ?? .null,
-          ])
+          .array(
+            [
+              .string(product.provider), .string(product.id),
+              product.productID.map { .string($0) } ?? .null,
+            ] + (product.price.map { [$0.content] } ?? []))
         }),
     ]
   }
@@ -80,8 +81,23 @@ extension Plan {
       products: try content["products"].requireArray().map {
         Plan.Product(
           provider: try $0[0].requireString(), id: try $0[1].requireString(),
-          productID: $0[2].string)
+          price: $0[3].exists ? try Plan.Price(content: $0[3]) : nil, productID: $0[2].string)
       })
+  }
+}
+
+extension Plan.Price {
+  fileprivate var content: JSONValue {
+    [.integer(amountMinorUnits), .string(currency), .string(interval.rawValue)]
+  }
+
+  fileprivate init(content: JSON) throws {
+    guard let interval = Plan.Interval(rawValue: try content[2].requireString()) else {
+      throw JSONError(code: .wrongType, path: content[2].path, message: "must be month or year")
+    }
+    self.init(
+      amountMinorUnits: try content[0].requireInteger(), currency: try content[1].requireString(),
+      interval: interval)
   }
 }
 

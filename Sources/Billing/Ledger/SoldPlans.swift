@@ -14,8 +14,12 @@ enum SoldPlans {
       let id = try row.text(0)
       return Plan(
         id: id, title: id, byteCount: try row.integer(1), isAddition: try row.integer(2) == 1,
-        products: products.filter { $0.planID == id }.map {
-          Plan.Product(provider: $0.provider, id: $0.id, productID: $0.soldAs)
+        products: try products.filter { $0.planID == id }.flatMap { product in
+          let prices = try product.prices(reading: database)
+          return (prices.isEmpty ? [nil] : prices).map {
+            Plan.Product(
+              provider: product.provider, id: product.id, price: $0, productID: product.soldAs)
+          }
         })
     }
   }
@@ -52,7 +56,7 @@ enum SoldPlans {
         try Product(
           provider: product.provider, id: product.id, soldAs: product.productID, planID: plan.id,
           catalogue: digest
-        ).write(in: transaction)
+        ).write(product.price, in: transaction)
       }
     }
   }
@@ -96,7 +100,22 @@ enum SoldPlans {
           }
     }
 
-    func write(in transaction: Transaction) throws {
+    /// What it ever cost.
+    func prices(reading database: some Queryable) throws -> [Plan.Price?] {
+      try database.rows(
+        """
+        SELECT amount, currency, per FROM billing.sold_prices WHERE provider = $1 AND id = $2
+        ORDER BY amount, currency, per
+        """, .text(provider), .text(id)
+      ) { row in
+        let interval = Plan.Interval(rawValue: try row.text(2))
+        return Plan.Price(
+          amountMinorUnits: try row.integer(0), currency: try row.text(1),
+          interval: interval ?? .month)
+      }
+    }
+
+    func write(_ price: Plan.Price?, in transaction: Transaction) throws {
       try transaction.execute(
         """
         INSERT INTO billing.sold_products (provider, id, sold_as, plan, catalogue)
@@ -104,12 +123,21 @@ enum SoldPlans {
         ON CONFLICT (provider, id) DO UPDATE SET sold_as = excluded.sold_as,
           plan = excluded.plan, catalogue = excluded.catalogue
         """, .text(provider), .text(id), .text(soldAs), .text(planID), .text(catalogue))
+      guard let price else { return }
+      try transaction.execute(
+        """
+        INSERT INTO billing.sold_prices (provider, id, amount, currency, per)
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (provider, id, amount, currency, per) DO NOTHING
+        """, .text(provider), .text(id), .integer(price.amountMinorUnits), .text(price.currency),
+        .text(price.interval.rawValue))
     }
 
     func forget(in transaction: Transaction) throws {
-      try transaction.execute(
-        "DELETE FROM billing.sold_products WHERE provider = $1 AND id = $2", .text(provider),
-        .text(id))
+      for table in ["sold_products", "sold_prices"] {
+        try transaction.execute(
+          "DELETE FROM billing.\(table) WHERE provider = $1 AND id = $2", .text(provider),
+          .text(id))
+      }
     }
   }
 }

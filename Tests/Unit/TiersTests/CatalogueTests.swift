@@ -36,6 +36,26 @@ struct CatalogueTests {
     #expect(catalogue.mapping(provider: "apple", price: "price_l", product: nil) == .unknown)
   }
 
+  @Test func `what a price costs comes before what it cost, the dearest first`() throws {
+    func product(_ amount: Int64, _ currency: String = "eur") -> Plan.Product {
+      Plan.Product(
+        provider: "btcpay", id: "year",
+        price: Plan.Price(amountMinorUnits: amount, currency: currency, interval: .year))
+    }
+    func plan(_ products: [Plan.Product]) -> Plan {
+      Plan(id: "paid", title: "Paid", byteCount: 100, products: products)
+    }
+    let catalogue = try Catalogue(version: "1", free: free, paid: [plan([product(300)])])
+      .keeping([plan([product(200), product(300), product(400)])])
+    #expect(
+      catalogue.prices(provider: "btcpay", id: "year").map(\.amountMinorUnits) == [300, 400, 200])
+    #expect(catalogue.prices(provider: "btcpay", id: "month") == [])
+    let emptied = try Catalogue(version: "2", free: free, paid: []).keeping([
+      plan([product(200), product(200, "usd")])
+    ])
+    #expect(emptied.prices(provider: "btcpay", id: "year").map(\.currency) == ["eur", "usd"])
+  }
+
   @Test func `plans that fit come smallest first`() throws {
     #expect(try catalogue().plansThatFit(50, beside: 10).map(\.id) == ["small", "large"])
     #expect(try catalogue().plansThatFit(100, beside: 10).map(\.id) == ["small", "large"])

@@ -196,6 +196,31 @@ struct CatalogueChangeTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `every price that a product was listed at is kept, as long as it means something`(
+    engine: TestEngine
+  ) throws {
+    func plan(_ amount: Int64) -> Plan {
+      Plan(
+        id: "premium", title: "Premium", byteCount: 1000,
+        products: [
+          Plan.Product(
+            provider: "stripe", id: "price_premium",
+            price: Plan.Price(amountMinorUnits: amount, currency: "usd", interval: .month))
+        ])
+    }
+    let harness = try Harness(engine, rules: rules("1", [plan(299)]))
+    try harness.service().applyRules()
+    try harness.service(rules: rules("2", [plan(399)])).applyRules()
+    try harness.service(rules: rules("3", [plan(299)])).applyRules()
+    let sold = "SELECT count(*) FROM billing.sold_prices WHERE id = 'price_premium'"
+    #expect(try harness.count(sold) == 2)
+    try harness.service(rules: rules("4", [])).applyRules()
+    #expect(try harness.count(sold) == 2)
+    try harness.service(rules: rules("5", [], ignored: plan(1).products)).applyRules()
+    #expect(try harness.count(sold) == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a price whose product was listed before moves with it`(engine: TestEngine) throws {
     let price = Plan.Product(provider: "stripe", id: "price_premium", productID: "prod_premium")
     let product = Plan.Product(provider: "stripe", id: "prod_premium")
