@@ -109,9 +109,15 @@ let package = Package(
         "JWS", "ProviderAPI", "Stores", "Subscriptions", "Tiers",
       ]),
     module(
+      "Billing/BTCPay",
+      [
+        "Base", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "ProviderAPI",
+        "Stores", "Subscriptions", "Tiers",
+      ]),
+    module(
       "Billing/KnownStores",
       [
-        "Apple", "Base", "Configuration", "Google", "ProviderAPI", "Stores", "Stripe",
+        "Apple", "BTCPay", "Base", "Configuration", "Google", "ProviderAPI", "Stores", "Stripe",
         "Subscriptions",
       ]),
     module(
@@ -192,7 +198,7 @@ let package = Package(
       [
         "Base", "Configuration", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPClient",
         "HTTPServer", "Apple", "LocalServer", "ProviderFakes", "RecordedStories", "SeededRandom",
-        "Subscriptions", "TestCertificates", "Tiers", "Google", "Stores",
+        "Subscriptions", "TestCertificates", "Tiers", "Google", "Stores", "BTCPay", "ProviderAPI",
       ]),
 
     // One module each, as in Sources.
@@ -256,13 +262,20 @@ let package = Package(
         "SeededRandom", "Stores",
       ]),
     tests(
+      "Unit/Billing/BTCPayTests",
+      [
+        "Base", "BTCPay", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON",
+        "ProviderAPI", "SeededRandom", "Stores", "Subscriptions",
+        "Tiers",
+      ]),
+    tests(
       "Unit/Billing/BillingTests",
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Ledger", "Stores", "KnownStores",
+        "Ledger", "Stores", "KnownStores", "BTCPay",
       ]),
     tests(
       "Unit/SyncTests",
@@ -286,6 +299,7 @@ let package = Package(
         "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
         "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedAPI", "RecordedStories",
         "SeededRandom", "TestCertificates", "TestEngines", "Ledger", "Stores", "KnownStores",
+        "BTCPay",
       ]),
     tests(
       "System/TreeModelTests",

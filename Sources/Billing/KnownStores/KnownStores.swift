@@ -1,4 +1,5 @@
 internal import Apple
+internal import BTCPay
 package import Base
 package import Configuration
 internal import Google
@@ -8,7 +9,9 @@ internal import Stripe
 internal import Subscriptions
 
 /// The one list of stores: a store joins in by its line here.
-private let knownStores: [any Store.Type] = [StripeStore.self, AppleStore.self, GoogleStore.self]
+private let knownStores: [any Store.Type] = [
+  StripeStore.self, AppleStore.self, GoogleStore.self, BTCPayStore.self,
+]
 
 extension StoreList {
   /// Every store that there is, switched off.

@@ -38,6 +38,7 @@ final class Control: Sendable {
         case "apple": input.script(self.stores.apple.faults)
         case "google": input.script(self.stores.google.faults)
         case "stripe": input.script(self.stores.stripe.faults)
+        case "btcpay": input.script(self.stores.btcpay.faults)
         default: throw ControlInput.unknown("provider", path[0])
         }
         return .object([])
@@ -95,6 +96,7 @@ final class Control: Sendable {
     stores.stripe.run(until: moment)
     stores.apple.catchUp()
     stores.google.catchUp()
+    stores.btcpay.catchUp()
     try keepClock()
   }
 
@@ -137,6 +139,12 @@ final class Control: Sendable {
       let request = stores.google.request(for: delivery, at: now)
       let status = send(delivery, stores.google.type(of: delivery), request)
       stores.google.answered(delivery, status: status ?? 0)
+    }
+    // One after the other: what fails holds up the rest.
+    while let delivery = stores.btcpay.dueDelivery {
+      let request = stores.btcpay.request(for: delivery, at: now)
+      let status = send(delivery, stores.btcpay.type(of: delivery), request)
+      stores.btcpay.answered(delivery, status: status ?? 0)
     }
     for delivery in stores.stripe.deliveries
     where !accepted.withLock({ $0.contains(delivery.id) }) {

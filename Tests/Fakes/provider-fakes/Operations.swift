@@ -4,7 +4,7 @@ import JSON
 import ProviderFakes
 
 /// What `POST /control/<provider>/<operation>` does. Subscriptions go by `id`: an original
-/// transaction id, a purchase token or a Stripe subscription.
+/// transaction id, a purchase token, a Stripe subscription, or an invoice of a BTCPay server.
 ///
 /// What no customer could do ends the program, as it would end a test.
 struct Operations {
@@ -17,6 +17,7 @@ struct Operations {
     case "apple": try apple(operation, input)
     case "google": try google(operation, input)
     case "stripe": try stripe(operation, input)
+    case "btcpay": try btcpay(operation, input)
     default: throw ControlInput.unknown("provider", provider)
     }
   }
@@ -115,7 +116,41 @@ struct Operations {
   }
 }
 
-/// One set of names for what the three stores sell.
+extension Operations {
+  fileprivate func btcpay(_ operation: String, _ input: ControlInput) throws -> JSONValue {
+    let store = stores.btcpay
+    if operation == "buy" {
+      let id = store.order(try Plans.btcpay(input.plan), for: try input.account)
+      store.pay(id, .lightning)
+      return ["id": .string(id)]
+    }
+    if operation == "order" {
+      return ["id": .string(store.order(try Plans.btcpay(input.plan), for: try input.account))]
+    }
+    if operation == "test" {
+      store.sendTest()
+      return .object([])
+    }
+    if operation == "restart" {
+      store.restart()
+      return .object([])
+    }
+    let id = try input.id(of: store.invoices)
+    switch operation {
+    case "pay":
+      let cents = input.number("cents")
+      return ["payment": .string(store.pay(id, cents: cents > 0 ? cents : nil))]
+    case "settle": store.mark(id, isSettled: true)
+    case "invalidate": store.mark(id, isSettled: false)
+    case "archive": store.archive(id)
+    case "refund": store.offerRefund(id)
+    default: throw ControlInput.unknown("operation", operation)
+    }
+    return ["id": .string(id), "status": .string(store.status(of: id))]
+  }
+}
+
+/// One set of names for what the stores sell.
 private enum Plans {
   static func apple(_ name: String) throws -> AppleProduct {
     switch name {
@@ -143,6 +178,18 @@ private enum Plans {
     case "premium.yearly": .premiumYearly
     case "plus.monthly": .plusMonthly
     case "stickers.monthly": .stickersMonthly
+    default: throw ControlInput.unknown("plan", name)
+    }
+  }
+}
+
+extension Plans {
+  fileprivate static func btcpay(_ name: String) throws -> BTCPayProduct {
+    switch name {
+    case "premium.monthly": .premiumMonth
+    case "premium.yearly": .premiumYear
+    case "plus.monthly": .plusMonth
+    case "stickers.monthly": .stickers
     default: throw ControlInput.unknown("plan", name)
     }
   }

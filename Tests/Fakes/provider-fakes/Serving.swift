@@ -3,7 +3,7 @@ import Glibc
 import HTTPServer
 import ProviderFakes
 
-/// Serves the APIs of all three stores and the control API on one port of this machine.
+/// Serves the APIs of all stores and the control API on one port of this machine.
 enum Serving {
   struct Options {
     var directory: String
@@ -48,7 +48,7 @@ enum Serving {
     let server = HTTPServer(
       listen: SocketAddress("127.0.0.1:\(port)")!,
       routes: stores.apple.routes() + stores.google.routes() + stores.stripe.routes()
-        + control.routes(), name: "fakes"
+        + stores.btcpay.routes() + control.routes(), name: "fakes"
     ) { _, _ in nil }
     try server.start()
     print(server.port)

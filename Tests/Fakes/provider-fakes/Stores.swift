@@ -4,12 +4,13 @@ import JSON
 import ProviderFakes
 import TestCertificates
 
-/// The three fake stores on one clock, and the files that a billing server needs to believe them.
+/// The fake stores on one clock, and the files that a billing server needs to believe them.
 struct Stores: Sendable {
   let clock: FakeClock
   let apple: FakeAppStore
   let google: FakePlayStore
   let stripe: FakeStripe
+  let btcpay: FakeBTCPay
   /// By name, for a directory of the caller's.
   let trust: [String: [UInt8]]
 
@@ -32,6 +33,9 @@ struct Stores: Sendable {
     var stripe = StripeSettings()
     stripe.seed = "provider-fakes/\(start.milliseconds)"
     self.stripe = FakeStripe(clock, stripe)
+    var btcpay = FakeBTCPay.Settings()
+    btcpay.seed = UInt64(start.milliseconds)
+    self.btcpay = FakeBTCPay(clock: clock, settings: btcpay)
     let account: JSONValue = [
       "type": "service_account", "project_id": "coffer-app",
       "private_key_id": .string(GoogleIssuer.keyID(serviceKey.publicKey)),
@@ -45,6 +49,7 @@ struct Stores: Sendable {
       ("COFFER_STRIPE_WEBHOOK_SECRETS", Self.text(self.stripe.secrets[0])),
       ("COFFER_STRIPE_API_KEY", Self.text(self.stripe.key)), ("COFFER_STRIPE_API_URL", base),
     ]
+    settings += Self.btcpay(btcpay, base)
     trust = [
       "apple-root.der": chain.root.der,
       "apple-root.pem": PEM.certificate(chain.root.der),
@@ -85,6 +90,16 @@ struct Stores: Sendable {
     ]
   }
 
+  private static func btcpay(
+    _ settings: FakeBTCPay.Settings, _ base: String
+  ) -> [(String, String)] {
+    [
+      ("COFFER_BTCPAY_URL", base), ("COFFER_BTCPAY_STORE_ID", settings.storeID),
+      ("COFFER_BTCPAY_API_KEY", text(settings.apiKey)),
+      ("COFFER_BTCPAY_WEBHOOK_SECRETS", text(settings.secret)),
+    ]
+  }
+
   private static func text(_ secret: Secret) -> String {
     String(decoding: secret.exposed, as: UTF8.self)
   }
@@ -113,6 +128,12 @@ struct Stores: Sendable {
     }
     rows += stripe.sales(asOf: clock.now).map {
       Self.row("stripe", $0.subscription, $0.account, $0.product, $0.from, $0.to, isGrace: false)
+    }
+    for account in btcpay.accounts {
+      rows += btcpay.truths(of: account).map {
+        Self.row(
+          "btcpay", $0.invoice, account, $0.product.itemCode, $0.from, $0.to, isGrace: false)
+      }
     }
     return ["now": .string(clock.now.description), "periods": .array(rows)]
   }

@@ -9,7 +9,7 @@ let usage = """
   Writes the stories of webhooks/<store> in the working directory, or of every store; with --check it
   writes nothing and exits with 1 where a file differs. Stores: \(names.joined(separator: ", "))
 
-  Serves the fakes of all three stores on 127.0.0.1, in virtual time, and prints the port. The directory
+  Serves the fakes of all stores on 127.0.0.1, in virtual time, and prints the port. The directory
   gets their keys, a coffer.env for coffer-billing, and the clock. Control:
     POST /control/clock                    {"advance_ms": N} or {"to_ms": N}
     POST /control/<provider>/<operation>   {"id": ..., "account": ..., "plan": "premium.monthly", ...}

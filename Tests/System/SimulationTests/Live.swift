@@ -16,6 +16,8 @@ struct Live: Sendable {
   let stores: @Sendable (Clock) -> StoreList
   /// When the store's API is asked what it knows at the end.
   let end: Instant
+  /// Deliveries that tell what no read tells as well.
+  var irreparable: Set<Int> = []
 
   struct Event: Sendable {
     let at: Instant

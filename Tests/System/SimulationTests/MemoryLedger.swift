@@ -35,7 +35,9 @@ struct MemoryLedger {
   /// Every subscription that anything was told of, ascending.
   var keys: [ObjectKey] {
     let named = targets.flatMap { [$0.origin, $0.target] } + mirrors.keys
-    return Set(named.filter { $0.kind == .subscription || $0.kind == .purchase }).sorted()
+    return Set(
+      named.filter { $0.kind == StoreList.known[$0.provider]?.traits.subscriptionKind }
+    ).sorted()
   }
 
   func subscription(_ key: ObjectKey, _ visited: Set<ObjectKey> = []) -> Subscription {

@@ -33,7 +33,7 @@ struct PermutationTests {
   func `a lost delivery is repaired by reading the record`(story: Stories.Named) throws {
     let told = try story.told()
     let expected = told.digest(Array(told.parts.indices))
-    for lost in told.deliveries {
+    for lost in told.deliveries where !told.irreparable.contains(lost) {
       let rest = told.parts.indices.filter { $0 != lost }
       var ledger = told.ledger(rest)
       let known = ledger.keys

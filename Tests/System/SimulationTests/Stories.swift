@@ -20,10 +20,10 @@ enum Stories {
     var testDescription: String { name }
   }
 
-  static let all = stripe + apple + google
+  static let all = stripe + apple + google + btcpay
 
   /// Those whose till is judged by periods of money alone.
-  static let judged = stripe + apple
+  static let judged = stripe + apple + btcpay
 
   static let apple: [Named] = AppleStory.all.map { story in
     Named(name: "apple/\(story.name)") { try Told(story) }
@@ -31,6 +31,10 @@ enum Stories {
 
   static let google: [Named] = GoogleStory.all.map { story in
     Named(name: "google/\(story.name)") { try Told(story) }
+  }
+
+  static let btcpay: [Named] = BTCPayStory.all.map { story in
+    Named(name: "btcpay/\(story.name)") { try Told(story) }
   }
 
   /// Each in every API version that the fake speaks.
@@ -48,7 +52,7 @@ enum Stories {
     var testDescription: String { name }
   }
 
-  static let live = liveStripe + liveApple + liveGoogle
+  static let live = liveStripe + liveApple + liveGoogle + liveBTCPay
 
   static let liveApple: [Lived] = AppleStory.all.map { story in
     Lived(name: "apple/\(story.name)", isShort: true) { Live(story) }
@@ -56,6 +60,10 @@ enum Stories {
 
   static let liveGoogle: [Lived] = GoogleStory.all.map { story in
     Lived(name: "google/\(story.name)", isShort: true) { Live(story) }
+  }
+
+  static let liveBTCPay: [Lived] = BTCPayStory.all.map { story in
+    Lived(name: "btcpay/\(story.name)", isShort: true) { Live(story) }
   }
 
   static let liveStripe: [Lived] = [StripeVersion.acacia, .dahlia].flatMap { version in

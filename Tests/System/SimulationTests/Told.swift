@@ -21,6 +21,8 @@ struct Told: CustomStringConvertible {
   let reread: (ObjectKey) throws -> [Fact]
   /// Who had paid for what until when, as the till knew it at a moment.
   let truth: @Sendable (Instant) -> [PaidPeriod]
+  /// Parts that tell what no read tells as well.
+  var irreparable: Set<Int> = []
 
   /// What arrives, in the order in which it happened.
   struct Part {
@@ -78,6 +80,7 @@ let simulationCatalogue: Catalogue = {
             Plan.Product(provider: "apple", id: "com.example.coffer.premium.monthly"),
             Plan.Product(provider: "apple", id: "com.example.coffer.premium.yearly"),
             Plan.Product(provider: "google", id: "premium"),
+            .btcpay(.premiumMonth), .btcpay(.premiumYear),
           ]),
         Plan(
           id: "plus", title: "Plus", byteCount: 200_000_000_000,
@@ -85,18 +88,34 @@ let simulationCatalogue: Catalogue = {
             Plan.Product(provider: "stripe", id: StripePrice.plusMonthly.product),
             Plan.Product(provider: "apple", id: "com.example.coffer.plus.monthly"),
             Plan.Product(provider: "google", id: "plus"),
+            .btcpay(.plusMonth),
           ]),
         Plan(
           id: "extra", title: "Extra", byteCount: 2_000_000_000, isAddition: true,
           products: [
             Plan.Product(provider: "stripe", id: StripePrice.extraMonthly.product),
             Plan.Product(provider: "google", id: "extra"),
+            .btcpay(.extraMonth),
           ]),
-      ], ignored: [Plan.Product(provider: "stripe", id: StripePrice.stickersMonthly.product)])
+      ],
+      ignored: [
+        Plan.Product(provider: "stripe", id: StripePrice.stickersMonthly.product),
+        .btcpay(.stickers),
+      ])
   } catch {
     preconditionFailure("\(error)")
   }
 }()
+
+extension Plan.Product {
+  fileprivate static func btcpay(_ product: BTCPayProduct) -> Plan.Product {
+    Plan.Product(
+      provider: "btcpay", id: product.itemCode,
+      price: Plan.Price(
+        amountMinorUnits: product.cents, currency: "eur",
+        interval: product.months == 12 ? .year : .month))
+  }
+}
 
 /// A store's API called without a socket.
 struct FakeTransport: ProviderTransport {

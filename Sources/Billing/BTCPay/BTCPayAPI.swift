@@ -1,0 +1,131 @@
+package import Base
+internal import JSON
+package import ProviderAPI
+
+/// Reads invoices from the Greenfield API of one BTCPay server.
+///
+/// It only reads. Every call blocks; the transport bounds each request in time and size, and here
+/// each answer is bounded in requests. Any thread may call it.
+/// https://docs.btcpayserver.org/API/Greenfield/v1
+package struct BTCPayAPI: Sendable {
+  private let root: String
+  /// The id of the store that sells.
+  let store: String
+  private let key: Secret
+  private let transport: any ProviderTransport
+
+  /// Eighty years of monthly invoices, or a list that does not end.
+  private static let pageCountMax = 10
+  private static let pageLength = 100
+  private static let limits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 17)
+
+  /// `base` is without a slash at its end; `store` is the id of the store that sells.
+  package init(base: String, store: String, key: Secret, transport: any ProviderTransport) {
+    root = "\(base)/api/v1/stores/\(encoded(store))/invoices"
+    self.store = store
+    self.key = key
+    self.transport = transport
+  }
+
+  /// Every invoice whose order is named by the account, archived ones too.
+  ///
+  /// One that is not there any more is no news: the server deletes what nobody paid.
+  package func invoices(of account: Identifier) throws(APIFailure) -> BTCPayAnswer {
+    var answer = BTCPayAnswer()
+    for page in 0..<Self.pageCountMax {
+      // The newest come first, so that what is made meanwhile shows one again and hides none.
+      let path =
+        "?orderId=\(account)&includeArchived=true&skip=\(page * Self.pageLength)"
+        + "&take=\(Self.pageLength)"
+      let (json, date) = try get(path)
+      let items = try malformed { () throws(JSONError) in try json.requireArray() }
+      for item in items {
+        let (id, invoice) = try malformed { () throws(JSONError) in
+          (try item["id"].requireID(), try BTCPayInvoice(item, store: store))
+        }
+        guard invoice.account == account else {
+          throw .malformed("an invoice of another order is in the list")
+        }
+        answer.invoices.append(.init(id: id, content: invoice, shownAt: date))
+      }
+      answer.keep(path, items.map { BTCPayInvoice.kept(of: $0) }, date)
+      if items.count < Self.pageLength { return answer }
+    }
+    answer.notes.insert(.listCutShort)
+    return answer
+  }
+
+  private func get(_ path: String) throws(APIFailure) -> (json: JSON, date: Instant) {
+    let token = "token " + String(decoding: key.exposed, as: UTF8.self)
+    let reply = try transport.send(
+      APIRequest(
+        "GET", root + path, headers: [("Authorization", token), ("Accept", "application/json")]))
+    let body = try accepted(reply).body
+    // The clock that tells when invoices settled, where their deliveries are lost.
+    guard let date = reply.date else { throw .malformed("the answer has no date") }
+    return (
+      try malformed { () throws(JSONError) in try JSON.parse(body, limits: Self.limits) }, date
+    )
+  }
+
+  /// A reply that says 2xx. A list is there wherever the store is: anything else is not our server.
+  private func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
+    switch reply.status {
+    case 300..<400, 404, 410:
+      throw .misconfigured("there is no such store, or no BTCPay server: \(reply.status)")
+    default: return try reply.successful()
+    }
+  }
+}
+
+/// What a read found, with what the server said of it.
+package struct BTCPayAnswer: Sendable {
+  package struct Shown: Hashable, Sendable {
+    package let id: String
+    package let content: BTCPayInvoice
+    /// By the server's clock.
+    package let shownAt: Instant
+
+    /// The latest that it can have settled; nil where it is not settled.
+    package var settlement: BTCPaySettlement? {
+      guard content.status == .settled, let account = content.account else { return nil }
+      return BTCPaySettlement(account, at: shownAt)
+    }
+  }
+
+  package fileprivate(set) var invoices: [Shown] = []
+  package fileprivate(set) var notes: Set<BTCPayNote> = []
+  /// The answers, reduced to what may ever be read, in a JSON array with their requests and times.
+  package var transcript: [UInt8] { JSONValue.array(parts).encoded() }
+
+  private var parts: [JSONValue] = []
+
+  fileprivate init() {}
+
+  fileprivate mutating func keep(_ path: String, _ invoices: [JSONValue], _ date: Instant) {
+    parts.append([
+      "target": .string(path), "date": .integer(date.milliseconds), "invoices": .array(invoices),
+    ])
+  }
+}
+
+/// The error that an answer is which cannot be read.
+private func malformed<Value>(
+  _ work: () throws(JSONError) -> Value
+) throws(APIFailure) -> Value {
+  do { return try work() } catch { throw .malformed("\(error)") }
+}
+
+/// Everything but unreserved characters in percent form (RFC 3986, section 2).
+private func encoded(_ text: String) -> String {
+  var result = ""
+  for byte in text.utf8 {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+      result.unicodeScalars.append(Unicode.Scalar(byte))
+    default: result += "%" + Hex.encode([byte]).uppercased()
+    }
+  }
+  return result
+}

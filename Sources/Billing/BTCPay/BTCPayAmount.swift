@@ -1,0 +1,64 @@
+/// An amount of money as BTCPay Server writes it: a decimal text of any precision.
+///
+/// Never negative, and exact: `49`, `49.0` and `49.00` are one amount. Nothing is computed with it.
+package struct BTCPayAmount: Hashable, Sendable {
+  /// Without leading zeros; empty for none.
+  private let whole: String
+  /// Without trailing zeros; empty for none.
+  private let fraction: String
+
+  package static let zero = BTCPayAmount(whole: "", fraction: "")
+
+  /// More digits than the server's own numbers have.
+  private static let digitCountMax = 40
+
+  /// Nil for what is no plain decimal number.
+  package init?(_ text: String) {
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard text.utf8.count <= Self.digitCountMax, !parts[0].isEmpty,
+      parts.count == 1 || !parts[1].isEmpty,
+      parts.allSatisfy({ $0.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } })
+    else { return nil }
+    self.init(whole: parts[0], fraction: parts.count == 1 ? "" : parts[1])
+  }
+
+  /// A price of the catalogue; `exponent` is how many digits of it stand behind the point.
+  package init(minorUnits: Int64, exponent: Int) {
+    let digits = String(max(0, minorUnits))
+    let padded = String(repeating: "0", count: max(0, exponent - digits.utf8.count)) + digits
+    self.init(whole: padded.dropLast(exponent), fraction: padded.suffix(exponent))
+  }
+
+  private init(whole: Substring, fraction: Substring) {
+    self.whole = String(whole.drop { $0 == "0" })
+    var fraction = fraction
+    while fraction.last == "0" { fraction.removeLast() }
+    self.fraction = String(fraction)
+  }
+}
+
+extension BTCPayAmount: Comparable {
+  package static func < (a: Self, b: Self) -> Bool {
+    if a.whole.utf8.count != b.whole.utf8.count { return a.whole.utf8.count < b.whole.utf8.count }
+    return (a.whole, a.fraction) < (b.whole, b.fraction)
+  }
+}
+
+extension BTCPayAmount: CustomStringConvertible {
+  package var description: String {
+    (whole.isEmpty ? "0" : whole) + (fraction.isEmpty ? "" : "." + fraction)
+  }
+}
+
+/// How many digits behind the point the catalogue's amounts in a currency have.
+enum MinorUnits {
+  /// ISO 4217 where it is not two, and the coins that a server may be paid in; in lower case.
+  private static let exponents: [String: Int] = [
+    "bif": 0, "clp": 0, "djf": 0, "gnf": 0, "isk": 0, "jpy": 0, "kmf": 0, "krw": 0, "pyg": 0,
+    "rwf": 0, "ugx": 0, "uyi": 0, "vnd": 0, "vuv": 0, "xaf": 0, "xof": 0, "xpf": 0,
+    "bhd": 3, "iqd": 3, "jod": 3, "kwd": 3, "lyd": 3, "omr": 3, "tnd": 3,
+    "btc": 8, "ltc": 8, "xmr": 12,
+  ]
+
+  static func exponent(of currency: String) -> Int { exponents[currency] ?? 2 }
+}

@@ -1,0 +1,39 @@
+package import Base
+package import Configuration
+package import Tiers
+
+/// What `coffer-billing` needs to know about a BTCPay server; there is none where it is off.
+package struct BTCPayConfiguration: StoreConfiguration {
+  /// Without a slash at its end.
+  package let url: String
+  package let storeID: String
+  package let apiKey: Secret
+  /// The webhook's secrets, at least one; a delivery may be signed with any.
+  package let webhookSecrets: [Secret]
+
+  package static let store = "btcpay"
+  package static let settings: [any AnySetting] = [
+    Keys.url, Keys.storeID, Keys.apiKey, Keys.webhookSecrets,
+  ]
+
+  package init?(reading reader: inout SettingsReader) {
+    let isOn = reader.together(Keys.url, [Keys.storeID, Keys.apiKey, Keys.webhookSecrets])
+    guard isOn, let url = reader.value(Keys.url), let storeID = reader.value(Keys.storeID),
+      let apiKey = reader.value(Keys.apiKey),
+      let webhookSecrets = reader.value(Keys.webhookSecrets)
+    else { return nil }
+    self.url = url
+    self.storeID = storeID
+    self.apiKey = apiKey
+    self.webhookSecrets = webhookSecrets
+  }
+
+  package static func isAsked(_ reader: SettingsReader) -> Bool { reader.has(Keys.url) }
+
+  /// An invoice says what it asks for, and nothing but the catalogue what it must have asked for.
+  package static func refusal(of product: Plan.Product, of plan: Plan) -> String? {
+    let isPriced = product.price != nil || plan.products.contains { $0.productID == product.id }
+    return isPriced
+      ? nil : "needs price, the invoice's itemCode, with amount, currency and interval"
+  }
+}

@@ -1,0 +1,92 @@
+package import Base
+package import JSON
+
+/// A webhook delivery, decoded: that something happened to an invoice of an account.
+///
+/// It holds neither amount nor status, so it is nothing but a reason to read the account's invoices;
+/// all that counts of it is when one settled.
+package struct BTCPayEvent: Hashable, Sendable {
+  /// Webhook and first delivery: the same at every redelivery.
+  package let id: String
+  package let type: String
+  /// When the first delivery was made, in whole seconds.
+  package let created: Instant
+  /// Whether it speaks of another store than the configured one.
+  package let isForeign: Bool
+  /// Nil where none is concerned, or a test invoice that does not exist.
+  package let invoice: String?
+  /// `metadata.orderId`: whose invoices are to be read; nil where that is no account of ours.
+  package let account: Identifier?
+  package let notes: Set<BTCPayNote>
+
+  /// When the invoice settled, if this says so.
+  package var settlement: BTCPaySettlement? {
+    type == "InvoiceSettled" ? account.map { BTCPaySettlement($0, at: created) } : nil
+  }
+}
+
+/// What a decoder noticed and an operator may want to know.
+package enum BTCPayNote: String, Hashable, Sendable, CaseIterable {
+  /// An event that the server did not have when this decoder was written. It is read all the same.
+  case unknownType = "unknown_type"
+  /// An operator made a claim link for a refund. Nothing was paid yet, and nothing ends by it.
+  case refundOffered = "refund_offered"
+  /// The order's name is no account of ours, so nobody gets what was bought.
+  case malformedAccount = "malformed_account"
+  /// An account with more invoices than one read takes.
+  case listCutShort = "list_cut_short"
+}
+
+/// Signed, so it is recorded, but not what the server documents; `id` where it can be read.
+package enum BTCPayDecodingError: Error, Equatable, Sendable {
+  case undecodable(id: String?, JSONError)
+}
+
+extension BTCPayEvent {
+  /// Tolerant of unknown members and types, strict about what names delivery, store and invoice.
+  package init(_ delivery: BTCPayDelivery, store: String) throws(BTCPayDecodingError) {
+    let json: JSON
+    do { json = try JSON.parse(delivery.body) } catch { throw .undecodable(id: nil, error) }
+    do { try self.init(json, store: store) } catch {
+      throw .undecodable(id: try? Self.id(json), error)
+    }
+  }
+
+  private init(_ json: JSON, store: String) throws(JSONError) {
+    id = try Self.id(json)
+    let type = try json["type"].requireID()
+    self.type = type
+    created = try json["timestamp"].requireInstant()
+    isForeign = try json["storeId"].requireID() != store
+    invoice = try json["invoiceId"].optionalID().flatMap { Self.isTest($0) ? nil : $0 }
+    account = invoice == nil ? nil : json["metadata"].account
+    var notes: Set<BTCPayNote> = []
+    if invoice != nil, account == nil { notes.insert(.malformedAccount) }
+    if !Self.types.contains(type) { notes.insert(.unknownType) }
+    if type == "InvoiceRefund" { notes.insert(.refundOffered) }
+    self.notes = notes
+  }
+
+  /// Two webhooks on one address send an event each, of the same server.
+  private static func id(_ json: JSON) throws(JSONError) -> String {
+    let webhook = try json["webhookId"].optionalID() ?? ""
+    if let original = try json["originalDeliveryId"].optionalID() {
+      return "\(webhook):\(original)"
+    }
+    return "\(webhook):\(try json["deliveryId"].requireID())"
+  }
+
+  /// "Send test event" of servers before 2.3 invents an invoice.
+  private static func isTest(_ invoice: String) -> Bool {
+    invoice.hasPrefix("__test__") && invoice.hasSuffix("__test__")
+  }
+
+  /// Of server 2.4, with those that concern no invoice.
+  private static let types: Set = [
+    "InvoiceCreated", "InvoiceReceivedPayment", "InvoicePaymentSettled", "InvoiceProcessing",
+    "InvoiceSettled", "InvoiceExpired", "InvoiceExpiredPaidPartial", "InvoicePaidAfterExpiration",
+    "InvoiceInvalid", "InvoiceRefund", "PayoutCreated", "PayoutApproved", "PayoutUpdated",
+    "PaymentRequestCreated", "PaymentRequestUpdated", "PaymentRequestArchived",
+    "PaymentRequestStatusChanged", "PaymentRequestCompleted",
+  ]
+}

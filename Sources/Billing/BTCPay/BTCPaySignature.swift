@@ -1,0 +1,64 @@
+package import Base
+internal import Crypto
+
+/// The raw body of a webhook that our BTCPay server signed; only `BTCPaySecrets` makes one.
+package struct BTCPayDelivery: Sendable {
+  package let body: [UInt8]
+  /// The value of its `BTCPay-Sig` header.
+  package let signature: [UInt8]
+  package let receivedAt: Instant
+
+  fileprivate init(body: [UInt8], signature: [UInt8], receivedAt: Instant) {
+    self.body = body
+    self.signature = signature
+    self.receivedAt = receivedAt
+  }
+}
+
+/// The secrets of a webhook: the current one, and the previous during a rotation, as deliveries that
+/// wait in the server's queue keep their old signature.
+package struct BTCPaySecrets: Sendable {
+  private let secrets: [Secret]
+
+  /// Nil for an empty list or an empty secret, under which anybody could sign.
+  package init?(_ secrets: [Secret]) {
+    guard !secrets.isEmpty, !secrets.contains(where: { $0.exposed.isEmpty }) else { return nil }
+    self.secrets = secrets
+  }
+
+  /// Proves that the server signed exactly these bytes.
+  ///
+  /// `headers` are the values of every `BTCPay-Sig` field. The signature has no time, so a delivery
+  /// may come again for ever: that is safe, as it only asks for a read.
+  /// https://docs.btcpayserver.org/Development/webhooks
+  package func verify(
+    headers: [[UInt8]], body: [UInt8], now: Instant
+  ) throws(BTCPayRefusal) -> BTCPayDelivery {
+    guard let header = headers.first else { throw .missingHeader }
+    guard headers.count == 1, let code = Self.code(in: header) else { throw .malformed }
+    var isMatch = false
+    for secret in secrets {
+      // The key is the secret as text; the message is the body as it came.
+      if constantTimeEqual(code, HMACSHA256.code(key: secret, body)) { isMatch = true }
+    }
+    guard isMatch else { throw .mismatch }
+    return BTCPayDelivery(body: body, signature: header, receivedAt: now)
+  }
+
+  /// `sha256=` and 64 hexadecimal digits.
+  private static func code(in header: [UInt8]) -> [UInt8]? {
+    let scheme = Array("sha256=".utf8)
+    guard header.count == scheme.count + 2 * HMACSHA256.byteCount, header.starts(with: scheme)
+    else { return nil }
+    return Hex.decode(header.dropFirst(scheme.count))
+  }
+}
+
+/// Why a delivery does not prove that our server sent it.
+package enum BTCPayRefusal: Error, Hashable, Sendable, CaseIterable {
+  case missingHeader
+  /// Not one value, another scheme, no code of 32 bytes.
+  case malformed
+  /// No secret gives that code.
+  case mismatch
+}

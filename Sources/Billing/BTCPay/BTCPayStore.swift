@@ -1,0 +1,92 @@
+package import Base
+internal import Configuration
+package import ProviderAPI
+package import Stores
+package import Subscriptions
+
+/// A BTCPay server, as the ledger knows it.
+///
+/// Nobody has a subscription there: whoever pays an invoice has prepaid a period, and what one account
+/// prepaid is one subscription of ours. Whatever is told of it has all of its invoices read again.
+package struct BTCPayStore: Store {
+  package typealias Record = BTCPayRecord
+
+  /// Nil where it is off.
+  private let secrets: BTCPaySecrets?
+  private let api: BTCPayAPI?
+
+  package init() { self.init(secrets: nil, api: nil) }
+
+  package init(secrets: BTCPaySecrets?, api: BTCPayAPI?) {
+    self.secrets = secrets
+    self.api = api
+  }
+
+  /// As configured.
+  package init(
+    _ configuration: BTCPayConfiguration, transport: any ProviderTransport, clock: Clock
+  ) {
+    self.init(
+      secrets: BTCPaySecrets(configuration.webhookSecrets),
+      api: BTCPayAPI(
+        base: configuration.url, store: configuration.storeID, key: configuration.apiKey,
+        transport: transport))
+  }
+
+  package let provider = ObjectKey.Provider.btcpay
+
+  package var traits: StoreTraits {
+    var traits = StoreTraits(shownBy: [])
+    traits.subscriptionKind = .prepaid
+    traits.hasClock = false
+    traits.notes = BTCPayNote.allCases.map(\.rawValue)
+    return traits
+  }
+
+  package var webhook: Webhook? {
+    guard let secrets, let api else { return nil }
+    return Webhook(btcpay: secrets, store: api.store)
+  }
+
+  package var isReadable: Bool { api != nil }
+
+  /// While an invoice may still be paid, the server's word of it may be lost: its queue does not
+  /// outlive a restart.
+  private static let openInvoiceDelay = Instant.Span.minutes(10)
+  /// No coin is confirmed later.
+  private static let openInvoiceAgeMax = Instant.Span.days(14)
+
+  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
+    guard let api else { throw .misconfigured("there is no key of a BTCPay server") }
+    guard request.key.kind == .prepaid, let account = Identifier(request.key.id) else {
+      throw .refused(status: 0, "is nothing that a BTCPay server sells")
+    }
+    let answer = try api.invoices(of: account)
+    let isOpen = answer.invoices.contains {
+      $0.content.isOpen && $0.shownAt < $0.content.created + Self.openInvoiceAgeMax
+    }
+    return StoreAnswer(
+      facts: answer.invoices.flatMap { $0.facts(of: request.generation) },
+      hints: isOpen
+        ? [.init(request.key, reason: "open_invoice", delay: Self.openInvoiceDelay)] : [],
+      notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
+  }
+}
+
+extension BTCPayObject: StoredObject {}
+
+extension BTCPayAnswer.Shown {
+  fileprivate func facts(of generation: Int64) -> [Fact] {
+    let invoice = Fact(
+      key: ObjectKey(.prepaidInvoice, id), object: BTCPayObject.invoice(content),
+      asOf: .generation(generation))
+    return [invoice] + (settlement.map { [$0.fact(invoice: id)] } ?? [])
+  }
+}
+
+extension BTCPaySettlement {
+  func fact(invoice id: String) -> Fact {
+    Fact(
+      key: ObjectKey(.settlement, id), object: BTCPayObject.settlement(self), asOf: Self.asOf)
+  }
+}

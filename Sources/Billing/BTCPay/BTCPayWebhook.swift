@@ -1,0 +1,75 @@
+internal import Base
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+package import Stores
+internal import Subscriptions
+
+extension Webhook {
+  /// The signature is over the whole body, so a delivery without one is refused unread.
+  init(btcpay secrets: BTCPaySecrets, store: String) {
+    self.init(
+      // A delivery has about a kilobyte; its metadata is the shop's.
+      bodyByteCountMax: 256 << 10, isDear: false,
+      admit: { head, _ in
+        let signatures = head.headers.all("btcpay-sig")
+        if signatures.isEmpty { throw WebhookRefusal(.missingHeader) }
+        return .ready { body, now in
+          do throws(BTCPayRefusal) {
+            return Delivery(
+              try secrets.verify(headers: signatures, body: body, now: now), store: store)
+          } catch {
+            throw WebhookRefusal(error)
+          }
+        }
+      })
+  }
+}
+
+extension Delivery {
+  fileprivate init(_ delivery: BTCPayDelivery, store: String) {
+    let head = Array("BTCPay-Sig: ".utf8) + delivery.signature
+    do throws(BTCPayDecodingError) {
+      self.init(
+        .decoded(DecodedSource(try BTCPayEvent(delivery, store: store))), head: head)
+    } catch {
+      switch error {
+      case .undecodable(let id, let error):
+        self.init(.undecodable(id: id, why: "\(error)"), head: head)
+      }
+    }
+  }
+}
+
+extension DecodedSource {
+  /// A reason to read what the account prepaid, and when an invoice settled.
+  package init(_ event: BTCPayEvent) {
+    let prepaid = event.account.map { ObjectKey(.prepaid, $0.description) }
+    var facts: [Fact] = []
+    if !event.isForeign, let invoice = event.invoice, let settlement = event.settlement {
+      facts = [settlement.fact(invoice: invoice)]
+    }
+    self.init(
+      provider: .btcpay, partition: .live, deliveryID: event.id, type: event.type,
+      object: event.invoice, created: event.created, facts: facts,
+      hints: event.isForeign ? [] : prepaid.map { [Hint($0, reason: event.type)] } ?? [],
+      notes: event.isForeign ? [] : Set(event.notes.map(\.rawValue)),
+      disposition: event.isForeign ? .foreign : facts.isEmpty ? .recorded : .joined,
+      meaning: [
+        "type": .string(event.type), "created": .integer(event.created.milliseconds),
+        "object": event.invoice.map { .string($0) } ?? .null,
+        "account": event.account.map { .string($0.description) } ?? .null,
+      ])
+  }
+}
+
+extension WebhookRefusal {
+  /// The same answer for every reason: a forger learns nothing from it, an operator the counter.
+  fileprivate init(_ refusal: BTCPayRefusal) {
+    self.init(
+      reason: "\(refusal)", isForgery: true,
+      problem: Problem(
+        401, "signature_refused", "Signature refused",
+        "The BTCPay-Sig header does not prove that the BTCPay server sent this body."))
+  }
+}

@@ -1,0 +1,59 @@
+internal import Base
+package import JSON
+package import Subscriptions
+
+extension BTCPayObject {
+  /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
+  package func stored() -> JSONValue {
+    switch self {
+    case .invoice(let content): content.stored()
+    case .settlement(let content):
+      ["account": .string(content.account.description), "at": .integer(content.at.milliseconds)]
+    }
+  }
+
+  /// Reads what `stored` wrote.
+  package init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError) {
+    switch kind {
+    case .prepaidInvoice: self = .invoice(try BTCPayInvoice(stored: json))
+    case .settlement: self = .settlement(try BTCPaySettlement(stored: json))
+    default:
+      throw JSONError(
+        code: .wrongType, path: json.path, message: "must be an invoice or its settlement")
+    }
+  }
+}
+
+extension BTCPayInvoice {
+  fileprivate func stored() -> JSONValue {
+    let members: [(String, JSONValue?)] = [
+      ("account", account.map { .string($0.description) }),
+      ("product", product.map { .string($0) }),
+      ("amount", amount.map { .string($0.description) }), ("currency", .string(currency)),
+      ("paid", paidAmount.map { .string($0.description) }), ("status", .string(status.text)),
+      ("additional", additional == .nothing ? nil : .string(additional.rawValue)),
+      ("created", .integer(created.milliseconds)),
+    ]
+    return .object(members.compactMap { name, value in value.map { .init(name, $0) } })
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      account: json["account"].string.flatMap { Identifier($0) }, product: json["product"].string,
+      amount: try json["amount"].optionalAmount(), currency: try json["currency"].requireString(),
+      paidAmount: try json["paid"].optionalAmount(),
+      status: Status(try json["status"].requireString()),
+      additional: json["additional"].string.map { AdditionalStatus(rawValue: $0) ?? .other }
+        ?? .nothing,
+      created: Instant(milliseconds: try json["created"].requireInteger()))
+  }
+}
+
+extension BTCPaySettlement {
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    guard let account = Identifier(try json["account"].requireString()) else {
+      throw JSONError(code: .wrongType, path: json["account"].path, message: "must be an account")
+    }
+    self.init(account, at: Instant(milliseconds: try json["at"].requireInteger()))
+  }
+}

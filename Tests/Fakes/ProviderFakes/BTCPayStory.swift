@@ -1,0 +1,72 @@
+internal import Base
+internal import Crypto
+
+/// What one customer lives through at a shop that is paid by a BTCPay server, with what must hold
+/// after each delivery.
+package struct BTCPayStory: Sendable, CustomStringConvertible {
+  /// The folder's name.
+  package let name: String
+  package let title: String
+  private let script: @Sendable (BTCPayRecorder) -> Void
+  private let start: Instant
+
+  init(
+    _ name: String, _ title: String, _ script: @escaping @Sendable (BTCPayRecorder) -> Void
+  ) {
+    self.name = name
+    self.title = title
+    self.script = script
+    // Mornings of March 2026.
+    let digest = SHA256.hash(Array(name.utf8))
+    start = Instant(
+      seconds: 1_772_442_000 + Int64(digest[0] % 20) * 86_400 + Int64(digest[1]) * 17)
+  }
+
+  package var description: String { name }
+
+  /// Runs it to its end; what it delivered, reads and knows is in the recorder.
+  package func record() -> BTCPayRecorder {
+    let recorder = BTCPayRecorder("btcpay/\(name)", start: start)
+    script(recorder)
+    return recorder
+  }
+
+  package static let all = paying + queueing + failing + reversing
+}
+
+extension BTCPayExpectation {
+  /// An invoice is open, and nothing was ever paid.
+  static let pending = free("never_subscribed", "pending")
+  /// An invoice came to nothing.
+  static let neverPaid = free("never_subscribed", "expired")
+  static let ended = free("lapsed", "expired")
+}
+
+extension BTCPayRecorder {
+  /// The shop asks for money, and our server hears of the invoice.
+  func ask(_ product: BTCPayProduct, _ expected: BTCPayExpectation = .pending) -> String {
+    let invoice = store.order(product, for: account)
+    deliver(expected)
+    return invoice
+  }
+
+  /// Asked for and paid by Lightning: everything is told within a second.
+  @discardableResult
+  func buy(
+    _ product: BTCPayProduct = .premiumMonth, _ before: BTCPayExpectation = .pending,
+    _ after: BTCPayExpectation = .premium()
+  ) -> String {
+    let invoice = ask(product, before)
+    store.pay(invoice, .lightning)
+    deliver(after, after, after)
+    return invoice
+  }
+
+  /// When the period ends that an invoice bought.
+  func end(_ invoice: String) -> Instant {
+    guard let truth = store.truths(of: account).first(where: { $0.invoice == invoice }) else {
+      preconditionFailure("the invoice bought nothing")
+    }
+    return truth.to
+  }
+}

@@ -1,0 +1,109 @@
+import BTCPay
+import Base
+import HTTPMessages
+import JSON
+import KnownStores
+import ProviderAPI
+import ProviderFakes
+import Stores
+import Subscriptions
+
+/// A BTCPay server's API as it was at the moment that an installation's clock says.
+struct PastBTCPay: ProviderTransport {
+  static let base = "https://btcpay.fake"
+
+  let store: FakeBTCPay
+  let now: @Sendable () -> Instant
+
+  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
+    let store = store
+    let now = now
+    return try FakeTransport(base: Self.base) { store.answer($0, asOf: now()) }.send(request)
+  }
+
+  func api() -> BTCPayAPI {
+    BTCPayAPI(
+      base: Self.base, store: store.settings.storeID, key: store.settings.apiKey, transport: self)
+  }
+
+  var asStore: BTCPayStore {
+    BTCPayStore(secrets: BTCPaySecrets([store.settings.secret]), api: api())
+  }
+}
+
+extension Told {
+  /// What a story's deliveries say, and the reads that they ask for, each of its own generation.
+  init(_ story: BTCPayStory) throws {
+    let recorder = story.record()
+    let (store, end) = (recorder.store, recorder.clock.now + .hours(2))
+    let moment = Locked(recorder.clock.now)
+    let btcpay = PastBTCPay(store: store) { moment.withLock { $0 } }.asStore
+    let count = Locked<Int64>(0)
+    @Sendable func read(_ key: ObjectKey, at now: Instant) throws -> [Fact] {
+      moment.withLock { $0 = now }
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      let request = ReadRequest(key, generation: number, secret: nil) {
+        ReadRequest.Known(reasons: [], parts: [])
+      }
+      return try btcpay.read(request).facts
+    }
+    guard let secrets = BTCPaySecrets([store.settings.secret]) else {
+      preconditionFailure("the fake has no secret")
+    }
+    var parts: [Part] = []
+    for delivery in store.deliveries {
+      let request = store.request(for: delivery, at: delivery.emitted)
+      let verified = try secrets.verify(
+        headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body,
+        now: delivery.emitted)
+      let told = DecodedSource(try BTCPayEvent(verified, store: store.settings.storeID))
+      let name = store.type(of: delivery)
+      if !told.facts.isEmpty {
+        parts.append(Part(at: delivery.emitted, what: .facts(told.facts), name: name))
+      }
+      for hint in told.hints {
+        let at = delivery.emitted
+        parts.append(
+          Part(at: at, what: .facts(try read(hint.object, at: at)), name: "read after \(name)"))
+      }
+    }
+    self.init(
+      name: "btcpay/\(story.name)", start: parts.map { $0.at }.min() ?? end, end: end,
+      parts: parts.sorted { $0.at < $1.at },
+      reread: { key in try read(key, at: end) },
+      truth: { moment in
+        store.accounts.flatMap { account in
+          store.truths(of: account, asOf: moment).map {
+            PaidPeriod(
+              account: account, productID: $0.product.itemCode, from: $0.from, to: $0.to)
+          }
+        }
+      })
+    // Nothing but its own delivery tells when an invoice settled.
+    irreparable = Set(
+      self.parts.indices.filter { index in
+        guard case .facts(let facts) = self.parts[index].what else { return false }
+        return facts.contains { $0.key.kind == .settlement }
+      })
+  }
+}
+
+extension Live {
+  init(_ story: BTCPayStory) {
+    let recorder = story.record()
+    let store = recorder.store
+    let events = store.deliveries.map { delivery in
+      Event(at: delivery.emitted, what: .delivery({ store.request(for: delivery, at: $0) }))
+    }
+    self.init(
+      name: "btcpay/\(story.name)", events: events,
+      stores: { clock in
+        StoreList.known(with: PastBTCPay(store: store) { clock.now() }.asStore)
+      }, end: recorder.clock.now + .minutes(10))
+    irreparable = Set(
+      store.deliveries.indices.filter { store.type(of: store.deliveries[$0]) == "InvoiceSettled" })
+  }
+}
