@@ -26,9 +26,11 @@ func module(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
     swiftSettings: settings)
 }
 
-func program(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+func program(
+  _ path: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
   .executableTarget(
-    name: name(path), dependencies: dependencies, path: path,
+    name: name(path), dependencies: dependencies, path: path, exclude: exclude,
     swiftSettings: settings)
 }
 
@@ -81,7 +83,7 @@ let package = Package(
       ["Base", "Crypto", "JSON", "HTTPServer", "HTTPClient", "Storage", "Tiers"]),
     module("Endpoints", ["Base", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
 
-    module("Billing/Jobs", ["Base", "Storage"]),
+    module("Billing/Jobs", ["Base", "Crypto", "Storage"]),
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
     module(
@@ -201,6 +203,29 @@ let package = Package(
         "Subscriptions", "TestCertificates", "Tiers", "Google", "Stores", "BTCPay", "ProviderAPI",
       ]),
 
+    // Whole stories in virtual time, for tests and for ops/simulate.
+    .target(
+      name: "SeededOpenSSL", dependencies: ["COpenSSL"], path: "Tests/Support/SeededOpenSSL"),
+    support("Support/Simulation", ["Base", "HTTPMessages", "HTTPServer"]),
+    support(
+      "Support/BillingSimulation",
+      [
+        "Apple", "BTCPay", "Base", "Billing", "ClaimingDevice", "Crypto", "Endpoints", "Google",
+        "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
+        "ProviderFakes", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
+        "Stripe", "Subscriptions", "TestCertificates", "TestEngines", "Tiers",
+      ]),
+    support(
+      "Support/TreeSimulation",
+      [
+        "Base", "Crypto", "HTTPMessages", "HTTPServer", "HTTPSignatures", "JSON", "SeededRandom",
+        "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "Tiers",
+      ]),
+    program(
+      "Tests/System/simulate",
+      ["Base", "BillingSimulation", "Crypto", "SeededOpenSSL", "Simulation", "TreeSimulation"],
+      exclude: ["seeds.txt"]),
+
     // One module each, as in Sources.
     tests("Unit/BaseTests", ["Base", "SeededRandom", "TestFiles"]),
     tests("Unit/CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
@@ -295,17 +320,17 @@ let package = Package(
     tests(
       "System/SimulationTests",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
-        "Subscriptions", "Stripe", "Apple", "Google", "ProviderAPI", "Jobs", "Billing",
-        "Configuration", "ClaimingDevice", "ProviderFakes", "RecordedAPI", "RecordedStories",
-        "SeededRandom", "TestCertificates", "TestEngines", "Ledger", "Stores", "KnownStores",
-        "BTCPay",
+        "Apple", "BTCPay", "Base", "Billing", "BillingSimulation", "Configuration", "Crypto",
+        "Google", "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger",
+        "ProviderAPI", "ProviderFakes",
+        "RecordedAPI", "RecordedStories", "SeededRandom", "Storage", "Stores", "Stripe",
+        "Subscriptions", "TestEngines", "Tiers",
       ]),
     tests(
       "System/TreeModelTests",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "LocalServer", "Storage", "Tiers", "Sync", "TestDevices", "TestEngines", "SeededRandom",
+        "Base", "Crypto", "SeededRandom", "Storage", "Sync", "TestDevices", "TestEngines",
+        "TreeSimulation",
       ]),
     tests(
       "System/ScenarioTests",

@@ -20,3 +20,12 @@ package enum Random {
     return Identifier(bytes: bytes)!
   }
 }
+
+/// The same source, for what Swift draws from a range.
+package struct RandomSource: RandomNumberGenerator {
+  package init() {}
+
+  package mutating func next() -> UInt64 {
+    Random.bytes(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,4 +1,5 @@
 package import Base
+internal import Crypto
 
 /// How long jobs wait and when they are given up.
 package enum JobRules {
@@ -23,6 +24,8 @@ package enum JobRules {
   static func backoff(attempt: Int64) -> Instant.Span {
     let doublings = min(max(attempt - 1, 0), 20)
     let longest = min(backoffMax.milliseconds, backoffBase.milliseconds << doublings)
-    return .milliseconds(Int64.random(in: pauseMin.milliseconds...longest))
+    // OpenSSL's generator, since a simulation replaces it by a seed.
+    var source = RandomSource()
+    return .milliseconds(Int64.random(in: pauseMin.milliseconds...longest, using: &source))
   }
 }

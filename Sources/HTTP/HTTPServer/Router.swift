@@ -1,6 +1,6 @@
 /// Finds the route of a path; literal segments win over captured ones.
-struct Router: Sendable {
-  enum Match {
+package struct Router: Sendable {
+  package enum Match {
     case route(Route, [Substring])
     case otherMethods([String])
     case unknown
@@ -28,7 +28,7 @@ struct Router: Sendable {
 
   private var entries: [Int: [Entry]] = [:]
 
-  init(_ routes: [Route]) {
+  package init(_ routes: [Route]) {
     for route in routes {
       let segments = Self.segments(route.pattern[...]).map { segment in
         segment.hasPrefix("{") ? nil : segment
@@ -38,7 +38,7 @@ struct Router: Sendable {
     for count in entries.keys { entries[count]!.sort { $0.literalCount > $1.literalCount } }
   }
 
-  func match(_ method: String, _ path: Substring) -> Match {
+  package func match(_ method: String, _ path: Substring) -> Match {
     let segments = Self.segments(path)
     let wanted = method == "HEAD" ? "GET" : method
     var others: [String] = []

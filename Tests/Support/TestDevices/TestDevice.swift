@@ -9,25 +9,42 @@ package import JSON
 package final class TestDevice: Sendable {
   package let key: Ed25519PrivateKey
   package let root: Identifier
-  private let port: UInt16
   private let authority: String
   let now: @Sendable () -> Instant
   private let observe: (@Sendable (Signed, Answer) -> Void)?
   private let knownAccount = Locked<Identifier?>(nil)
-  private let client = HTTPClient(bodyByteCountMax: 64 << 20)
+  private let exchange: @Sendable (Signed) throws -> Answer
 
-  /// `now` is the clock that signatures are made by; `observe` is shown what goes to and fro.
+  /// `now` is the clock that signatures are made by; `observe` is shown what goes to and fro, which
+  /// `exchange` sees to.
   package init(
-    port: UInt16, authority: String, key: Ed25519PrivateKey = Ed25519PrivateKey(),
+    authority: String, key: Ed25519PrivateKey = Ed25519PrivateKey(),
     root: Identifier = Random.identifier(),
-    observe: (@Sendable (Signed, Answer) -> Void)? = nil, now: @escaping @Sendable () -> Instant
+    observe: (@Sendable (Signed, Answer) -> Void)? = nil, now: @escaping @Sendable () -> Instant,
+    through exchange: @escaping @Sendable (Signed) throws -> Answer
   ) {
-    self.port = port
     self.authority = authority
     self.key = key
     self.root = root
     self.observe = observe
     self.now = now
+    self.exchange = exchange
+  }
+
+  /// A device that talks to a port of this machine.
+  package convenience init(
+    port: UInt16, authority: String, key: Ed25519PrivateKey = Ed25519PrivateKey(),
+    root: Identifier = Random.identifier(),
+    observe: (@Sendable (Signed, Answer) -> Void)? = nil, now: @escaping @Sendable () -> Instant
+  ) {
+    let client = HTTPClient(bodyByteCountMax: 64 << 20)
+    self.init(authority: authority, key: key, root: root, observe: observe, now: now) { request in
+      let response = try client.send(
+        request.method, "http://127.0.0.1:\(port)\(request.target)", headers: request.headers,
+        body: request.body.isEmpty && request.method != "PUT" && request.method != "POST"
+          ? nil : request.body, timeout: .seconds(10))
+      return Answer(status: response.status, headers: response.headers, body: response.body)
+    }
   }
 
   /// What a signed request sends; a test may bend it before it goes out.
@@ -58,13 +75,7 @@ package final class TestDevice: Sendable {
   }
 
   package func send(_ request: Signed) throws -> Answer {
-    let response = try client.send(
-      request.method, "http://127.0.0.1:\(port)\(request.target)",
-      headers: request.headers,
-      body: request.body.isEmpty && request.method != "PUT" && request.method != "POST"
-        ? nil : request.body, timeout: .seconds(10))
-    let answer = Answer(
-      status: response.status, headers: response.headers, body: response.body)
+    let answer = try exchange(request)
     observe?(request, answer)
     return answer
   }

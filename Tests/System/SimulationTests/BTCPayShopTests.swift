@@ -1,5 +1,6 @@
 import BTCPay
 import Base
+import BillingSimulation
 import HTTPMessages
 import JSON
 import KnownStores

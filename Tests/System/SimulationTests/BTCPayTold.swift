@@ -1,35 +1,11 @@
 import BTCPay
 import Base
-import HTTPMessages
+import BillingSimulation
 import JSON
-import KnownStores
 import ProviderAPI
 import ProviderFakes
 import Stores
 import Subscriptions
-
-/// A BTCPay server's API as it was at the moment that an installation's clock says.
-struct PastBTCPay: ProviderTransport {
-  static let base = "https://btcpay.fake"
-
-  let store: FakeBTCPay
-  let now: @Sendable () -> Instant
-
-  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
-    let store = store
-    let now = now
-    return try FakeTransport(base: Self.base) { store.answer($0, asOf: now()) }.send(request)
-  }
-
-  func api() -> BTCPayAPI {
-    BTCPayAPI(
-      base: Self.base, store: store.settings.storeID, key: store.settings.apiKey, transport: self)
-  }
-
-  var asStore: BTCPayStore {
-    BTCPayStore(secrets: BTCPaySecrets([store.settings.secret]), api: api())
-  }
-}
 
 extension Told {
   /// What a story's deliveries say, and the reads that they ask for, each of its own generation.
@@ -88,22 +64,5 @@ extension Told {
         guard case .facts(let facts) = self.parts[index].what else { return false }
         return facts.contains { $0.key.kind == .settlement }
       })
-  }
-}
-
-extension Live {
-  init(_ story: BTCPayStory) {
-    let recorder = story.record()
-    let store = recorder.store
-    let events = store.deliveries.map { delivery in
-      Event(at: delivery.emitted, what: .delivery({ store.request(for: delivery, at: $0) }))
-    }
-    self.init(
-      name: "btcpay/\(story.name)", events: events,
-      stores: { clock in
-        StoreList.known(with: PastBTCPay(store: store) { clock.now() }.asStore)
-      }, end: recorder.clock.now + .minutes(10))
-    irreparable = Set(
-      store.deliveries.indices.filter { store.type(of: store.deliveries[$0]) == "InvoiceSettled" })
   }
 }

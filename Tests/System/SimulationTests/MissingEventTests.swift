@@ -1,5 +1,6 @@
 import Base
 import Billing
+import BillingSimulation
 import Crypto
 import JSON
 import ProviderFakes
@@ -70,7 +71,7 @@ struct MissingEventTests {
       events: live.events.map { event in
         guard case .delivery(let request) = event.what else { return event }
         return .init(at: event.at, what: .delivery { Self.thin(request($0), at: $0) })
-      }, stores: live.stores, end: live.end)
+      }, stores: live.stores, end: live.end, faults: live.faults)
     let told = try lived(thin)
     #expect(try told.digest() == lived(live).digest())
     #expect(

@@ -1,5 +1,6 @@
 import Base
 import Billing
+import BillingSimulation
 import Crypto
 import Google
 import HTTPMessages

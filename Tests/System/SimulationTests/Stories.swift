@@ -1,4 +1,5 @@
 import Base
+import BillingSimulation
 import ProviderFakes
 import SeededRandom
 import Testing
@@ -43,34 +44,8 @@ enum Stories {
       Named(name: "stripe/\(version.rawValue)/\(story.name)") { try Told(story, version) }
     }
   }
+}
 
-  struct Lived: Sendable, CustomTestStringConvertible {
-    let name: String
-    /// Told in the short run, too.
-    let isShort: Bool
-    let live: @Sendable () -> Live
-    var testDescription: String { name }
-  }
-
-  static let live = liveStripe + liveApple + liveGoogle + liveBTCPay
-
-  static let liveApple: [Lived] = AppleStory.all.map { story in
-    Lived(name: "apple/\(story.name)", isShort: true) { Live(story) }
-  }
-
-  static let liveGoogle: [Lived] = GoogleStory.all.map { story in
-    Lived(name: "google/\(story.name)", isShort: true) { Live(story) }
-  }
-
-  static let liveBTCPay: [Lived] = BTCPayStory.all.map { story in
-    Lived(name: "btcpay/\(story.name)", isShort: true) { Live(story) }
-  }
-
-  static let liveStripe: [Lived] = [StripeVersion.acacia, .dahlia].flatMap { version in
-    StripeStory.all.map { story in
-      Lived(
-        name: "stripe/\(version.rawValue)/\(story.name)", isShort: version == .dahlia
-      ) { Live(story, version) }
-    }
-  }
+extension LivedStory: CustomTestStringConvertible {
+  package var testDescription: String { name }
 }

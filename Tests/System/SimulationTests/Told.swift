@@ -1,12 +1,7 @@
-import Apple
 import Base
-import Billing
-import Configuration
-import HTTPMessages
-import JSON
+import BillingSimulation
 import ProviderAPI
 import ProviderFakes
-import RecordedStories
 import Stripe
 import Subscriptions
 import Tiers
@@ -64,75 +59,6 @@ struct Told: CustomStringConvertible {
   /// Which parts are deliveries; decisions keep their order among themselves.
   var deliveries: [Int] {
     parts.indices.filter { if case .facts = parts[$0].what { true } else { false } }
-  }
-}
-
-let simulationCatalogue: Catalogue = {
-  do {
-    return try Catalogue(
-      version: "simulation",
-      free: Plan(id: "free", title: "Free", byteCount: 1_000_000),
-      paid: [
-        Plan(
-          id: "premium", title: "Premium", byteCount: 30_000_000_000,
-          products: [
-            Plan.Product(provider: "stripe", id: StripePrice.premiumMonthly.product),
-            Plan.Product(provider: "apple", id: "com.example.coffer.premium.monthly"),
-            Plan.Product(provider: "apple", id: "com.example.coffer.premium.yearly"),
-            Plan.Product(provider: "google", id: "premium"),
-            .btcpay(.premiumMonth), .btcpay(.premiumYear),
-          ]),
-        Plan(
-          id: "plus", title: "Plus", byteCount: 200_000_000_000,
-          products: [
-            Plan.Product(provider: "stripe", id: StripePrice.plusMonthly.product),
-            Plan.Product(provider: "apple", id: "com.example.coffer.plus.monthly"),
-            Plan.Product(provider: "google", id: "plus"),
-            .btcpay(.plusMonth),
-          ]),
-        Plan(
-          id: "extra", title: "Extra", byteCount: 2_000_000_000, isAddition: true,
-          products: [
-            Plan.Product(provider: "stripe", id: StripePrice.extraMonthly.product),
-            Plan.Product(provider: "google", id: "extra"),
-            .btcpay(.extraMonth),
-          ]),
-      ],
-      ignored: [
-        Plan.Product(provider: "stripe", id: StripePrice.stickersMonthly.product),
-        .btcpay(.stickers),
-      ])
-  } catch {
-    preconditionFailure("\(error)")
-  }
-}()
-
-extension Plan.Product {
-  fileprivate static func btcpay(_ product: BTCPayProduct) -> Plan.Product {
-    Plan.Product(
-      provider: "btcpay", id: product.itemCode,
-      price: Plan.Price(
-        amountMinorUnits: product.cents, currency: "eur",
-        interval: product.months == 12 ? .year : .month))
-  }
-}
-
-/// A store's API called without a socket.
-struct FakeTransport: ProviderTransport {
-  let base: String
-  let answer: @Sendable (FakeRequest) -> FakeAnswer?
-
-  func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
-    let path = String(request.url.dropFirst(base.utf8.count))
-    let fake = FakeRequest(
-      method: request.method, path: path, headers: request.headers.map { ($0.0, $0.1) },
-      body: request.body ?? [])
-    guard let answer = answer(fake) else { throw .transient("timeout", retryAfter: nil) }
-    let reply = APIReply(
-      status: answer.status, headers: Headers(answer.headers.map { ($0.name, $0.value) }),
-      body: answer.body, elapsed: .milliseconds(20))
-    if let failure = reply.transientFailure { throw failure }
-    return reply
   }
 }
 

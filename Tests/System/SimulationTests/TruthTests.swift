@@ -1,4 +1,5 @@
 import Base
+import BillingSimulation
 import ProviderFakes
 import Subscriptions
 import Testing

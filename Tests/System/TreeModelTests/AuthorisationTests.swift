@@ -3,6 +3,7 @@ import Crypto
 import TestDevices
 import TestEngines
 import Testing
+import TreeSimulation
 
 /// Stories that end badly where access is judged by a difference of fields: one that is not compared
 /// is nobody's to protect.

@@ -4,6 +4,7 @@ import Sync
 import TestDevices
 import TestEngines
 import Testing
+import TreeSimulation
 
 /// What the model found wrong, each in the smallest story that shows it.
 @Suite struct FoundTests {

@@ -5,6 +5,7 @@ import Sync
 import TestDevices
 import TestEngines
 import Testing
+import TreeSimulation
 
 /// Stories that end badly where versions are times, where a share by move is told of one file, where
 /// access is a list in the record, and where a tree is validated as a whole.

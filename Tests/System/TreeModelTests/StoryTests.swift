@@ -2,6 +2,7 @@ import Base
 import SeededRandom
 import TestEngines
 import Testing
+import TreeSimulation
 
 /// The server against the model, over seeded stories.
 @Suite struct StoryTests {

@@ -1,27 +1,27 @@
-import Base
-import Billing
-import ClaimingDevice
-import Crypto
-import Endpoints
-import HTTPMessages
-import HTTPServer
-import JSON
-import Jobs
-import KnownStores
-import Ledger
-import ProviderFakes
-import Storage
-import Stores
-import Subscriptions
-import TestEngines
-import Testing
-import Tiers
+package import Base
+internal import Billing
+internal import ClaimingDevice
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+package import JSON
+package import Jobs
+internal import KnownStores
+package import Ledger
+package import ProviderFakes
+internal import Simulation
+package import Storage
+package import Stores
+package import Subscriptions
+package import TestEngines
+internal import Tiers
 
 /// Billing over a real database, driven step by step in virtual time; it can crash and come back.
-final class Installation {
-  private(set) var database: Database
+package final class Installation {
+  package private(set) var database: Database
   private var service: BillingService
-  private var routes: [String: Route] = [:]
+  private var server: DirectServer
   private let scratch: ScratchDatabase
   private let clock = Locked(Instant(seconds: 0))
   private let stores: (Clock) -> StoreList
@@ -32,12 +32,16 @@ final class Installation {
     }
   }()
 
-  init(_ engine: TestEngine, _ stores: @escaping (Clock) -> StoreList) throws {
+  package struct Unsettled: Error, CustomStringConvertible {
+    package let description = "the jobs never settle"
+  }
+
+  package init(_ engine: TestEngine, _ stores: @escaping (Clock) -> StoreList) throws {
     scratch = try ScratchDatabase(engine)
     self.stores = stores
     database = try Database.open(scratch.location, owning: .billing)
     service = Self.service(database, clock, stores)
-    index()
+    server = Self.server(service)
   }
 
   deinit { database.close() }
@@ -51,44 +55,40 @@ final class Installation {
       clock: clock, stores: stores(clock), claims: ClaimingDevice.policy)
   }
 
-  private func index() {
-    for route in service.routes() { routes[route.pattern] = route }
+  private static func server(_ service: BillingService) -> DirectServer {
+    DirectServer(service.routes(), authority: "billing") { problem(for: $0, $1) }
   }
 
-  var now: Instant {
+  package var now: Instant {
     get { clock.withLock { $0 } }
     set { clock.withLock { $0 = newValue } }
   }
 
   /// The process dies: what is committed stays, leases included, everything else is gone.
-  func crash() throws {
+  package func crash() throws {
     database.close()
     database = try Database.open(scratch.location, owning: .billing)
     service = Self.service(database, clock, stores)
-    index()
+    server = Self.server(service)
   }
 
   /// One delivery; returns the status of the answer.
-  func deliver(_ request: FakeRequest) throws -> Int {
-    guard let route = routes[request.path] else { return 404 }
-    let head = RequestHead(
-      method: request.method, target: request.path,
-      headers: Headers(request.headers.map { ($0.name, $0.value) }), authority: "billing")
-    do {
-      let admission = try wait(for: try route.admit(head, []))
-      return try wait(for: try admission.finish(request.body)).status
-    } catch {
-      return problem(for: error, head).response(requestID: "r").status
-    }
+  package func deliver(_ request: FakeRequest) throws -> Int {
+    try server.answer(
+      request.method, request.path, headers: request.headers.map { ($0.name, $0.value) },
+      body: request.body
+    ).status
   }
 
   /// A device of the account posts a claim; returns the status of the answer.
-  func post(_ claim: JSONValue, by account: Identifier) throws -> Int {
+  package func post(_ claim: JSONValue, by account: Identifier) throws -> Int {
     let device = try ClaimingDevice(of: account, scratch.location)
     return try device.claim(claim, at: now, through: service.routes()).status
   }
 
-  func decide(_ body: @escaping @Sendable (Ledger, Transaction, Instant) throws -> Void) throws {
+  package func decide(_ body: @escaping @Sendable (Ledger, Transaction, Instant) throws -> Void)
+    throws
+  {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
     let now = self.now
     try database.write(for: nil) { transaction in try body(ledger, transaction, now) }
@@ -97,14 +97,14 @@ final class Installation {
   // MARK: jobs
 
   /// A read between its lease and its commit.
-  struct Reading {
-    let handler: JobHandler
-    let lease: Lease
-    let result: Result<JobResult, JobFailure>
+  package struct Reading {
+    package let handler: JobHandler
+    package let lease: Lease
+    package let result: Result<JobResult, JobFailure>
   }
 
   /// Leases what is due and asks the provider; what it says is not kept yet.
-  func beginReads(limit: Int = 1) throws -> [Reading] {
+  package func beginReads(limit: Int = 1) throws -> [Reading] {
     let now = self.now
     return try service.jobHandlers.flatMap { handler in
       let leases = try database.write(for: nil) { transaction in
@@ -120,7 +120,7 @@ final class Installation {
     }
   }
 
-  func commit(_ reading: Reading) throws {
+  package func commit(_ reading: Reading) throws {
     let now = self.now
     switch reading.result {
     case .success(let result):
@@ -135,7 +135,7 @@ final class Installation {
     }
   }
 
-  func reread(_ keys: [ObjectKey]) throws {
+  package func reread(_ keys: [ObjectKey]) throws {
     let service = self.service
     try database.write(for: nil) { transaction in
       for key in keys { try service.reread(key, in: transaction) }
@@ -144,7 +144,7 @@ final class Installation {
 
   /// When the next job is due, for a clock that nothing else moves. Renewals that are expected in
   /// the future are none: the fakes' stores go on for ever.
-  var nextDue: Instant? {
+  package var nextDue: Instant? {
     get throws {
       try database.read { try Jobs.counts($0) }.filter { $0.kind != "renewal" }
         .compactMap { $0.earliestDue }.min()
@@ -152,17 +152,17 @@ final class Installation {
   }
 
   /// Runs what is due, and what that makes due at once.
-  func runDue() throws {
+  package func runDue() throws {
     for _ in 0..<50 {
       let readings = try beginReads(limit: 10)
       if readings.isEmpty { return }
       for reading in readings { try commit(reading) }
     }
-    Issue.record("the jobs never settle")
+    throw Unsettled()
   }
 
   /// Lets time pass until no job is left, or fails after so many reads.
-  func settle(countMax: Int = 500) throws {
+  package func settle(countMax: Int = 500) throws {
     var count = 0
     while let due = try nextDue {
       now = max(now, due) + .seconds(1)
@@ -170,10 +170,7 @@ final class Installation {
         try commit(reading)
         count += 1
       }
-      if count > countMax {
-        Issue.record("the jobs never settle")
-        return
-      }
+      if count > countMax { throw Unsettled() }
       // A lease that a crash left behind has to run out first.
       if try nextDue == due { now = now + JobRules.leaseTime }
     }
@@ -182,7 +179,7 @@ final class Installation {
   // MARK: what was derived
 
   /// Coverage, label, owner and schedule of everything, as rows.
-  func digest() throws -> [String] {
+  package func digest() throws -> [String] {
     try database.read { reader in
       try reader.rows(
         """
@@ -212,7 +209,7 @@ final class Installation {
     return coverage.split(separator: end).first ?? coverage[...]
   }
 
-  var keys: [ObjectKey] {
+  package var keys: [ObjectKey] {
     get throws {
       try database.read { reader in
         try reader.rows("SELECT object FROM billing.subscriptions ORDER BY object") { row in
@@ -220,15 +217,5 @@ final class Installation {
         }
       }.compactMap { ObjectKey($0) }
     }
-  }
-}
-
-private func wait<Value>(for step: Step<Value>) throws -> Value {
-  switch step {
-  case .ready(let value): return value
-  case .pending(let start):
-    let outcome = Locked<Result<Value, any Error>?>(nil)
-    start { result in outcome.signal { $0 = result } }
-    return try #require(outcome.wait(until: .now() + .seconds(30)) { $0 }, "no answer").get()
   }
 }

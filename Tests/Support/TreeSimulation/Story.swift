@@ -1,15 +1,16 @@
-import Base
-import Crypto
-import JSON
-import SeededRandom
-import Sync
-import TestDevices
-import TestEngines
+internal import Base
+internal import Crypto
+internal import JSON
+internal import SeededRandom
+internal import Simulation
+internal import Sync
+internal import TestDevices
+package import TestEngines
 
 /// What a seed makes of three accounts with two devices each, told to the server and to the model.
-final class Story {
-  struct Mismatch: Error, CustomStringConvertible {
-    let description: String
+package final class Story {
+  package struct Mismatch: Error, CustomStringConvertible {
+    package let description: String
   }
 
   private struct Person {
@@ -19,14 +20,14 @@ final class Story {
   }
 
   private let server: TreeServer
-  private let books: Books
+  private var books: Books { Books(database: server.database) }
+  private let weather: Weather?
   private var model: TreeModel
   private var people: [Person] = []
   private var random: SeededGenerator
   /// Of batches, how many had an effect: a story in which nothing happens proves nothing.
-  private(set) var acceptedCount = 0
-  private(set) var batchCount = 0
-  private(set) var answers: [String: Int] = [:]
+  package private(set) var acceptedCount = 0
+  package private(set) var batchCount = 0
 
   private static let recordCountMaxima: [Int64] = [120, 500]
   private static let caps: [Int64] = [60_000, 300_000, 600_000]
@@ -34,15 +35,17 @@ final class Story {
   private let isCrowded: Bool
 
   /// With a crowd, the first account has a folder with so many documents in it, so that what happens
-  /// to the folder is too much to be told file by file.
-  init(_ engine: TestEngine, seed: UInt64, crowd: Int = 0) throws {
+  /// to the folder is too much to be told file by file. In `weather`, what may fail does.
+  package init(
+    _ engine: TestEngine, seed: UInt64, crowd: Int = 0, weather: Weather? = nil
+  ) throws {
     random = SeededGenerator(seed: seed)
+    self.weather = weather
     let recordCountMax =
       Self.recordCountMaxima[Int.random(in: 0...1, using: &random)] + Int64(crowd)
     isCrowded = crowd > 0
     caps = Self.caps.map { $0 + Int64(crowd) * TreeModel.feeByteCount }
     server = try TreeServer(engine, freeByteCount: caps[1], recordCountMax: recordCountMax)
-    books = Books(database: server.database)
     model = TreeModel(recordCountMax: recordCountMax)
     for _ in 0..<3 {
       let first = try server.register(root: Identifier(high: random.next(), low: random.next()))
@@ -75,9 +78,11 @@ final class Story {
       folder.file, with: documents.map(\.file), author: person.device.key.publicKey.bytes)
   }
 
-  func tell(stepCount: Int) throws {
+  package func tell(stepCount: Int) throws {
     for step in 1...stepCount {
       do {
+        weather?.log.write(server.now, "step \(step)")
+        try weather?.crash(server)
         try self.step()
         if step % 60 == 0 { try settleBooks() }
       } catch {
@@ -123,7 +128,7 @@ final class Story {
       files: files, shares: shares, by: person.account, author: author)
     let body = person.device.batchBody(files: files, shares: shares)
     let request = person.device.sign("POST", "/v1/files", body: body.encoded())
-    let answer = try person.device.send(request)
+    let answer = try send(request, person)
     let isAllowed = verdict.allows(
       status: answer.status, code: try answer.problem, failures: try answer.failures)
     guard isAllowed else {
@@ -133,17 +138,36 @@ final class Story {
           + String(decoding: body.encoded(), as: UTF8.self))
     }
     batchCount += 1
-    for rule in try answer.rules { answers[rule, default: 0] += 1 }
-    if answer.status != 200, let code = try answer.problem { answers[code, default: 0] += 1 }
     if case .accepted = verdict {
       acceptedCount += 1
       model = after
       try requireAnswer(answer, files, shares)
       // The answer was lost: the same request has its one effect, and the same answer.
-      if number(1...20) == 1, try person.device.send(request).body != answer.body {
+      if number(1...20) == 1, try sendAgain(request, person).body != answer.body {
         throw Mismatch(description: "a repeated request was answered otherwise")
       }
     }
+  }
+
+  /// In bad weather the disk may be full at first; nothing is changed then, and the same request goes.
+  private func send(_ request: TestDevice.Signed, _ person: Person) throws -> Answer {
+    let isRefused = try weather?.isRefusedByFullDisk(server) {
+      let answer = try person.device.send(request)
+      return (answer.status, try answer.problem)
+    }
+    let answer = try person.device.send(request)
+    weather?.log.write(
+      server.now,
+      "\(request.method) \(request.target): \(answer.status) "
+        + "\(try answer.rules.joined(separator: " "))\(isRefused == true ? " at the second try" : "")"
+    )
+    return answer
+  }
+
+  private func sendAgain(_ request: TestDevice.Signed, _ person: Person) throws -> Answer {
+    try weather?.crash(server, likely: true)
+    weather?.log.write(server.now, "\(request.method) \(request.target) again")
+    return try person.device.send(request)
   }
 
   /// In the order of the request, with the states of the shares.
@@ -175,12 +199,13 @@ final class Story {
     random = chooser.random
     let expected = model.contentStatus(
       id, person.account, ifMatch: ifMatch, byteCount: content.count)
-    let answer = try person.device.put(id, content, ifMatch: ifMatch)
+    let request = person.device.sign(
+      "PUT", "/v1/files/\(id)/content", body: content, headers: [("If-Match", ifMatch)])
+    let answer = try send(request, person)
     guard answer.status == expected else {
       throw Mismatch(
         description: "content of \(id): \(expected) expected, got \(UnexpectedAnswer(answer))")
     }
-    answers["content \(answer.status)", default: 0] += 1
     guard expected == 200, let now = try answer.json["version"].integer, now > version else {
       if expected == 200 { throw UnexpectedAnswer(answer) }
       return

@@ -1,30 +1,45 @@
-import Base
-import Billing
-import Crypto
-import HTTPMessages
-import JSON
-import KnownStores
-import ProviderFakes
-import Stores
-import Stripe
-import Subscriptions
+package import Base
+package import JSON
+internal import KnownStores
+package import ProviderFakes
+package import Stores
+package import Stripe
+package import Subscriptions
 
 /// A story as an installation lives through it: signed requests, our own decisions, an API to ask.
-struct Live: Sendable {
-  let name: String
-  let events: [Event]
-  let stores: @Sendable (Clock) -> StoreList
+package struct Live: Sendable {
+  package let name: String
+  package let events: [Event]
+  package let stores: @Sendable (Clock) -> StoreList
   /// When the store's API is asked what it knows at the end.
-  let end: Instant
+  package let end: Instant
+  /// Where the APIs of the story's stores can be made to fail.
+  package let faults: [FakeFaults]
   /// Deliveries that tell what no read tells as well.
-  var irreparable: Set<Int> = []
+  package var irreparable: Set<Int> = []
 
-  struct Event: Sendable {
-    let at: Instant
-    let what: What
+  package struct Event: Sendable {
+    package let at: Instant
+    package let what: What
+
+    package init(at: Instant, what: What) {
+      self.at = at
+      self.what = what
+    }
   }
 
-  enum What: Sendable {
+  package init(
+    name: String, events: [Event], stores: @escaping @Sendable (Clock) -> StoreList, end: Instant,
+    faults: [FakeFaults]
+  ) {
+    self.name = name
+    self.events = events
+    self.stores = stores
+    self.end = end
+    self.faults = faults
+  }
+
+  package enum What: Sendable {
     /// Signed anew at every attempt.
     case delivery(@Sendable (Instant) -> FakeRequest)
     case claim(ObjectKey, by: Identifier)
@@ -33,13 +48,13 @@ struct Live: Sendable {
     case deletion(Identifier)
   }
 
-  var deliveries: [Int] {
+  package var deliveries: [Int] {
     events.indices.filter { if case .delivery = events[$0].what { true } else { false } }
   }
 }
 
 extension Live {
-  init(
+  package init(
     _ story: StripeStory, _ version: StripeVersion, events: StripeSettings.Events = .usual
   ) {
     let stripe = story.makeStripe(version, events: events)
@@ -65,11 +80,11 @@ extension Live {
         StoreList.known(
           with: StripeStore(
             secrets: WebhookSecrets(stripe.secrets), api: Self.api(of: stripe, clock)))
-      }, end: stripe.clock.now)
+      }, end: stripe.clock.now, faults: [stripe.faults])
   }
 
   /// A fake Stripe's API in an installation's virtual time.
-  static func api(of stripe: FakeStripe, _ clock: Clock) -> StripeAPI {
+  package static func api(of stripe: FakeStripe, _ clock: Clock) -> StripeAPI {
     let base = "https://stripe.fake"
     return StripeAPI(
       base: base, key: stripe.key, partition: .live,

@@ -1,0 +1,24 @@
+internal import Base
+internal import SeededRandom
+package import Simulation
+internal import TestEngines
+
+extension Storm {
+  /// What a seed makes of one story of one store; throws where it does not end as in calm weather. Fills
+  /// the disk of this whole process at times.
+  package static func run(seed: UInt64, _ log: SimulationLog) throws {
+    var random = SeededGenerator(seed: seed)
+    let story = LivedStory.all[Int.random(in: 0..<LivedStory.all.count, using: &random)]
+    let live = story.live()
+    log.write(live.end, "\(story.name), with \(live.events.count) events, ends")
+    let calm = try calm(live, .sqlite)
+    let storm = try Storm(
+      live, .sqlite, SeededGenerator(seed: random.next()), fillsDisk: true, log)
+    let end =
+      story.showsItsPast && Bool.random(using: &random)
+      ? try storm.overlapping() : try storm.shuffled(calm.keys)
+    let (found, expected) = (try end.digest(), try calm.digest())
+    for row in found { log.write(end.now, row) }
+    guard found == expected else { throw Wrong(description: difference(found, expected)) }
+  }
+}

@@ -1,0 +1,78 @@
+internal import Base
+package import HTTPMessages
+package import HTTPServer
+internal import Glibc
+
+/// Answers requests by a program's routes, one at a time and without a socket.
+package struct DirectServer: Sendable {
+  private let router: Router
+  private let authority: String
+  private let problem: @Sendable (any Error, RequestHead) -> Problem
+
+  package struct NoAnswer: Error {}
+
+  package init(
+    _ routes: [Route], authority: String,
+    problem: @escaping @Sendable (any Error, RequestHead) -> Problem
+  ) {
+    router = Router(routes)
+    self.authority = authority
+    self.problem = problem
+  }
+
+  /// `headers` are those that the client sets; the body's length is added, as a client would.
+  package func answer(
+    _ method: String, _ target: String, headers: [(String, String)], body: [UInt8]
+  ) throws -> Response {
+    let hasBody = !body.isEmpty || ["POST", "PUT"].contains(method)
+    let length = hasBody ? [("Content-Length", "\(body.count)")] : []
+    let head = RequestHead(
+      method: method, target: target, headers: Headers(headers + length), authority: authority)
+    guard case .route(let route, let captures) = router.match(method, head.path) else {
+      return .empty(404)
+    }
+    do {
+      let admission = try Self.wait(for: try route.admit(head, captures))
+      return try Self.wait(for: try admission.finish(try Self.receive(body, admission)))
+    } catch {
+      return problem(error, head).response(requestID: "r")
+    }
+  }
+
+  /// What is left for `finish`.
+  private static func receive(_ body: [UInt8], _ admission: Admission) throws -> [UInt8] {
+    guard case .stream(_, let sink) = admission.body else { return body }
+    do { try unsafe sink.write(body.span.bytes) } catch {
+      admission.abandon?()
+      throw error
+    }
+    return []
+  }
+
+  /// Storage answers on its own threads; nothing else happens meanwhile.
+  private static func wait<Value>(for step: Step<Value>) throws -> Value {
+    switch step {
+    case .ready(let value): return value
+    case .pending(let start):
+      let outcome = Locked<Result<Value, any Error>?>(nil)
+      start { result in outcome.signal { $0 = result } }
+      guard let result = outcome.wait(until: .now() + .seconds(30), { $0 }) else {
+        throw NoAnswer()
+      }
+      return try result.get()
+    }
+  }
+}
+
+extension Response {
+  /// The body, read where it is a file's.
+  package var bytes: [UInt8] {
+    switch body {
+    case .bytes(let bytes): return bytes
+    case .file(let file, let range):
+      var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
+      let count = unsafe pread(file.descriptor, &bytes, bytes.count, off_t(range.lowerBound))
+      return Array(bytes.prefix(max(0, count)))
+    }
+  }
+}

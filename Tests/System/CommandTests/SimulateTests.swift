@@ -1,0 +1,22 @@
+import Testing
+
+/// What `ops/simulate` promises of a seed.
+@Suite struct SimulateTests {
+  private static func run(_ simulation: String, _ seed: Int) throws -> Finished {
+    try Finished(
+      "simulate", [simulation, "\(seed)"], environment: ["SWIFT_DETERMINISTIC_HASHING": "1"])
+  }
+
+  @Test(arguments: ["billing", "sync"])
+  func `a seed replays to the byte of its log`(simulation: String) throws {
+    let first = try Self.run(simulation, 5)
+    #expect(first.code == 0)
+    #expect(first.out.contains("crash"))
+    #expect(first.out.contains("disk full"))
+    let second = try Self.run(simulation, 5)
+    #expect(second.out == first.out)
+    let other = try Self.run(simulation, 6)
+    #expect(other.code == 0)
+    #expect(other.out != first.out)
+  }
+}

@@ -1,0 +1,33 @@
+import BillingSimulation
+import Crypto
+import Base
+import Glibc
+import SeededOpenSSL
+import Simulation
+import TreeSimulation
+
+/// One seed of one simulation, in a process of its own: what an earlier one left in caches and keys
+/// cannot change it. `ops/simulate` runs many.
+
+let arguments = CommandLine.arguments.dropFirst()
+guard arguments.count == 2, let what = arguments.first, ["billing", "sync"].contains(what),
+  let seed = arguments.last.flatMap({ UInt64($0) })
+else {
+  print("usage: simulate billing|sync SEED")
+  exit(64)
+}
+guard seed_openssl(seed) == 1 else {
+  print("OpenSSL keeps its own generator")
+  exit(70)
+}
+
+let log = SimulationLog()
+do {
+  if what == "billing" { try Storm.run(seed: seed, log) } else { try Story.run(seed: seed, log) }
+} catch {
+  print(log.text, terminator: "")
+  print("failed: \(error)")
+  exit(1)
+}
+print(log.text, terminator: "")
+print("sha256 of the log: \(Hex.encode(SHA256.hash(Array(log.text.utf8))))")
