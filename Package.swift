@@ -174,8 +174,6 @@ let package = Package(
     support("Support/StripeSamples", ["Base", "JSON"]),
     support("Support/RecordedStories", ["Base", "Crypto", "JSON", "TestFiles"]),
     support(
-      "Support/RecordedAPI", ["Base", "HTTPMessages", "ProviderAPI", "RecordedStories"]),
-    support(
       "Support/ClaimingDevice",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Endpoints",
@@ -189,6 +187,9 @@ let package = Package(
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "SeededRandom",
         "TestCertificates",
       ]),
+    support(
+      "Support/RecordedAPI",
+      ["Base", "HTTPMessages", "ProviderAPI", "ProviderFakes", "RecordedStories"]),
     program(
       "Tests/Fakes/provider-fakes",
       [

@@ -61,6 +61,14 @@ extension FakeBTCPay {
     return reply(200, row.json(store: settings.storeID))
   }
 
+  /// What a read of an account's invoices answers now.
+  package func list(of account: Identifier) -> FakeAnswer {
+    catchUp()
+    let target = GoogleTarget("/?orderId=\(account)&includeArchived=true")
+    let page = page(of: world(asOf: clock.now).invoices.filter { !$0.isDeleted }, target)
+    return Reply(moment: clock.now)(200, .array(page.map { $0.json(store: settings.storeID) }))
+  }
+
   /// Newest first; an absent `take` means all of them.
   private func page(
     of rows: [BTCPayWorld.Invoice], _ target: GoogleTarget

@@ -26,7 +26,11 @@ package struct BTCPayStory: Sendable, CustomStringConvertible {
 
   /// Runs it to its end; what it delivered, reads and knows is in the recorder.
   package func record() -> BTCPayRecorder {
-    let recorder = BTCPayRecorder("btcpay/\(name)", start: start)
+    let recorder = BTCPayRecorder("btcpay/\(name)", start: start) { clock, seed in
+      var settings = FakeBTCPay.Settings()
+      settings.seed = seed
+      return FakeBTCPay(clock: clock, settings: settings)
+    }
     script(recorder)
     return recorder
   }
@@ -34,17 +38,9 @@ package struct BTCPayStory: Sendable, CustomStringConvertible {
   package static let all = paying + queueing + failing + reversing
 }
 
-extension BTCPayExpectation {
-  /// An invoice is open, and nothing was ever paid.
-  static let pending = free("never_subscribed", "pending")
-  /// An invoice came to nothing.
-  static let neverPaid = free("never_subscribed", "expired")
-  static let ended = free("lapsed", "expired")
-}
-
 extension BTCPayRecorder {
   /// The shop asks for money, and our server hears of the invoice.
-  func ask(_ product: BTCPayProduct, _ expected: BTCPayExpectation = .pending) -> String {
+  func ask(_ product: BTCPayProduct, _ expected: StoryExpectation = .pending) -> String {
     let invoice = store.order(product, for: account)
     deliver(expected)
     return invoice
@@ -53,8 +49,8 @@ extension BTCPayRecorder {
   /// Asked for and paid by Lightning: everything is told within a second.
   @discardableResult
   func buy(
-    _ product: BTCPayProduct = .premiumMonth, _ before: BTCPayExpectation = .pending,
-    _ after: BTCPayExpectation = .premium()
+    _ product: BTCPayProduct = .premiumMonth, _ before: StoryExpectation = .pending,
+    _ after: StoryExpectation = .premium()
   ) -> String {
     let invoice = ask(product, before)
     store.pay(invoice, .lightning)

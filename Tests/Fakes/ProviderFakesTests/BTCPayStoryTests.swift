@@ -1,6 +1,7 @@
 import BTCPay
 import Base
 import ProviderFakes
+import RecordedStories
 import SeededRandom
 import Subscriptions
 import Testing
@@ -14,12 +15,33 @@ import Tiers
     #expect(names.count >= 10)
   }
 
+  @Test func `are recorded as they are told, byte for byte`() {
+    let recorded = RecordedStory.all(of: "btcpay")
+    #expect(recorded.map(\.name) == BTCPayStory.all.map { "btcpay/\($0.name)" }.sorted())
+    for story in BTCPayStory.all {
+      let told = story.record().files.filter { $0.name.hasSuffix(".http") }
+      let own = recorded.first { $0.name == "btcpay/\(story.name)" }
+      let requests = (own?.steps ?? []).compactMap(\.delivery)
+      #expect(requests.map(\.name) == told.map(\.name), "\(story)")
+      #expect(zip(requests, told).allSatisfy { $0.bytes == $1.bytes }, "\(story)")
+    }
+  }
+
   @Test(arguments: BTCPayStory.all)
-  func `expect what the till owes`(story: BTCPayStory) {
-    for step in story.record().steps {
-      let plans = step.owed.subtracting(["extra"])
-      #expect(plans == (step.expected.plan == "free" ? [] : [step.expected.plan]), "at \(step.at)")
-      #expect(step.owed.contains("extra") == (step.expected.addOnCount > 0), "at \(step.at)")
+  func `expect what the till owes`(story: BTCPayStory) throws {
+    let recorder = story.record()
+    let recorded = try #require(
+      RecordedStory.all(of: "btcpay").first { $0.name == "btcpay/\(story.name)" })
+    for step in recorded.steps {
+      let expected = try #require(step.expected)
+      let owed = Set(
+        recorder.store.truths(of: recorder.account, asOf: step.at)
+          .filter { $0.from <= step.at && step.at < $0.to }.map { $0.product.plan })
+      let extra: Int64 = owed.contains("extra") ? 2_000_000_000 : 0
+      let plans = owed.subtracting(["extra"])
+      #expect(plans == (expected.planID == "free" ? [] : [expected.planID]), "at \(step.at)")
+      let cap = StoryExpectation.caps[expected.planID] ?? 0
+      #expect(expected.capByteCount == cap + extra, "at \(step.at)")
     }
   }
 

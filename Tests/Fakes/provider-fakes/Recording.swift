@@ -23,7 +23,7 @@ struct Recording {
 
   /// Every store whose stories are recorded, by its folder under webhooks/.
   static let stores: [String: @Sendable (String) throws(RecordingError) -> Recording] = [
-    "stripe": stripe(in:), "apple": apple(in:), "google": google(in:),
+    "stripe": stripe(in:), "apple": apple(in:), "google": google(in:), "btcpay": btcpay(in:),
   ]
 
   private static func stripe(in folder: String) -> Recording {
@@ -54,6 +54,14 @@ struct Recording {
     for story in GoogleStory.all {
       let recorder = story.record(key: keys.issuer, serviceKey: keys.service.publicKey)
       recording.add(recorder, title: story.title, at: story.name)
+    }
+    return recording
+  }
+
+  private static func btcpay(in folder: String) -> Recording {
+    var recording = Recording(folder: folder)
+    for story in BTCPayStory.all {
+      recording.add(story.record(), title: story.title, at: story.name)
     }
     return recording
   }

@@ -1,6 +1,7 @@
 internal import Base
 internal import HTTPMessages
 package import ProviderAPI
+internal import ProviderFakes
 package import RecordedStories
 
 /// The stores' APIs, answering what a story has recorded so far.
@@ -8,6 +9,8 @@ package final class RecordedAPI: ProviderTransport {
   private struct State {
     var reads: [String: RecordedStory.Read] = [:]
     var acknowledged: Set<String> = []
+    /// The step's: the store's own clock.
+    var now = Instant(seconds: 0)
   }
 
   private let state = Locked(State())
@@ -16,7 +19,10 @@ package final class RecordedAPI: ProviderTransport {
 
   /// Answers what the step shows from here on.
   package func show(_ step: RecordedStory.Step) {
-    state.withLock { $0.reads.merge(step.reads) { $1 } }
+    state.withLock { state in
+      state.reads.merge(step.reads) { $1 }
+      state.now = step.at
+    }
   }
 
   /// What was acknowledged to Google, by purchase token.
@@ -24,8 +30,9 @@ package final class RecordedAPI: ProviderTransport {
 
   package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
     let (status, body) = answer(request.method, request.url)
+    let date = state.withLock { $0.now }.httpDate
     return APIReply(
-      status: status, headers: Headers([]), body: body, elapsed: .milliseconds(1))
+      status: status, headers: Headers([("Date", date)]), body: body, elapsed: .milliseconds(1))
   }
 
   /// `path`: or a whole address.
@@ -39,7 +46,10 @@ package final class RecordedAPI: ProviderTransport {
       state.withLock { _ = $0.acknowledged.insert(token) }
       return (200, Array("{}".utf8))
     default:
-      switch state.withLock({ $0.reads[last] }) {
+      // Of a list, whose it is: an account's invoices.
+      let order = last.split { "?&".contains($0) }.first { $0.hasPrefix("orderId=") }
+      let name = order.map { String($0.dropFirst("orderId=".count)) } ?? last
+      switch state.withLock({ $0.reads[name] }) {
       case .found(let body): return (200, body)
       case .refused(let status): return (status, [])
       case nil: return (404, [])

@@ -85,6 +85,7 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
   package func key(of subscription: String) -> String {
     switch store {
     case "google": "google:live:purchase:" + Hex.encode(SHA256.hash(Array(subscription.utf8)))
+    case "btcpay": "btcpay:live:prepaid:\(subscription)"
     default: "\(store):live:subscription:\(subscription)"
     }
   }

@@ -19,6 +19,7 @@ final class RecordedServer: Sendable {
       ("GET", root + "/purchases/subscriptionsv2/tokens/{token}"),
       ("GET", root + "/orders/{order}"),
       ("POST", root + "/purchases/subscriptions/{product}/tokens/{token}"),
+      ("GET", "/api/v1/stores/{store}/invoices"),
     ]
     server = try startServer(
       routes.map { method, pattern in

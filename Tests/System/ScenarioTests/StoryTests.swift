@@ -104,6 +104,7 @@ private struct Stage {
       settings["COFFER_GOOGLE_API_URL"] = api.url
       settings["COFFER_GOOGLE_KEYS_URL"] = api.url + "/certs"
     }
+    if settings["COFFER_BTCPAY_URL"] != nil { settings["COFFER_BTCPAY_URL"] = api.url }
     return settings
   }
 

@@ -1,4 +1,5 @@
 import Apple
+import BTCPay
 import Base
 import Configuration
 import Google
@@ -7,6 +8,7 @@ import ProviderAPI
 import RecordedAPI
 import RecordedStories
 import SeededRandom
+import Stores
 import Stripe
 import Subscriptions
 import Testing
@@ -69,6 +71,7 @@ private final class RecordedDecoder {
   private let secrets: WebhookSecrets?
   private let apple: AppleVerifier?
   private let google: GoogleAPI?
+  private let btcpay: BTCPayStore
   private let api = RecordedAPI()
   private let moment: Locked<Instant>
   private var generations: [String: Int64] = [:]
@@ -82,6 +85,12 @@ private final class RecordedDecoder {
     apple = trust.map { AppleVerifier($0) }
     let (api, moment) = (api, Locked(story.steps[0].at))
     self.moment = moment
+    func setting(_ name: String) -> String { story.settings["COFFER_BTCPAY_" + name] ?? "" }
+    btcpay = BTCPayStore(
+      secrets: BTCPaySecrets([Secret(setting("WEBHOOK_SECRETS"))]),
+      api: BTCPayAPI(
+        base: setting("URL"), store: setting("STORE_ID"), key: Secret(setting("API_KEY")),
+        transport: api))
     google = ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)).map {
       GoogleAPI(
         package: story.settings["COFFER_GOOGLE_PACKAGE"] ?? "", account: $0, transport: api,
@@ -101,8 +110,17 @@ private final class RecordedDecoder {
     case "apple":
       let verified = try #require(apple).verify(body: request.body, now: step.at)
       return try AppleNotification(verified).facts
+    case "btcpay": return read + (try btcpayFacts(request, at: step.at))
     default: return read
     }
+  }
+
+  private func btcpayFacts(_ request: RecordedRequest, at now: Instant) throws -> [Fact] {
+    let secret = Secret(story.settings["COFFER_BTCPAY_WEBHOOK_SECRETS"] ?? "")
+    let delivery = try #require(BTCPaySecrets([secret])).verify(
+      headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body, now: now)
+    let store = story.settings["COFFER_BTCPAY_STORE_ID"] ?? ""
+    return DecodedSource(try BTCPayEvent(delivery, store: store)).facts
   }
 
   private func stripeFacts(_ request: RecordedRequest, at now: Instant) throws -> [Fact] {
@@ -116,6 +134,12 @@ private final class RecordedDecoder {
 
   private func read(_ name: String) throws -> [Fact] {
     generations[name, default: 0] += 1
+    if story.store == "btcpay", let key = ObjectKey(story.key(of: name)) {
+      let request = ReadRequest(key, generation: generations[name] ?? 0, secret: nil) {
+        ReadRequest.Known(reasons: [], parts: [])
+      }
+      return try btcpay.read(request).facts
+    }
     let token = try #require(PurchaseToken(name))
     // Sixty days after its end a purchase cannot be read: what was read last still holds.
     let answer = Result { () throws(APIFailure) in

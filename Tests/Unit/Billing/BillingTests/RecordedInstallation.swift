@@ -1,4 +1,5 @@
 import Apple
+import BTCPay
 import Base
 import Billing
 import ClaimingDevice
@@ -69,6 +70,12 @@ final class RecordedInstallation {
       let reads = GoogleAPI(
         package: setting("GOOGLE_PACKAGE"), account: account, transport: api, clock: clock)
       return .known(with: stripe, GoogleStore(verifier: verifier, api: reads))
+    case "btcpay":
+      let btcpay = BTCPayAPI(
+        base: setting("BTCPAY_URL"), store: setting("BTCPAY_STORE_ID"),
+        key: Secret(setting("BTCPAY_API_KEY")), transport: api)
+      let secrets = BTCPaySecrets([Secret(setting("BTCPAY_WEBHOOK_SECRETS"))])
+      return .known(with: stripe, BTCPayStore(secrets: secrets, api: btcpay))
     default: return .known(with: stripe)
     }
   }
@@ -99,7 +106,7 @@ final class RecordedInstallation {
     if let moment { clock.withLock { $0 = moment } }
     let path = request.requestLine.split(separator: " ")[1]
     let route = try #require(service.routes().first { $0.pattern == path })
-    var headers = ["Authorization", "Stripe-Signature"].compactMap { name in
+    var headers = ["Authorization", "BTCPay-Sig", "Stripe-Signature"].compactMap { name in
       request.header(name).map { (name, $0) }
     }
     if let moment, let secret = story.stripeSecret {
