@@ -90,7 +90,7 @@ let package = Package(
       "Billing/Stores",
       [
         "Base", "Configuration", "HTTPMessages", "HTTPServer", "JSON", "ProviderAPI",
-        "Subscriptions",
+        "Subscriptions", "Tiers",
       ]),
     module(
       "Billing/Apple",
@@ -171,6 +171,8 @@ let package = Package(
       ]),
     support("Support/RawClient", []),
     support("Support/TestEngines", ["Base", "Postgres", "Storage", "TestFiles"]),
+    support(
+      "Support/StoreFacts", ["Apple", "Base", "Google", "SeededRandom", "Subscriptions", "Tiers"]),
     support("Support/StripeSamples", ["Base", "JSON"]),
     support("Support/RecordedStories", ["Base", "Crypto", "JSON", "TestFiles"]),
     support(
@@ -193,8 +195,8 @@ let package = Package(
     program(
       "Tests/Fakes/provider-fakes",
       [
-        "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "ProviderFakes",
-        "TestCertificates", "TestFiles",
+        "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "LocalServer",
+        "ProviderFakes", "TestCertificates", "TestFiles",
       ]),
     tests(
       "Fakes/ProviderFakesTests",
@@ -260,8 +262,8 @@ let package = Package(
     tests(
       "Unit/Billing/SubscriptionsTests",
       [
-        "Base", "Tiers", "Subscriptions", "Goldens", "SeededRandom", "Stripe", "Apple", "Google",
-      ], exclude: ["Goldens"]),
+        "Apple", "Base", "Google", "SeededRandom", "StoreFacts", "Subscriptions", "Tiers",
+      ]),
     tests(
       "Unit/Billing/ProviderAPITests",
       [
@@ -272,20 +274,20 @@ let package = Package(
     tests(
       "Unit/Billing/StripeTests",
       [
-        "Base", "Crypto", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes", "SeededRandom",
-        "Subscriptions", "Stripe", "StripeSamples", "Tiers", "Stores",
-      ]),
+        "Base", "Crypto", "Goldens", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes",
+        "SeededRandom", "StoreFacts", "Stores", "Stripe", "StripeSamples", "Subscriptions", "Tiers",
+      ], exclude: ["Goldens"]),
     tests(
       "Unit/Billing/AppleTests",
       [
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "Subscriptions", "ProviderAPI", "Apple",
-        "TestCertificates", "SeededRandom", "Stores",
+        "TestCertificates", "SeededRandom", "StoreFacts", "Stores", "Tiers",
       ]),
     tests(
       "Unit/Billing/GoogleTests",
       [
         "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions", "Google",
-        "SeededRandom", "Stores",
+        "SeededRandom", "StoreFacts", "Stores", "Tiers",
       ]),
     tests(
       "Unit/Billing/BTCPayTests",
@@ -346,8 +348,8 @@ let package = Package(
       "Benchmarks/bench",
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
-        "Tiers", "Subscriptions", "Billing", "SeededRandom", "TestCertificates", "TestDevices",
-        "Stripe", "Apple", "Ledger", "Stores", "KnownStores",
+        "Tiers", "Subscriptions", "Billing", "LocalServer", "SeededRandom", "TestCertificates",
+        "TestDevices", "TestFiles", "Stripe", "Apple", "Ledger", "Stores", "KnownStores",
       ]),
   ]
 )

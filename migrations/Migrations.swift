@@ -45,5 +45,7 @@ package enum Migrations {
       sql: PackageResources.billing_0009_former_owners_sql),
     Migration(
       number: 10, name: "sold_prices", sql: PackageResources.billing_0010_sold_prices_sql),
+    Migration(
+      number: 11, name: "vocabulary", sql: PackageResources.billing_0011_vocabulary_sql),
   ]
 }

@@ -23,8 +23,7 @@ struct AppleWebhooks {
   }
 
   func measure() throws(BenchError) -> WebhookBench.Part {
-    let root = workspace.file("root.der")
-    try TextFile.write(notifications.root, to: root)
+    let root = try workspace.write(notifications.root, "root.der")
     let openssl = try opensslVerificationsPerSecond()
     let requests = notifications.requests(min(options.requestCount, Self.requestCountMax))
     let (ours, batches) = try server("apple", root)

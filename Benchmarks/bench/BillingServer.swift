@@ -44,7 +44,7 @@ struct BillingServer {
     let outcome = try load.run(requests, to: process, repeats: false)
     let batches = try Scrape(port: metricsPort).batches
     process.stop()
-    let stored = try workspace.rowCount("\(directory)/billing.db", "sources")
+    let stored = try workspace.rowCount("\(directory)/billing.db", "deliveries")
     return (Report.Row(server: title, outcome: outcome, storedCount: stored), batches)
   }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestFiles
 
 /// Starts other programs, found through PATH.
 enum Command {
@@ -35,7 +36,7 @@ enum Command {
     guard unsafe waitpid(process, &status, 0) == process else {
       throw .system("wait for \(arguments[0])", errno: errno)
     }
-    let text = TextFile.read(scratch) ?? ""
+    let text = Files.text(scratch) ?? ""
     guard status == 0 else {
       throw .command("`\(arguments.joined(separator: " "))` failed:\n\(text)")
     }

@@ -7,9 +7,9 @@ internal import Stores
 internal import Stripe
 internal import Subscriptions
 
-/// What deriving a subscription from its sources costs, and recording one event more.
+/// What deriving a subscription from its deliveries costs, and recording one event more.
 struct FoldBench {
-  private static let sourceCount = 10_000
+  private static let deliveryCount = 10_000
 
   private let options: Options
   private let workspace: Workspace
@@ -27,14 +27,14 @@ struct FoldBench {
     ] {
       let provider: ObjectKey.Provider = name == "Stripe" ? .stripe : .apple
       let key = FoldSamples.key(provider, "sub1")
-      for count in [FoldSamples.periodCount, Self.sourceCount] {
-        let sources = make(key.id, Identifier(high: 1, low: 1), count)
-        let timings = time(samples, key, sources, "\(name), \(Self.grouped(count)) sources")
+      for count in [FoldSamples.periodCount, Self.deliveryCount] {
+        let deliveries = make(key.id, Identifier(high: 1, low: 1), count)
+        let timings = time(samples, key, deliveries, "\(name), \(Self.grouped(count)) deliveries")
         report.timings += timings
         report.figures.append(
           .microseconds(
             "\(provider.rawValue)_\(count)_sources_coverage", timings[0].median,
-            "for ten years' coverage, \(name), \(Self.grouped(count)) sources"))
+            "for ten years' coverage, \(name), \(Self.grouped(count)) deliveries"))
       }
     }
     let cost = try LedgerCost(samples, options, workspace).measure()
@@ -46,14 +46,14 @@ struct FoldBench {
 
   /// Coverage of what is joined, and joining it all in an order of no meaning.
   private func time(
-    _ samples: FoldSamples, _ key: ObjectKey, _ sources: [[Fact]], _ name: String
+    _ samples: FoldSamples, _ key: ObjectKey, _ deliveries: [[Fact]], _ name: String
   ) -> [Timing] {
     var random = SeededGenerator(seed: options.seed)
-    let shuffled = sources.enumerated().shuffled(using: &random)
+    let shuffled = deliveries.enumerated().shuffled(using: &random)
     func joined() -> Subscription {
       var subscription = StoreList.known[key.provider]!.subscription(key)
       for (index, facts) in shuffled {
-        for fact in facts { subscription.insert(fact, source: Int64(index)) }
+        for fact in facts { subscription.insert(fact, delivery: Int64(index)) }
       }
       return subscription
     }
@@ -63,7 +63,7 @@ struct FoldBench {
     }
     return [
       Timing("coverage: \(name)", times: 2000) { _ in intervalCount(subscription) },
-      Timing("join all, then coverage: \(name)", times: sources.count > 1000 ? 50 : 1000) { _ in
+      Timing("join all, then coverage: \(name)", times: deliveries.count > 1000 ? 50 : 1000) { _ in
         intervalCount(joined())
       },
     ]

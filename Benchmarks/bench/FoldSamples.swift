@@ -5,7 +5,7 @@ internal import Stripe
 internal import Subscriptions
 internal import Tiers
 
-/// Subscriptions of ten years, as the sources that tell of them.
+/// Subscriptions of ten years, as the deliveries that tell of them.
 struct FoldSamples {
   static let periodCount = 120
   private static let start = Instant(seconds: 1_480_000_000)
@@ -33,7 +33,7 @@ struct FoldSamples {
   }
 
   static func key(_ provider: ObjectKey.Provider, _ id: String) -> ObjectKey {
-    ObjectKey(provider: provider, partition: .live, kind: .subscription, id: id)
+    ObjectKey(provider: provider, environment: .live, kind: .subscription, id: id)
   }
 
   /// Events of one Stripe subscription: by turns the subscription itself and an invoice that is
@@ -48,7 +48,7 @@ struct FoldSamples {
       let isSubscription = perPeriod > 1 ? step % 2 == 1 : index == count - 1
       let invoice = Fact(
         key: ObjectKey(
-          provider: .stripe, partition: .live, kind: .invoice, id: "in_\(id)\(period)"),
+          provider: .stripe, environment: .live, kind: .invoice, id: "in_\(id)\(period)"),
         object: StripeObject.invoice(Self.invoice(id, period, step, of: perPeriod)),
         asOf: .second(created))
       guard isSubscription else { return [invoice] }
@@ -70,7 +70,8 @@ struct FoldSamples {
   /// The paid invoice of one period.
   static func paidInvoice(_ id: String, _ period: Int) -> Fact {
     Fact(
-      key: ObjectKey(provider: .stripe, partition: .live, kind: .invoice, id: "in_\(id)\(period)"),
+      key: ObjectKey(
+        provider: .stripe, environment: .live, kind: .invoice, id: "in_\(id)\(period)"),
       object: StripeObject.invoice(invoice(id, period, 0, of: 1)), asOf: .second(at(period)))
   }
 
@@ -97,7 +98,7 @@ struct FoldSamples {
       let asOf = AsOf.moment(at(period) + .seconds(Int64(index - period * perPeriod)))
       func fact(_ kind: ObjectKey.Kind, _ id: String, _ object: AppleObject) -> Fact {
         Fact(
-          key: ObjectKey(provider: .apple, partition: .live, kind: kind, id: id),
+          key: ObjectKey(provider: .apple, environment: .live, kind: kind, id: id),
           object: object, asOf: asOf)
       }
       return [

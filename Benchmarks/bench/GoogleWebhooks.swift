@@ -3,6 +3,7 @@ internal import Crypto
 internal import HTTPMessages
 internal import HTTPServer
 internal import JSON
+internal import LocalServer
 
 /// Durable, verified pushes of Google Play's notifications a second.
 ///
@@ -21,10 +22,9 @@ struct GoogleWebhooks {
   func measure() throws(BenchError) -> WebhookBench.Part {
     let keys = try keyServer()
     let silent = try SilentServer()
-    let account = workspace.file("service-account.json")
     let api = "http://127.0.0.1:\(silent.port)"
-    try TextFile.write(
-      notifications.serviceAccount(tokenURL: "\(api)/token").encoded(), to: account)
+    let account = try workspace.write(
+      notifications.serviceAccount(tokenURL: "\(api)/token").encoded(), "service-account.json")
     let server = try BillingServer(
       "google",
       [
@@ -53,17 +53,11 @@ struct GoogleWebhooks {
 
   private func keyServer() throws(BenchError) -> HTTPServer {
     let body = notifications.keySet
-    let server = HTTPServer(
-      listen: SocketAddress(host: "127.0.0.1", port: 0)!,
-      routes: [
-        Route("GET", "/certs") { _, _ in
-          .ready(Admission(body: .none, finish: { _ in .ready(Response.json(200, body)) }))
-        }
-      ], name: "bench"
-    ) { _, _ in nil }
-    do throws(HTTPServerError) { try server.start() } catch {
+    let keys = Route("GET", "/certs") { _, _ in
+      .ready(Admission(body: .none, finish: { _ in .ready(Response.json(200, body)) }))
+    }
+    do { return try startServer([keys], name: "bench") } catch {
       throw .server("the bench's own server does not start: \(error)")
     }
-    return server
   }
 }

@@ -9,6 +9,7 @@ internal import Storage
 internal import Stores
 internal import Stripe
 internal import Subscriptions
+internal import Tiers
 
 /// What one event more costs in a ledger, by how many other subscriptions are stored.
 ///
@@ -96,9 +97,9 @@ struct LedgerCost {
     do {
       let database = try Database.open(.sqlite(directory: directory), owning: .billing)
       for first in stride(from: 0, to: count, by: Self.fillBatchCount) {
-        let sources = (first..<min(count, first + Self.fillBatchCount)).map { index in
+        let deliveries = (first..<min(count, first + Self.fillBatchCount)).map { index in
           let id = Self.id(index)
-          return source(
+          return delivery(
             "evt_\(id)",
             [
               FoldSamples.subscription(
@@ -107,7 +108,7 @@ struct LedgerCost {
             ])
         }
         try database.write(for: nil) { transaction in
-          for source in sources { _ = try ledger.record(source, in: transaction) }
+          for delivery in deliveries { _ = try ledger.record(delivery, in: transaction) }
         }
       }
       return database
@@ -118,13 +119,13 @@ struct LedgerCost {
 
   private func record(_ round: Int, in store: inout Store) throws(BenchError) {
     let id = Self.id(store.order[round])
-    let source = source("evt_\(id)_2", [FoldSamples.paidInvoice(id, 1)])
+    let delivery = delivery("evt_\(id)_2", [FoldSamples.paidInvoice(id, 1)])
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: samples.catalogue))
     let start = MonotonicTime.now()
     do {
       let inside = try store.database.write(for: nil) { transaction in
         let start = MonotonicTime.now()
-        _ = try ledger.record(source, in: transaction)
+        _ = try ledger.record(delivery, in: transaction)
         return MonotonicTime.now().nanoseconds - start.nanoseconds
       }
       store.recording.append(inside)
@@ -134,10 +135,10 @@ struct LedgerCost {
     store.durable.append(MonotonicTime.now().nanoseconds - start.nanoseconds)
   }
 
-  private func source(_ id: String, _ facts: [Fact]) -> PreparedSource {
-    PreparedSource(
-      DecodedSource(
-        provider: .stripe, partition: .live, deliveryID: id, type: "invoice.paid",
+  private func delivery(_ id: String, _ facts: [Fact]) -> PreparedDelivery {
+    PreparedDelivery(
+      DecodedDelivery(
+        provider: .stripe, environment: .live, deliveryID: id, type: "invoice.paid",
         object: facts.last?.key.id, created: facts.last?.asOf.from, facts: facts,
         disposition: .joined, meaning: ["type": "invoice.paid"]),
       of: StripeStore(), received: Instant(seconds: 1_800_000_000), head: [], body: body,

@@ -1,5 +1,6 @@
 internal import Base
 internal import Glibc
+internal import TestFiles
 
 /// Where a measurement was made, and with what.
 struct Machine {
@@ -31,11 +32,11 @@ struct Machine {
   }
 
   private static func firstLine(_ path: String) -> String {
-    (TextFile.read(path) ?? "").split(separator: "\n").first.map(String.init) ?? "unknown"
+    (Files.text(path) ?? "").split(separator: "\n").first.map(String.init) ?? "unknown"
   }
 
   private static func processor() -> String {
-    let lines = (TextFile.read("/proc/cpuinfo") ?? "").split(separator: "\n")
+    let lines = (Files.text("/proc/cpuinfo") ?? "").split(separator: "\n")
     let model = lines.first { $0.hasPrefix("model name") }
     return model?.split(separator: ":").last.map { String($0.dropFirst()) } ?? "unknown processor"
   }

@@ -1,5 +1,6 @@
 internal import Base
 internal import Glibc
+internal import TestFiles
 
 /// A server under measurement: started on a free port of loopback, and ended with its owner.
 @safe
@@ -39,7 +40,7 @@ final class ServerProcess {
 
   /// User and system time of all its threads since its start.
   func processorSeconds() -> Double {
-    guard let text = TextFile.read("/proc/\(process)/stat"), let name = text.lastIndex(of: ")")
+    guard let text = Files.text("/proc/\(process)/stat"), let name = text.lastIndex(of: ")")
     else { return 0 }
     let fields = text[name...].split(separator: " ")
     guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
@@ -50,14 +51,14 @@ final class ServerProcess {
 
   /// Its memory as the kernel counts it, mapped files included.
   func residentKilobytes() -> Int {
-    let lines = (TextFile.read("/proc/\(process)/status") ?? "").split(separator: "\n")
+    let lines = (Files.text("/proc/\(process)/status") ?? "").split(separator: "\n")
     let line = lines.first { $0.hasPrefix("VmRSS:") }
     return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
   }
 
   /// The end of what it printed, for a person who must find out why it refused something.
   var lastWords: String {
-    (TextFile.read(log) ?? "").split(separator: "\n").suffix(5).joined(separator: "\n")
+    (Files.text(log) ?? "").split(separator: "\n").suffix(5).joined(separator: "\n")
   }
 
   private func waitUntilReady() throws(BenchError) {

@@ -1,5 +1,6 @@
 internal import Base
 internal import Crypto
+internal import TestFiles
 
 /// Signed deliveries of distinct Stripe events, each about a subscription of its own.
 ///
@@ -16,7 +17,7 @@ struct StripeEvents {
     var templates: [Template] = []
     for name in ["customer.subscription.updated", "invoice.paid"] {
       let path = "\(directory)/\(name).json"
-      guard let text = TextFile.read(path) else { throw .system("read \(path)", errno: 2) }
+      guard let text = Files.text(path) else { throw .system("read \(path)", errno: 2) }
       templates.append(Template(text, now: now))
     }
     self.templates = templates

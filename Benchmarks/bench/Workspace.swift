@@ -1,5 +1,6 @@
 internal import Base
 internal import Glibc
+internal import TestFiles
 
 /// A fresh directory on a real disk, removed with its owner.
 final class Workspace {
@@ -32,6 +33,15 @@ final class Workspace {
   }
 
   func file(_ name: String) -> String { path + "/" + name }
+
+  /// Makes a file for its owner alone, and answers its path.
+  func write(_ bytes: [UInt8], _ name: String) throws(BenchError) -> String {
+    let path = file(name)
+    do throws(FileError) { try Files.write(bytes, to: path, isSecret: true) } catch {
+      throw .command("\(error)")
+    }
+    return path
+  }
 
   func directory(_ name: String) throws(BenchError) -> String {
     let directory = file(name)
@@ -82,7 +92,8 @@ final class Workspace {
     let start = MonotonicTime.now()
     var count = 0
     while MonotonicTime.now().seconds(since: start) < 1 {
-      guard unsafe write(descriptor, page, page.count) == page.count, fdatasync(descriptor) == 0
+      guard unsafe Glibc.write(descriptor, page, page.count) == page.count,
+        fdatasync(descriptor) == 0
       else { throw .system("write durably", errno: errno) }
       count += 1
     }

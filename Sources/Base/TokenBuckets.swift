@@ -2,7 +2,7 @@
 ///
 /// A bucket is a single moment, the one at which it will be full again (the virtual scheduling of
 /// ITU-T I.371); a key that is not remembered has a full one. What is charged beyond what is there is
-/// a debt, of one full bucket at most. Each generation lasts as long as the deepest debt takes to be
+/// a debt, of one full bucket at most. Each epoch lasts as long as the deepest debt takes to be
 /// paid and the bucket to fill, so what is forgotten was full. Only where more than `keyCountMax` keys
 /// come in that time are some given a full bucket too early.
 ///
@@ -17,7 +17,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   private struct State {
     /// In nanoseconds of the monotonic clock.
-    var fullAt: Generations<Key, UInt64>
+    var fullAt: Epochs<Key, UInt64>
     var since: UInt64
   }
 
@@ -54,7 +54,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     self.interval = interval
     self.now = now
     state = Locked(
-      State(fullAt: Generations(countMax: keyCountMax), since: now().nanoseconds))
+      State(fullAt: Epochs(countMax: keyCountMax), since: now().nanoseconds))
   }
 
   /// Takes a token and tells what is left; nil where there is none.

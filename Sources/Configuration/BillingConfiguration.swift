@@ -16,7 +16,7 @@ package struct BillingConfiguration: Sendable {
   /// The stores that are not off.
   package let stores: [any StoreConfiguration]
   /// Whose purchases count for everybody.
-  package let grantingEnvironment: GrantingEnvironment
+  package let grantingEnvironment: StoreEnvironment
   /// The hosts under which clients claim purchases; nil where they cannot.
   package let authorities: [String]?
   /// For whom sandbox purchases count as well.

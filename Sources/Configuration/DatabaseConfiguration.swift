@@ -7,7 +7,7 @@ package struct DatabaseConfiguration: Sendable {
   package let database: DatabaseLocation
   package let catalogue: Catalogue
   /// As `coffer-billing` has them, so that both derive the same.
-  package let grantingEnvironment: GrantingEnvironment
+  package let grantingEnvironment: StoreEnvironment
   package let sandboxAccounts: Set<Identifier>
   /// The stores that `coffer-billing` has a key to ask.
   package let askedStores: [String]

@@ -106,7 +106,7 @@ extension SettingsReader {
   }
 
   /// Which environment's purchases count for everybody: as a store says, else the live one.
-  mutating func grantingEnvironment() -> GrantingEnvironment {
+  mutating func grantingEnvironment() -> StoreEnvironment {
     for store in stores {
       if let environment = store.grantingEnvironment(reading: &self) { return environment }
     }

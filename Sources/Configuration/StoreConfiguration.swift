@@ -16,7 +16,7 @@ package protocol StoreConfiguration: Sendable {
   /// Whether the settings allow `coffer-billing` to ask the store.
   static func isAsked(_ reader: SettingsReader) -> Bool
   /// The environment whose purchases count for everybody, where a setting of this store decides it.
-  static func grantingEnvironment(reading reader: inout SettingsReader) -> GrantingEnvironment?
+  static func grantingEnvironment(reading reader: inout SettingsReader) -> StoreEnvironment?
   /// Why a product of the catalogue can be none of this store's, in a sentence without its subject.
   static func refusal(of product: Plan.Product, of plan: Plan) -> String?
 }
@@ -24,10 +24,7 @@ package protocol StoreConfiguration: Sendable {
 extension StoreConfiguration {
   package static func grantingEnvironment(
     reading reader: inout SettingsReader
-  ) -> GrantingEnvironment? { nil }
+  ) -> StoreEnvironment? { nil }
 
   package static func refusal(of product: Plan.Product, of plan: Plan) -> String? { nil }
 }
-
-/// Which of a store's two worlds grants storage; the other is recorded and grants nothing.
-package enum GrantingEnvironment: String, Sendable { case live, sandbox }

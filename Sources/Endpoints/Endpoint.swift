@@ -53,7 +53,7 @@ package protocol WriteEndpoint: Endpoint {
 package protocol PlannedEndpoint: Endpoint {
   associatedtype Plan: Sendable
 
-  func decide(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Answer, Plan>
+  func plan(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Answer, Plan>
   /// May run more than once, so it has no effect but on the database.
   func transact(_ transaction: Transaction, _ input: Input, _ plan: Plan) throws -> Answer
 }
@@ -127,13 +127,13 @@ extension PlannedEndpoint {
     .pending { done in
       database.submitRead(for: lane(request)) { reader in
         let input = try prepare(request, body)
-        return Decided<Self>(input: input, decision: try decide(reader, input))
-      } completion: { (result: Result<Decided<Self>, any Error>) in
+        return Planned<Self>(input: input, result: try plan(reader, input))
+      } completion: { (result: Result<Planned<Self>, any Error>) in
         switch result {
         case .failure(let error): done(.failure(error))
-        case .success(let decided):
-          let input = decided.input
-          switch decided.decision {
+        case .success(let planned):
+          let input = planned.input
+          switch planned.result {
           case .answer(let answer): done(Result { try respond(answer, to: input) })
           case .plan(let plan):
             database.submitWrite(
@@ -148,8 +148,8 @@ extension PlannedEndpoint {
   }
 }
 
-/// What was decided, with what it was decided by.
-private struct Decided<Kind: PlannedEndpoint>: Sendable {
+/// What a request comes to, with what it was planned by.
+private struct Planned<Kind: PlannedEndpoint>: Sendable {
   let input: Kind.Input
-  let decision: AnswerOrPlan<Kind.Answer, Kind.Plan>
+  let result: AnswerOrPlan<Kind.Answer, Kind.Plan>
 }

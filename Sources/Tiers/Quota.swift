@@ -1,6 +1,6 @@
-/// The decision whether a write fits; the ledger it decides on belongs to sync.
+/// Whether a write fits; the usage ledger that it is asked of belongs to sync.
 package enum Quota {
-  package enum Decision: Hashable, Sendable {
+  package enum Admission: Hashable, Sendable {
     case admitted
     /// The cap that would have admitted it.
     case exceeded(needed: Int64)
@@ -9,7 +9,7 @@ package enum Quota {
   /// Refuses only what would leave usage above the cap and higher than before.
   ///
   /// So shrinking writes and deletes always pass, also far above a cap that was lowered.
-  package static func decide(usage: Int64, delta: Int64, cap: Int64) -> Decision {
+  package static func admission(usage: Int64, delta: Int64, cap: Int64) -> Admission {
     guard delta > 0 else { return .admitted }
     let (sum, overflow) = usage.addingReportingOverflow(delta)
     let needed = overflow ? .max : sum

@@ -1,15 +1,15 @@
 package import Base
 
-/// An account's cap over all time, as a step function: time only indexes it, nothing ends it.
+/// An account's cap over all time, as a function of time with boundaries: time only indexes it, nothing ends it.
 ///
 /// Billing derives and stores it; sync looks up `now`. So a boundary needs no job, and a day
 /// without billing changes nothing.
 package struct Schedule: Hashable, Sendable {
   /// Ascending; the first begins at `.distantPast`; neighbours differ in more than their start.
-  package let breaks: [Break]
+  package let boundaries: [Boundary]
 
-  /// One step: from this moment to the next break.
-  package struct Break: Hashable, Sendable {
+  /// What holds from this moment to the next boundary.
+  package struct Boundary: Hashable, Sendable {
     package let from: Instant
     package let capByteCount: Int64
     package let planID: String
@@ -61,18 +61,18 @@ package struct Schedule: Hashable, Sendable {
     var moments: [Instant] = [.distantPast]
     for interval in owed { moments += [interval.from, interval.to] }
     for ending in endings { moments.append(ending.at) }
-    var breaks: [Break] = []
+    var boundaries: [Boundary] = []
     for moment in moments.sorted() where moment < .distantFuture {
-      if moment == breaks.last?.from { continue }
-      let next = Self.step(at: moment, owed, endings, catalogue)
-      if let last = breaks.last, last.capByteCount == next.capByteCount,
+      if moment == boundaries.last?.from { continue }
+      let next = Self.boundary(at: moment, owed, endings, catalogue)
+      if let last = boundaries.last, last.capByteCount == next.capByteCount,
         last.planID == next.planID, last.reason == next.reason
       {
         continue
       }
-      breaks.append(next)
+      boundaries.append(next)
     }
-    self.breaks = breaks
+    self.boundaries = boundaries
   }
 
   /// What an account has that billing never heard of.
@@ -80,10 +80,10 @@ package struct Schedule: Hashable, Sendable {
     Schedule(owed: [], endings: [], catalogue: catalogue)
   }
 
-  /// As it was stored; nil where there is no step.
-  package init?(stored breaks: [Break]) {
-    guard !breaks.isEmpty else { return nil }
-    self.breaks = breaks
+  /// As it was stored; nil where there is no boundary.
+  package init?(stored boundaries: [Boundary]) {
+    guard !boundaries.isEmpty else { return nil }
+    self.boundaries = boundaries
   }
 
   /// What holds for a while.
@@ -108,42 +108,43 @@ package struct Schedule: Hashable, Sendable {
   /// What holds from `start` up to but not including `end`, without a gap; empty where there is no
   /// time between them.
   package func spans(from start: Instant, to end: Instant) -> [Span] {
-    breaks.enumerated().compactMap { index, step in
-      let next = index + 1 < breaks.count ? breaks[index + 1].from : Instant.distantFuture
-      let from = index == 0 ? start : max(step.from, start)
+    boundaries.enumerated().compactMap { index, boundary in
+      let next = index + 1 < boundaries.count ? boundaries[index + 1].from : Instant.distantFuture
+      let from = index == 0 ? start : max(boundary.from, start)
       guard from < min(next, end) else { return nil }
       return Span(
-        from: from, to: min(next, end), capByteCount: step.capByteCount, planID: step.planID,
-        reason: step.reason)
+        from: from, to: min(next, end), capByteCount: boundary.capByteCount,
+        planID: boundary.planID,
+        reason: boundary.reason)
     }
   }
 
-  /// The step that holds at `moment`.
-  package func entry(at moment: Instant) -> Break {
-    breaks.last { $0.from <= moment } ?? breaks[0]
+  /// The boundary that `moment` follows: what holds at `moment`.
+  package func entry(at moment: Instant) -> Boundary {
+    boundaries.last { $0.from <= moment } ?? boundaries[0]
   }
 
-  private static func step(
+  private static func boundary(
     at moment: Instant, _ owed: [Owed], _ endings: [Ending], _ catalogue: Catalogue
-  ) -> Break {
+  ) -> Boundary {
     let current = owed.filter { $0.from <= moment && moment < $0.to }
     let additions = additions(current)
     let base = current.filter { !$0.plan.isAddition }.min(by: isBetter)
-    if let told = base ?? additions.first {
+    if let granting = base ?? additions.first {
       let (cap, overflow) = additions.reduce(
         ((base?.plan ?? catalogue.free).byteCount, false)
       ) { sum, addition in
         let (next, overflow) = sum.0.addingReportingOverflow(addition.plan.byteCount)
         return (next, sum.1 || overflow)
       }
-      return Break(
-        from: moment, capByteCount: overflow ? .max : cap, planID: told.plan.id,
-        reason: told.reason)
+      return Boundary(
+        from: moment, capByteCount: overflow ? .max : cap, planID: granting.plan.id,
+        reason: granting.reason)
     }
     let ending = endings.filter { $0.at <= moment }.max {
       ($0.at, -$0.reason.precedence) < ($1.at, -$1.reason.precedence)
     }
-    return Break(
+    return Boundary(
       from: moment, capByteCount: catalogue.free.byteCount, planID: catalogue.free.id,
       reason: ending?.reason ?? .neverSubscribed)
   }

@@ -2,6 +2,7 @@ package import Base
 internal import JSON
 package import ProviderAPI
 package import Subscriptions
+package import Tiers
 
 /// Reads from the App Store Server API what notifications did not tell, or told in contradictions.
 ///
@@ -10,19 +11,19 @@ package import Subscriptions
 /// https://developer.apple.com/documentation/appstoreserverapi
 package struct AppleAPI: Sendable {
   let base: String
-  let partition: ObjectKey.Partition
+  let environment: StoreEnvironment
   let key: AppleAPIKey
   let verifier: AppleVerifier
   let transport: any ProviderTransport
   let clock: Clock
 
-  /// `base` is without a slash at its end, and the address of the partition's environment.
+  /// `base` is without a slash at its end, and the environment's.
   package init(
-    base: String, partition: ObjectKey.Partition, key: AppleAPIKey, verifier: AppleVerifier,
+    base: String, environment: StoreEnvironment, key: AppleAPIKey, verifier: AppleVerifier,
     transport: any ProviderTransport, clock: Clock
   ) {
     self.base = base
-    self.partition = partition
+    self.environment = environment
     self.key = key
     self.verifier = verifier
     self.transport = transport

@@ -1,14 +1,15 @@
 internal import Base
 internal import JSON
 internal import Subscriptions
+internal import Tiers
 
 /// Turns verified payloads into facts, one after another.
 struct AppleDecoder {
-  let partition: ObjectKey.Partition
+  let environment: StoreEnvironment
   private(set) var facts: [Fact] = []
   private(set) var notes: Set<AppleNote> = []
 
-  init(partition: ObjectKey.Partition) { self.partition = partition }
+  init(environment: StoreEnvironment) { self.environment = environment }
 
   mutating func note(_ note: AppleNote) { notes.insert(note) }
 
@@ -167,7 +168,7 @@ struct AppleDecoder {
   }
 
   private func key(_ kind: ObjectKey.Kind, _ id: String) -> ObjectKey {
-    ObjectKey(provider: .apple, partition: partition, kind: kind, id: id)
+    ObjectKey(provider: .apple, environment: environment, kind: kind, id: id)
   }
 
   private mutating func add(_ key: ObjectKey, _ object: AppleObject, _ signedDate: Instant) {

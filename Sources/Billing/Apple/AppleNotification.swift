@@ -1,6 +1,7 @@
 package import Base
 package import JSON
 package import Subscriptions
+package import Tiers
 
 /// A notification, decoded: what it says about which objects, as of when.
 ///
@@ -13,10 +14,10 @@ package struct AppleNotification: Hashable, Sendable {
   package let type: String
   /// When this attempt was signed.
   package let created: Instant
-  package let partition: ObjectKey.Partition
+  package let environment: StoreEnvironment
   package let facts: [Fact]
   /// What must be read because the notification does not tell it.
-  package let hints: [ObjectKey]
+  package let incompleteObjects: [ObjectKey]
   package let notes: Set<AppleNote>
 }
 
@@ -58,8 +59,8 @@ extension AppleNotification {
     let subtype = try payload["subtype"].optionalID()
     type = subtype.map { "\(name)/\($0)" } ?? name
     created = verified.signedDate
-    partition = verified.partition
-    var decoder = AppleDecoder(partition: verified.partition)
+    environment = verified.environment
+    var decoder = AppleDecoder(environment: verified.environment)
     decoder.checkType(name, subtype)
     let transaction = try verified.transaction.map { (signed) throws(JSONError) in
       try decoder.readTransaction(signed)
@@ -72,7 +73,7 @@ extension AppleNotification {
       decoder.readStatus(number, of: transaction ?? renewal, asOf: verified.signedDate)
     }
     // A renewal without its transaction says that there is more to know.
-    hints = transaction == nil ? [renewal].compactMap { $0 } : []
+    incompleteObjects = transaction == nil ? [renewal].compactMap { $0 } : []
     facts = decoder.facts
     notes = decoder.notes
   }
@@ -88,7 +89,7 @@ package struct AppleTransactionReading: Hashable, Sendable {
   package let notes: Set<AppleNote>
 
   package init(_ verified: VerifiedTransaction) throws(AppleDecodingError) {
-    var decoder = AppleDecoder(partition: verified.partition)
+    var decoder = AppleDecoder(environment: verified.environment)
     do { subscription = try decoder.readTransaction(verified.signed) } catch {
       let id = verified.signed.payload["transactionId"].string
       throw .undecodable(id: id.flatMap { isID($0) ? $0 : nil }, error)

@@ -3,6 +3,7 @@ internal import HTTPMessages
 internal import JSON
 internal import ProviderAPI
 internal import Subscriptions
+internal import Tiers
 
 /// One read under way: its requests, and what they brought so far.
 struct AppleReading {
@@ -40,7 +41,7 @@ struct AppleReading {
         }
       }
       for text in texts {
-        var decoder = AppleDecoder(partition: api.partition)
+        var decoder = AppleDecoder(environment: api.environment)
         _ = try readTransaction(text, &decoder)
         answer.add(decoder)
       }
@@ -57,7 +58,7 @@ struct AppleReading {
 
   /// A status is as old as the older of the two that stand beside it, as it is not signed itself.
   private mutating func readStatus(_ item: JSON) throws(APIFailure) {
-    var decoder = AppleDecoder(partition: api.partition)
+    var decoder = AppleDecoder(environment: api.environment)
     var subscriptions: Set<ObjectKey> = []
     var dates: [Instant] = []
     if let text = item["signedTransactionInfo"].string {
@@ -85,7 +86,7 @@ struct AppleReading {
     do {
       verified = try api.verifier.verify(transaction: text, now: api.clock.now())
     } catch { throw failure(error) }
-    try checkPartition(verified.partition)
+    try checkEnvironment(verified.environment)
     let key = try malformed { () throws(JSONError) in
       try decoder.readTransaction(verified.signed)
     }
@@ -99,13 +100,13 @@ struct AppleReading {
     do {
       verified = try api.verifier.verify(renewal: text, now: api.clock.now())
     } catch { throw failure(error) }
-    try checkPartition(verified.partition)
+    try checkEnvironment(verified.environment)
     let key = try malformed { () throws(JSONError) in try decoder.readRenewal(verified.signed) }
     return (key, verified.signedDate)
   }
 
-  private func checkPartition(_ partition: ObjectKey.Partition) throws(APIFailure) {
-    guard partition == api.partition else {
+  private func checkEnvironment(_ environment: StoreEnvironment) throws(APIFailure) {
+    guard environment == api.environment else {
       throw .misconfigured("the API answers for the other environment")
     }
   }
@@ -123,12 +124,12 @@ struct AppleReading {
     let json = try malformed { () throws(JSONError) in
       try JSON.parse(reply.body, limits: Self.limits).requireObject()
     }
-    let partition: ObjectKey.Partition
+    let environment: StoreEnvironment
     do {
       try api.verifier.checkBundle(json)
-      partition = try AppleVerifier.partition(json["environment"].string)
+      environment = try AppleVerifier.environment(json["environment"].string)
     } catch { throw failure(error) }
-    try checkPartition(partition)
+    try checkEnvironment(environment)
     answer.add(target, reply)
     return json
   }

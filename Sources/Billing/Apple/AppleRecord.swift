@@ -14,16 +14,16 @@ package struct AppleRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a source shows it.
+  /// Joins one object as a delivery shows it.
   @discardableResult
   package mutating func insert(
-    _ object: AppleObject, id: String, asOf: AsOf, source: Int64
+    _ object: AppleObject, id: String, asOf: AsOf, delivery: Int64
   ) -> MirrorChange {
     switch object {
     case .transaction(let content):
-      transactions[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
-    case .renewal(let content): renewal.insert(.init(content, asOf: asOf), source: source)
-    case .status(let content): status.insert(.init(content, asOf: asOf), source: source)
+      transactions[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
+    case .renewal(let content): renewal.insert(.init(content, asOf: asOf), delivery: delivery)
+    case .status(let content): status.insert(.init(content, asOf: asOf), delivery: delivery)
     }
   }
 

@@ -4,6 +4,7 @@ package import JSON
 package import ProviderAPI
 package import Stores
 package import Subscriptions
+package import Tiers
 
 /// The App Store, as the ledger knows it.
 package struct AppleStore: Store {
@@ -12,11 +13,11 @@ package struct AppleStore: Store {
   /// Nil where the App Store is off.
   private let verifier: AppleVerifier?
   /// Production and sandbox are two servers; empty where neither is ever asked.
-  private let apis: [ObjectKey.Partition: AppleAPI]
+  private let apis: [StoreEnvironment: AppleAPI]
 
   package init() { self.init(verifier: nil) }
 
-  package init(verifier: AppleVerifier?, apis: [ObjectKey.Partition: AppleAPI] = [:]) {
+  package init(verifier: AppleVerifier?, apis: [StoreEnvironment: AppleAPI] = [:]) {
     self.verifier = verifier
     self.apis = apis
   }
@@ -36,7 +37,7 @@ package struct AppleStore: Store {
       )
     }
     let verifier = AppleVerifier(trust)
-    var apis: [ObjectKey.Partition: AppleAPI] = [:]
+    var apis: [StoreEnvironment: AppleAPI] = [:]
     if let api = configuration.api {
       guard
         let key = AppleAPIKey(
@@ -45,9 +46,9 @@ package struct AppleStore: Store {
       else {
         throw StoreSetupError("\(AppleConfiguration.Keys.keyFile.name): holds no P-256 key in PEM")
       }
-      for (partition, base) in [(ObjectKey.Partition.live, api.url), (.sandbox, api.sandboxURL)] {
-        apis[partition] = AppleAPI(
-          base: base, partition: partition, key: key, verifier: verifier, transport: transport,
+      for (environment, base) in [(StoreEnvironment.live, api.url), (.sandbox, api.sandboxURL)] {
+        apis[environment] = AppleAPI(
+          base: base, environment: environment, key: key, verifier: verifier, transport: transport,
           clock: clock)
       }
     }
@@ -68,8 +69,8 @@ package struct AppleStore: Store {
 
   package var isReadable: Bool { !apis.isEmpty }
 
-  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
-    guard let api = apis[request.key.partition] else {
+  package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
+    guard let api = apis[request.key.environment] else {
       throw .misconfigured("there is no key of the App Store Server API")
     }
     let answer = try api.record(of: request.key.id)
@@ -99,7 +100,8 @@ package struct AppleStore: Store {
     guard reading.fact != nil else { throw WebhookRefusal.notASubscription }
     return ClaimedPurchase(
       subscription: reading.subscription,
-      source: DecodedSource(reading, partition: verified.partition, signed: verified.signedDate),
+      delivery: DecodedDelivery(
+        reading, environment: verified.environment, signed: verified.signedDate),
       isProven: true)
   }
 }

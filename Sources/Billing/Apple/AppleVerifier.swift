@@ -3,6 +3,7 @@ internal import Crypto
 internal import JSON
 internal import JWS
 internal import Subscriptions
+internal import Tiers
 
 /// Proves that what was delivered comes from the App Store and is about our app.
 ///
@@ -72,7 +73,7 @@ package final class AppleVerifier: Sendable {
     let signed = try authenticate(Array(text.utf8), now: now)
     try checkBundle(signed.payload)
     return VerifiedTransaction(
-      signed: signed, partition: try Self.partition(signed.payload["environment"].string))
+      signed: signed, environment: try Self.environment(signed.payload["environment"].string))
   }
 
   /// Judges a renewal info of the API. It names no app: the subscription it speaks of does.
@@ -81,7 +82,7 @@ package final class AppleVerifier: Sendable {
   ) throws(AppleRefusal) -> VerifiedRenewal {
     let signed = try authenticate(Array(text.utf8), now: now)
     return VerifiedRenewal(
-      signed: signed, partition: try Self.partition(signed.payload["environment"].string))
+      signed: signed, environment: try Self.environment(signed.payload["environment"].string))
   }
 
   // MARK: signature
@@ -139,37 +140,36 @@ package final class AppleVerifier: Sendable {
     _ text: [UInt8], body: [UInt8], now: Instant
   ) throws(AppleRefusal) -> VerifiedNotification {
     let outer = try authenticate(text, now: now)
-    let partition = try identify(outer.payload)
+    let environment = try identify(outer.payload)
     let data = outer.payload["data"]
-    let transaction = try inner(.transaction, data["signedTransactionInfo"], partition, now)
-    let renewal = try inner(.renewal, data["signedRenewalInfo"], partition, now)
+    let transaction = try inner(.transaction, data["signedTransactionInfo"], environment, now)
+    let renewal = try inner(.renewal, data["signedRenewalInfo"], environment, now)
     if let transaction = transaction?.originalTransactionID,
       let renewal = renewal?.originalTransactionID, transaction != renewal
     {
       throw .contradiction
     }
     return VerifiedNotification(
-      body: body, outer: outer, receivedAt: now, partition: partition, transaction: transaction,
+      body: body, outer: outer, receivedAt: now, environment: environment, transaction: transaction,
       renewal: renewal)
   }
 
   /// Which app and which environment a notification is about, by whichever object says it.
-  private func identify(_ payload: JSON) throws(AppleRefusal) -> ObjectKey.Partition {
+  private func identify(_ payload: JSON) throws(AppleRefusal) -> StoreEnvironment {
     let names = ["data", "summary", "externalPurchaseToken", "appData"]
     guard let name = names.first(where: { payload[$0].isObject }) else { throw .wrongBundle }
     let part = payload[name]
     try checkBundle(part)
-    let environment: String?
+    let environment: StoreEnvironment
     if name == "externalPurchaseToken" {
       let isSandbox = part["externalPurchaseId"].string?.hasPrefix("SANDBOX") ?? false
-      environment = isSandbox ? "Sandbox" : "Production"
+      environment = isSandbox ? .sandbox : .live
     } else {
-      environment = part["environment"].string
+      environment = try Self.environment(part["environment"].string)
     }
-    let partition = try Self.partition(environment)
     // The sandbox does not tell the app's number.
-    guard partition == .sandbox || isOurs(part["appAppleId"].integer) else { throw .wrongApp }
-    return partition
+    guard environment == .sandbox || isOurs(part["appAppleId"].integer) else { throw .wrongApp }
+    return environment
   }
 
   func checkBundle(_ part: JSON) throws(AppleRefusal) {
@@ -181,8 +181,8 @@ package final class AppleVerifier: Sendable {
   }
 
   /// `Xcode` and `LocalTesting` are signed by developers' own keys, so they are refused with the rest.
-  static func partition(_ environment: String?) throws(AppleRefusal) -> ObjectKey.Partition {
-    switch environment {
+  static func environment(_ name: String?) throws(AppleRefusal) -> StoreEnvironment {
+    switch name {
     case "Production": return .live
     case "Sandbox": return .sandbox
     default: throw .wrongEnvironment
@@ -191,14 +191,14 @@ package final class AppleVerifier: Sendable {
 
   /// A JWS inside a notification: nothing is believed of it for what stands around it.
   private func inner(
-    _ part: AppleRefusal.Part, _ json: JSON, _ partition: ObjectKey.Partition, _ now: Instant
+    _ part: AppleRefusal.Part, _ json: JSON, _ environment: StoreEnvironment, _ now: Instant
   ) throws(AppleRefusal) -> SignedPayload? {
     guard json.exists, !json.isNull else { return nil }
     do throws(AppleRefusal) {
       guard let text = json.string else { throw .malformed }
       let signed = try authenticate(Array(text.utf8), now: now)
       if part == .transaction { try checkBundle(signed.payload) }
-      guard try Self.partition(signed.payload["environment"].string) == partition else {
+      guard try Self.environment(signed.payload["environment"].string) == environment else {
         throw .wrongEnvironment
       }
       return signed

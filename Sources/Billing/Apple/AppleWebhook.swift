@@ -4,6 +4,7 @@ internal import HTTPServer
 internal import JSON
 internal import Stores
 internal import Subscriptions
+internal import Tiers
 
 extension Webhook {
   /// App Store Server Notifications, version 2.
@@ -22,7 +23,7 @@ extension Webhook {
             throw WebhookRefusal(error)
           }
           do throws(AppleDecodingError) {
-            return Delivery(.decoded(DecodedSource(try AppleNotification(verified))))
+            return Delivery(.decoded(DecodedDelivery(try AppleNotification(verified))))
           } catch {
             switch error {
             case .undecodable(let id, let error):
@@ -34,23 +35,23 @@ extension Webhook {
   }
 }
 
-extension DecodedSource {
+extension DecodedDelivery {
   init(_ notification: AppleNotification) {
     self.init(
-      provider: .apple, partition: notification.partition, deliveryID: notification.id,
+      provider: .apple, environment: notification.environment, deliveryID: notification.id,
       type: notification.type, object: notification.facts.first?.key.id,
       created: notification.created, facts: notification.facts,
-      hints: notification.hints.map { Hint($0, reason: "incomplete") },
+      requests: notification.incompleteObjects.map { ReadRequest($0, reason: "incomplete") },
       notes: Set(notification.notes.map(\.rawValue)),
       disposition: notification.facts.isEmpty ? .recorded : .joined,
       meaning: ["type": .string(notification.type)])
   }
 
   /// A transaction that a client posted.
-  init(_ reading: AppleTransactionReading, partition: ObjectKey.Partition, signed: Instant) {
+  init(_ reading: AppleTransactionReading, environment: StoreEnvironment, signed: Instant) {
     let id = reading.fact?.key.id ?? reading.subscription.id
     self.init(
-      provider: .apple, partition: partition, deliveryID: "client:\(id):\(signed.milliseconds)",
+      provider: .apple, environment: environment, deliveryID: "client:\(id):\(signed.milliseconds)",
       type: "client transaction", object: id, created: signed,
       facts: reading.fact.map { [$0] } ?? [], notes: Set(reading.notes.map(\.rawValue)),
       disposition: reading.fact == nil ? .recorded : .joined, meaning: ["type": "transaction"])

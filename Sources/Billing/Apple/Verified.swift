@@ -1,6 +1,7 @@
 package import Base
 internal import JSON
-package import Subscriptions
+internal import Subscriptions
+package import Tiers
 
 /// A notification that the App Store signed, about our app; only `AppleVerifier` makes one.
 ///
@@ -10,19 +11,19 @@ package struct VerifiedNotification: Sendable {
   package let body: [UInt8]
   package let signedDate: Instant
   package let receivedAt: Instant
-  package let partition: ObjectKey.Partition
+  package let environment: StoreEnvironment
   let payload: JSON
   let transaction: SignedPayload?
   let renewal: SignedPayload?
 
   init(
-    body: [UInt8], outer: SignedPayload, receivedAt: Instant, partition: ObjectKey.Partition,
+    body: [UInt8], outer: SignedPayload, receivedAt: Instant, environment: StoreEnvironment,
     transaction: SignedPayload?, renewal: SignedPayload?
   ) {
     self.body = body
     signedDate = outer.signedDate
     self.receivedAt = receivedAt
-    self.partition = partition
+    self.environment = environment
     payload = outer.payload
     self.transaction = transaction
     self.renewal = renewal
@@ -31,12 +32,12 @@ package struct VerifiedNotification: Sendable {
 
 /// A transaction that the App Store signed, of our app.
 package struct VerifiedTransaction: Sendable {
-  package let partition: ObjectKey.Partition
+  package let environment: StoreEnvironment
   let signed: SignedPayload
 
-  init(signed: SignedPayload, partition: ObjectKey.Partition) {
+  init(signed: SignedPayload, environment: StoreEnvironment) {
     self.signed = signed
-    self.partition = partition
+    self.environment = environment
   }
 
   package var signedDate: Instant { signed.signedDate }
@@ -44,12 +45,12 @@ package struct VerifiedTransaction: Sendable {
 
 /// A renewal info that the App Store signed.
 package struct VerifiedRenewal: Sendable {
-  package let partition: ObjectKey.Partition
+  package let environment: StoreEnvironment
   let signed: SignedPayload
 
-  init(signed: SignedPayload, partition: ObjectKey.Partition) {
+  init(signed: SignedPayload, environment: StoreEnvironment) {
     self.signed = signed
-    self.partition = partition
+    self.environment = environment
   }
 
   package var signedDate: Instant { signed.signedDate }

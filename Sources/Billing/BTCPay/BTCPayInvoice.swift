@@ -125,5 +125,5 @@ package struct BTCPaySettlement: Mirrored {
   package var rank: Int { Int(-at.seconds) }
 
   /// All of them speak of one moment, however long after: none is older news than another.
-  package static let asOf = AsOf.generation(0)
+  package static let asOf = AsOf.readNumber(0)
 }

@@ -1,4 +1,5 @@
 package import Subscriptions
+internal import Tiers
 
 extension ObjectKey.Provider {
   package static let btcpay = Self("btcpay")
@@ -16,6 +17,6 @@ extension ObjectKey.Kind {
 extension ObjectKey {
   /// There is no sandbox: a server of coins that are worth nothing is a server like any other.
   init(_ kind: Kind, _ id: String) {
-    self.init(provider: .btcpay, partition: .live, kind: kind, id: id)
+    self.init(provider: .btcpay, environment: .live, kind: kind, id: id)
   }
 }

@@ -15,16 +15,16 @@ package struct BTCPayRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a source shows it.
+  /// Joins one object as a delivery shows it.
   @discardableResult
   package mutating func insert(
-    _ object: BTCPayObject, id: String, asOf: AsOf, source: Int64
+    _ object: BTCPayObject, id: String, asOf: AsOf, delivery: Int64
   ) -> MirrorChange {
     switch object {
     case .invoice(let content):
-      invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .settlement(let content):
-      settlements[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      settlements[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     }
   }
 

@@ -56,7 +56,7 @@ package struct BTCPayStore: Store {
   /// No coin is confirmed later.
   private static let openInvoiceAgeMax = Instant.Span.days(14)
 
-  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
+  package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
     guard let api else { throw .misconfigured("there is no key of a BTCPay server") }
     guard request.key.kind == .prepaid, let account = Identifier(request.key.id) else {
       throw .refused(status: 0, "is nothing that a BTCPay server sells")
@@ -66,8 +66,8 @@ package struct BTCPayStore: Store {
       $0.content.isOpen && $0.shownAt < $0.content.created + Self.openInvoiceAgeMax
     }
     return StoreAnswer(
-      facts: answer.invoices.flatMap { $0.facts(of: request.generation) },
-      hints: isOpen
+      facts: answer.invoices.flatMap { $0.facts(of: request.readNumber) },
+      requests: isOpen
         ? [.init(request.key, reason: "open_invoice", delay: Self.openInvoiceDelay)] : [],
       notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
   }
@@ -76,10 +76,10 @@ package struct BTCPayStore: Store {
 extension BTCPayObject: StoredObject {}
 
 extension BTCPayAnswer.Shown {
-  fileprivate func facts(of generation: Int64) -> [Fact] {
+  fileprivate func facts(of readNumber: Int64) -> [Fact] {
     let invoice = Fact(
       key: ObjectKey(.prepaidInvoice, id), object: BTCPayObject.invoice(content),
-      asOf: .generation(generation))
+      asOf: .readNumber(readNumber))
     return [invoice] + (settlement.map { [$0.fact(invoice: id)] } ?? [])
   }
 }

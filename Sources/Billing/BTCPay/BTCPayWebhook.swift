@@ -4,6 +4,7 @@ internal import HTTPServer
 internal import JSON
 package import Stores
 internal import Subscriptions
+internal import Tiers
 
 extension Webhook {
   /// The signature is over the whole body, so a delivery without one is refused unread.
@@ -31,7 +32,7 @@ extension Delivery {
     let head = Array("BTCPay-Sig: ".utf8) + delivery.signature
     do throws(BTCPayDecodingError) {
       self.init(
-        .decoded(DecodedSource(try BTCPayEvent(delivery, store: store))), head: head)
+        .decoded(DecodedDelivery(try BTCPayEvent(delivery, store: store))), head: head)
     } catch {
       switch error {
       case .undecodable(let id, let error):
@@ -41,7 +42,7 @@ extension Delivery {
   }
 }
 
-extension DecodedSource {
+extension DecodedDelivery {
   /// A reason to read what the account prepaid, and when an invoice settled.
   package init(_ event: BTCPayEvent) {
     let prepaid = event.account.map { ObjectKey(.prepaid, $0.description) }
@@ -50,9 +51,9 @@ extension DecodedSource {
       facts = [settlement.fact(invoice: invoice)]
     }
     self.init(
-      provider: .btcpay, partition: .live, deliveryID: event.id, type: event.type,
+      provider: .btcpay, environment: .live, deliveryID: event.id, type: event.type,
       object: event.invoice, created: event.created, facts: facts,
-      hints: event.isForeign ? [] : prepaid.map { [Hint($0, reason: event.type)] } ?? [],
+      requests: event.isForeign ? [] : prepaid.map { [ReadRequest($0, reason: event.type)] } ?? [],
       notes: event.isForeign ? [] : Set(event.notes.map(\.rawValue)),
       disposition: event.isForeign ? .foreign : facts.isEmpty ? .recorded : .joined,
       meaning: [

@@ -25,7 +25,7 @@ extension BTCPayInvoice {
   }
 
   /// The members of an answer that may ever be read, as they came: the rest may be about the payer,
-  /// and sources are kept for ever.
+  /// and deliveries are kept for ever.
   static func kept(of json: JSON) -> JSONValue {
     func members(_ names: [String], of json: JSON) -> [JSONValue.Member] {
       names.compactMap { name in JSONValue(json[name]).map { .init(name, $0) } }

@@ -40,7 +40,7 @@ struct Acknowledgements: Sendable {
     return JobResult(
       readBegan: nil,
       writes: { transaction in
-        try Jobs.need(Ledger.readJob, key.description, due: due, in: transaction)
+        try Jobs.request(Ledger.readJob, key.description, due: due, in: transaction)
       })
   }
 
@@ -63,7 +63,7 @@ struct Acknowledgements: Sendable {
       readBegan: nil,
       writes: { transaction in
         guard let next else { return }
-        try Jobs.need(
+        try Jobs.request(
           Ledger.deadlineJob, key.description, due: start + .hours(next), in: transaction)
       },
       committed: { BillingMetrics.shared.countUnacknowledged(key, hours: hours) })

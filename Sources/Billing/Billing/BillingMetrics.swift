@@ -8,17 +8,17 @@ internal import Subscriptions
 struct BillingMetrics: Sendable {
   static let shared = BillingMetrics(.shared)
 
-  private let dispositions: [DecodedSource.Disposition: Metrics.Counter]
+  private let dispositions: [DecodedDelivery.Disposition: Metrics.Counter]
   private let refusals: Refusals
   private let alarms: [Recorded.Alarm.Name: Metrics.Counter]
   private let notes: [String: Metrics.Counter]
   private let redeliveries: Metrics.Counter
   private let conflicts: Metrics.Counter
   private let rankFalls: Metrics.Counter
-  private let otherModes: Metrics.Counter
+  private let otherEnvironments: Metrics.Counter
 
   init(_ metrics: Metrics) {
-    dispositions = Self.counters(DecodedSource.Disposition.allCases) { disposition in
+    dispositions = Self.counters(DecodedDelivery.Disposition.allCases) { disposition in
       metrics.counter(
         "coffer_billing_deliveries_total", "Verified deliveries by what became of them.",
         label: ("disposition", disposition.rawValue))
@@ -38,8 +38,8 @@ struct BillingMetrics: Sendable {
       "coffer_billing_redeliveries_total", "Deliveries that had been recorded before.")
     conflicts = metrics.counter(
       "coffer_billing_conflicts_total", "Delivery ids that came again with another meaning.")
-    otherModes = metrics.counter(
-      "coffer_billing_other_mode_total",
+    otherEnvironments = metrics.counter(
+      "coffer_billing_other_environment_total",
       "Deliveries of test mode or a sandbox that grant nothing to anybody concerned.")
     rankFalls = metrics.counter(
       "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
@@ -72,14 +72,14 @@ struct BillingMetrics: Sendable {
 
   func count(_ recorded: Recorded) {
     dispositions[recorded.disposition]?.add()
-    if recorded.isOfOtherMode { otherModes.add() }
+    if recorded.isOfOtherEnvironment { otherEnvironments.add() }
     // Undecodable ones have a line of their own below.
     if let why = recorded.withoutEffect, recorded.disposition != .undecodable {
       Log.warning(
         "billing.delivery_without_effect",
         [
           "why": why, "delivery": recorded.deliveryID, "type": recorded.type,
-          "source": String(recorded.sourceID),
+          "number": String(recorded.number),
         ])
     }
     if recorded.isRedelivery { redeliveries.add() }
@@ -98,19 +98,19 @@ struct BillingMetrics: Sendable {
       conflicts.add()
       Log.error(
         "billing.conflicting_delivery",
-        ["delivery": recorded.deliveryID, "source": String(recorded.sourceID)])
+        ["delivery": recorded.deliveryID, "number": String(recorded.number)])
     }
     if recorded.rankFell {
       rankFalls.add()
       Log.error(
         "billing.rank_fell",
-        ["delivery": recorded.deliveryID, "source": String(recorded.sourceID)])
+        ["delivery": recorded.deliveryID, "number": String(recorded.number)])
     }
     if recorded.disposition == .undecodable {
       Log.error(
         "billing.undecodable_delivery",
         [
-          "delivery": recorded.deliveryID, "source": String(recorded.sourceID),
+          "delivery": recorded.deliveryID, "number": String(recorded.number),
           "why": recorded.type,
         ])
     }

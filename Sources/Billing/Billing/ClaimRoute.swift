@@ -27,7 +27,7 @@ struct ClaimRoute: WriteEndpoint {
   /// A purchase in the form its store gives it to the app.
   struct Purchase: Sendable {
     let key: ObjectKey
-    let source: PreparedSource
+    let delivery: PreparedDelivery
     /// Whether the store signed what came.
     let isProven: Bool
   }
@@ -135,8 +135,8 @@ struct ClaimRoute: WriteEndpoint {
     }
     return Purchase(
       key: claimed.subscription,
-      source: PreparedSource(
-        claimed.source, of: store, received: now, head: [], body: body, sealing: sealing),
+      delivery: PreparedDelivery(
+        claimed.delivery, of: store, received: now, head: [], body: body, sealing: sealing),
       isProven: claimed.isProven)
   }
 
@@ -156,7 +156,7 @@ struct ClaimRoute: WriteEndpoint {
     guard try input.purchase.isProven || ledger.knows(key, reading: transaction) else {
       return try pend(input, for: account, in: transaction)
     }
-    let recorded = try ledger.record(input.purchase.source, in: transaction)
+    let recorded = try ledger.record(input.purchase.delivery, in: transaction)
     if try !isOwner(account, of: key, reading: transaction) {
       try checkCount(of: account, reading: transaction)
       try ledger.decide(.claim(account, key), at: input.now, in: transaction)
@@ -164,7 +164,7 @@ struct ClaimRoute: WriteEndpoint {
     return .owned(recorded)
   }
 
-  /// A purchase that no store has told anything of: noted, and read when its turn comes.
+  /// A purchase that no store has told anything of: noted, and read when its place comes.
   private func pend(
     _ input: Input, for account: Identifier, in transaction: Transaction
   ) throws -> Outcome {
@@ -186,8 +186,9 @@ struct ClaimRoute: WriteEndpoint {
         retryAfterSeconds: 60)
     }
     try PendingClaims.add(key, for: account, at: now, in: transaction)
-    try ledger.needProof(
-      of: key, payload: input.purchase.source.hintPayloads.first ?? nil, turn: count + 1, at: now,
+    try ledger.requestProof(
+      of: key, payload: input.purchase.delivery.requestPayloads.first ?? nil, lane: count + 1,
+      at: now,
       in: transaction)
     return .pending
   }

@@ -11,7 +11,7 @@ internal import Subscriptions
 
 /// Reads again what deliveries did not tell, or told in contradictions, and records the answers.
 ///
-/// An answer is a source like a delivery: sealed, kept for ever, and merged by the same door.
+/// An answer is a delivery like a delivery: sealed, kept for ever, and merged by the same door.
 struct StoreReads: Sendable {
   let ledger: Ledger
   let sealing: SealingKeys
@@ -24,12 +24,12 @@ struct StoreReads: Sendable {
   /// What clients alone say exists is read by one thread at a time, so that whatever they make up
   /// leaves the others to what stores and operators tell.
   var handlers: [JobHandler] {
-    let lanes: [(turns: ClosedRange<Int64>, concurrencyMax: Int)] = [
+    let readers: [(lanes: ClosedRange<Int64>, concurrencyMax: Int)] = [
       (0...0, 4), (1...Int64.max, 1),
     ]
-    return lanes.map { turns, concurrencyMax in
+    return readers.map { lanes, concurrencyMax in
       JobHandler(
-        Ledger.readJob, turns: turns, concurrencyMax: concurrencyMax,
+        Ledger.readJob, lanes: lanes, concurrencyMax: concurrencyMax,
         failed: { lease, now, transaction in
           guard let key = ObjectKey(lease.object) else { return }
           try ledger.noteFailedRead(key, at: now, in: transaction)
@@ -63,13 +63,13 @@ struct StoreReads: Sendable {
       return try result(of: error, key, store.traits, lease)
     }
     let now = clock.now()
-    let source = PreparedSource(
-      DecodedSource(answer, to: lease, about: key), of: store, received: now, head: [],
+    let delivery = PreparedDelivery(
+      DecodedDelivery(answer, to: lease, about: key), of: store, received: now, head: [],
       body: answer.transcript, sealing: sealing)
     return JobResult(
       readBegan: answer.began,
       writes: { transaction in
-        let recorded = try ledger.record(source, in: transaction)
+        let recorded = try ledger.record(delivery, in: transaction)
         try ledger.acceptClaims(key, at: now, in: transaction)
         try ledger.watchAcknowledgement(of: key, at: now, in: transaction)
         return recorded
@@ -77,17 +77,17 @@ struct StoreReads: Sendable {
   }
 
   /// What to ask for, with the secret that deliveries told.
-  func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> ReadRequest {
+  func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> StoreRead {
     var secret: Secret?
     if let payload = lease.payload {
       do {
-        secret = Secret(try sealing.open(payload, context: PreparedSource.payloadContext(key)))
+        secret = Secret(try sealing.open(payload, context: PreparedDelivery.payloadContext(key)))
       } catch {
         throw .transient("the purchase's token cannot be opened with these keys", retryAfter: nil)
       }
     }
     let (database, ledger) = (database, ledger)
-    return ReadRequest(key, generation: lease.generation, secret: secret) {
+    return StoreRead(key, readNumber: lease.readNumber, secret: secret) {
       try database.read { try ledger.reading($0).known(of: key) }
     }
   }
@@ -99,7 +99,7 @@ struct StoreReads: Sendable {
     switch failure {
     case .notFound, .gone, .refused:
       // What a client made up, or what ended before we heard of it: one answer is enough.
-      if lease.turn > 0 { return forgetting(key, lease, failure) }
+      if lease.lane > 0 { return forgetting(key, lease, failure) }
       if failure == .gone, traits.forgets {
         // What was read last still holds.
         let now = clock.now()
@@ -143,14 +143,14 @@ extension StoreList {
   }
 }
 
-extension DecodedSource {
-  /// What a read found; its generation tells it from every other read of the object.
+extension DecodedDelivery {
+  /// What a read found; its number tells it from every other read of the object.
   fileprivate init(_ answer: StoreAnswer, to lease: Lease, about key: ObjectKey) {
     self.init(
-      provider: key.provider, partition: key.partition,
-      deliveryID: "read:\(lease.object):\(lease.generation)", type: "read", object: key.id,
-      facts: answer.facts, hints: answer.hints, notes: answer.notes, disposition: .joined,
-      isAnswer: true, meaning: ["generation": .integer(lease.generation)])
+      provider: key.provider, environment: key.environment,
+      deliveryID: "read:\(lease.object):\(lease.readNumber)", type: "read", object: key.id,
+      facts: answer.facts, requests: answer.requests, notes: answer.notes, disposition: .joined,
+      isAnswer: true, meaning: ["read": .integer(lease.readNumber)])
   }
 }
 

@@ -36,7 +36,7 @@ struct WebhookRoute: Sendable {
           if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
           let now = clock.now()
           do {
-            return PreparedSource(
+            return PreparedDelivery(
               try preparation(body, now), of: store, received: now, body: body, sealing: sealing)
           } catch {
             throw problem(error, head)
@@ -62,20 +62,20 @@ private struct BelievedDelivery: WriteEndpoint {
   let pattern: String
   let bodyByteCountMax: Int
   let ledger: Ledger
-  let source: @Sendable ([UInt8]) throws -> PreparedSource
+  let delivery: @Sendable ([UInt8]) throws -> PreparedDelivery
 
   func admit(_ head: RequestHead, _ captures: [Substring]) {}
 
-  /// Deliveries share one turn.
+  /// Deliveries share one lane.
   func lane(_ request: Void) -> Identifier? { nil }
 
-  func prepare(_ request: Void, _ body: [UInt8]) throws -> PreparedSource { try source(body) }
+  func prepare(_ request: Void, _ body: [UInt8]) throws -> PreparedDelivery { try delivery(body) }
 
-  func transact(_ transaction: Transaction, _ source: PreparedSource) throws -> Recorded {
-    try ledger.record(source, in: transaction)
+  func transact(_ transaction: Transaction, _ delivery: PreparedDelivery) throws -> Recorded {
+    try ledger.record(delivery, in: transaction)
   }
 
-  func respond(_ recorded: Recorded, to source: PreparedSource) -> Response {
+  func respond(_ recorded: Recorded, to delivery: PreparedDelivery) -> Response {
     BillingMetrics.shared.count(recorded)
     return .json(200, ["status": .string(recorded.status)])
   }

@@ -31,15 +31,15 @@ package struct GoogleAPI: Sendable {
     self.clock = clock
   }
 
-  /// The purchase as it is now, with the orders that are known of it: facts of that generation.
+  /// The purchase as it is now, with the orders that are known of it: facts of that read.
   ///
   /// An order that Google does not give out is noted and does not fail the read; current ones come
-  /// first. Linked purchases are only named: each has generations, and so reads, of its own.
+  /// first. Linked purchases are only named: each has reads of its own.
   package func read(
-    token: PurchaseToken, generation: Int64, orders: [String] = []
+    token: PurchaseToken, readNumber: Int64, orders: [String] = []
   ) throws(APIFailure) -> GoogleAnswer {
     var answer = GoogleAnswer()
-    var decoder = PurchaseDecoder(generation: generation, now: clock.now())
+    var decoder = PurchaseDecoder(readNumber: readNumber, now: clock.now())
     let path = "/purchases/subscriptionsv2/tokens/"
     let reply = try authorized("GET", root + path + encoded(token.text), body: nil)
     let purchase = try read(reply, told: path + "<token>", &answer)

@@ -18,7 +18,7 @@ package enum GoogleObject: StoreObject {
 
 /// A purchase as one read showed it: `SubscriptionPurchaseV2`.
 ///
-/// Google has no as-of: the generation of the read, `AsOf.generation`, orders its values.
+/// Google has no as-of: the number of the read, `AsOf.readNumber`, orders its values.
 package struct GooglePurchase: Mirrored {
   package let state: State
   /// Absent while the first payment is pending.

@@ -15,18 +15,18 @@ package struct GoogleRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a source shows it.
+  /// Joins one object as a delivery shows it.
   @discardableResult
   package mutating func insert(
-    _ object: GoogleObject, id: String, asOf: AsOf, source: Int64
+    _ object: GoogleObject, id: String, asOf: AsOf, delivery: Int64
   ) -> MirrorChange {
     switch object {
     case .purchase(let content) where id == self.id:
-      purchase.insert(.init(content, asOf: asOf), source: source)
+      purchase.insert(.init(content, asOf: asOf), delivery: delivery)
     case .purchase(let content):
-      successors[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      successors[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .order(let content):
-      orders[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      orders[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     }
   }
 

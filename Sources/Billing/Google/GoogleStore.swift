@@ -76,18 +76,18 @@ package struct GoogleStore: Store {
 
   package var isReadable: Bool { api != nil }
 
-  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
+  package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
     let (api, token) = try reach(request)
     let known = try request.readKnown()
-    let prefix = DecodedSource.Hint.orderPrefix
+    let prefix = ReadRequest.orderPrefix
     let orders =
       known.reasons.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
       + known.parts.prefix(Self.knownOrderCountMax).filter { $0.kind == .order }.map { $0.id }
-    let answer = try api.read(token: token, generation: request.generation, orders: orders)
+    let answer = try api.read(token: token, readNumber: request.readNumber, orders: orders)
     return StoreAnswer(
       facts: answer.facts,
-      hints: answer.linked.map { linked in
-        DecodedSource.Hint(
+      requests: answer.linked.map { linked in
+        ReadRequest(
           linked.objectKey, reason: "linked", secret: linked.secret, isFirstOnly: true)
       }, notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
   }
@@ -100,12 +100,12 @@ package struct GoogleStore: Store {
       throw JSONError(code: .wrongType, path: json.path, message: "must be a purchase token")
     }
     return ClaimedPurchase(
-      subscription: token.objectKey, source: DecodedSource(claimed: token, at: now),
+      subscription: token.objectKey, delivery: DecodedDelivery(claimed: token, at: now),
       isProven: false)
   }
 
   package func acknowledge(
-    _ request: ReadRequest, _ record: any StoreRecord, for owner: Identifier
+    _ request: StoreRead, _ record: any StoreRecord, for owner: Identifier
   ) throws(APIFailure) {
     let (api, token) = try reach(request)
     guard let record = record as? GoogleRecord,
@@ -115,7 +115,7 @@ package struct GoogleStore: Store {
   }
 
   private func reach(
-    _ request: ReadRequest
+    _ request: StoreRead
   ) throws(APIFailure) -> (api: GoogleAPI, token: PurchaseToken) {
     guard let api else { throw .misconfigured("there is no service account of Google Play") }
     guard

@@ -4,6 +4,7 @@ internal import HTTPServer
 internal import JSON
 internal import Stores
 internal import Subscriptions
+internal import Tiers
 
 extension Webhook {
   /// Real-time developer notifications, pushed by Pub/Sub.
@@ -38,7 +39,7 @@ extension Webhook {
   private static func preparation(of sender: PushSender) -> Preparation {
     { body, _ in
       do throws(GoogleDecodingError) {
-        return Delivery(.decoded(DecodedSource(try GoogleNotification(sender.push(body)))))
+        return Delivery(.decoded(DecodedDelivery(try GoogleNotification(sender.push(body)))))
       } catch {
         switch error {
         case .undecodable(let id, let error):
@@ -49,18 +50,20 @@ extension Webhook {
   }
 }
 
-extension DecodedSource {
+extension DecodedDelivery {
   init(_ notification: GoogleNotification) {
-    var hints: [Hint] = []
+    var requests: [ReadRequest] = []
     if let token = notification.token, !notification.isForeign {
-      hints.append(Hint(token.objectKey, reason: notification.type, secret: token.secret))
+      requests.append(ReadRequest(token.objectKey, reason: notification.type, secret: token.secret))
       if let order = notification.orderID {
-        hints.append(Hint(token.objectKey, reason: Hint.orderPrefix + order, secret: token.secret))
+        requests.append(
+          ReadRequest(
+            token.objectKey, reason: ReadRequest.orderPrefix + order, secret: token.secret))
       }
     }
     self.init(
-      provider: .google, partition: .live, deliveryID: notification.id, type: notification.type,
-      object: notification.token?.objectKey.id, created: notification.created, hints: hints,
+      provider: .google, environment: .live, deliveryID: notification.id, type: notification.type,
+      object: notification.token?.objectKey.id, created: notification.created, requests: requests,
       notes: Set(notification.notes.map(\.rawValue)),
       disposition: notification.isForeign ? .foreign : .recorded,
       meaning: [
@@ -74,15 +77,17 @@ extension DecodedSource {
   /// A purchase token that a client posted: it asks for a read like a notification does.
   init(claimed token: PurchaseToken, at now: Instant) {
     self.init(
-      provider: .google, partition: .live, deliveryID: "client:\(token.objectKey.id)",
+      provider: .google, environment: .live, deliveryID: "client:\(token.objectKey.id)",
       type: "client token", object: token.objectKey.id, created: now,
-      hints: [Hint(token.objectKey, reason: "claimed", secret: token.secret, isClaim: true)],
+      requests: [
+        ReadRequest(token.objectKey, reason: "claimed", secret: token.secret, isClaim: true)
+      ],
       disposition: .recorded, meaning: ["object": .string(token.objectKey.id)])
   }
 }
 
-extension DecodedSource.Hint {
-  /// Begins the reason of a hint that names one order of a purchase.
+extension ReadRequest {
+  /// Begins the reason of a request that names one order of a purchase.
   static let orderPrefix = "order:"
 }
 

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What answers tell of the buyer's person: nobody here reads it, and sources are kept for ever.
+/// What answers tell of the buyer's person: nobody here reads it, and deliveries are kept for ever.
 enum PersonalMembers {
   /// Of a purchase: profile, names and e-mail address; of an order: where the buyer lives.
   private static let names: Set = ["subscribeWithGoogleInfo", "buyerAddress"]

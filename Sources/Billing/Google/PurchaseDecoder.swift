@@ -2,7 +2,7 @@ internal import Base
 internal import JSON
 internal import Subscriptions
 
-/// Turns answers of the purchases API into facts of one generation.
+/// Turns answers of the purchases API into facts of one read.
 struct PurchaseDecoder {
   private(set) var facts: [Fact] = []
   private(set) var linked: [PurchaseToken] = []
@@ -14,8 +14,8 @@ struct PurchaseDecoder {
   private static let itemCountMax = 50
 
   /// `now` is when the answer was read.
-  init(generation: Int64, now: Instant) {
-    asOf = .generation(generation)
+  init(readNumber: Int64, now: Instant) {
+    asOf = .readNumber(readNumber)
     self.now = now
   }
 
@@ -91,7 +91,7 @@ struct PurchaseDecoder {
     facts.append(
       Fact(
         key: ObjectKey(
-          provider: .google, partition: token.objectKey.partition, kind: .order, id: id),
+          provider: .google, environment: token.objectKey.environment, kind: .order, id: id),
         object: GoogleObject.order(GoogleOrder(purchase: token.objectKey.id, state: state)),
         asOf: asOf))
   }

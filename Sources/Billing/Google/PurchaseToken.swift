@@ -1,6 +1,7 @@
 package import Base
 internal import Crypto
 package import Subscriptions
+internal import Tiers
 
 /// What names a purchase at Google Play: whoever holds it can ask for it, so it is kept sealed.
 package struct PurchaseToken: Hashable, Sendable {
@@ -18,7 +19,7 @@ package struct PurchaseToken: Hashable, Sendable {
     else { return nil }
     self.text = text
     objectKey = ObjectKey(
-      provider: .google, partition: .live, kind: .purchase, id: Hex.encode(SHA256.hash(bytes)))
+      provider: .google, environment: .live, kind: .purchase, id: Hex.encode(SHA256.hash(bytes)))
   }
 
   package var secret: Secret { Secret(text) }

@@ -4,8 +4,8 @@ package import Storage
 /// How jobs of one kind are done.
 package struct JobHandler: Sendable {
   package let kind: String
-  /// Whose turn they are; a kind may have one handler for each lane.
-  package let turns: ClosedRange<Int64>
+  /// The lanes whose jobs it does; a kind may have a handler for each.
+  package let lanes: ClosedRange<Int64>
   /// How many of them run at once.
   package let concurrencyMax: Int
   /// Reads from the provider, outside any transaction and with deadlines of its own, and says what
@@ -18,13 +18,13 @@ package struct JobHandler: Sendable {
   /// `failed` may run more than once: it writes what a failed read says by itself, in the transaction
   /// that notes the failure.
   package init(
-    _ kind: String, turns: ClosedRange<Int64> = 0...Int64.max, concurrencyMax: Int = 2,
+    _ kind: String, lanes: ClosedRange<Int64> = 0...Int64.max, concurrencyMax: Int = 2,
     failed: @escaping @Sendable (Lease, Instant, Transaction) throws -> Void = { _, _, _ in },
     run: @escaping @Sendable (Lease) throws(JobFailure) -> JobResult,
     died: @escaping @Sendable (Lease) -> Void = { _ in }
   ) {
     self.kind = kind
-    self.turns = turns
+    self.lanes = lanes
     self.concurrencyMax = concurrencyMax
     self.failed = failed
     self.run = run
@@ -40,7 +40,7 @@ package struct JobHandler: Sendable {
   }
 
   /// Names the handler among those of a runner.
-  var lane: String { "\(kind) \(turns)" }
+  var name: String { "\(kind) \(lanes)" }
 }
 
 /// What a read found. The runner writes it in the one transaction that also commits the lease, so
@@ -88,7 +88,7 @@ package struct JobResult: Sendable {
   package func commit(
     _ lease: Lease, now: Instant, in transaction: Transaction
   ) throws -> (isSettled: Bool, committed: @Sendable () -> Void) {
-    // A reader that comes back after its object was forgotten: its generation counts no more.
+    // A reader that comes back after its object was forgotten: its number counts no more.
     guard try Jobs.find(lease.kind, lease.object, reading: transaction) != nil else {
       return (true, {})
     }

@@ -9,22 +9,22 @@ struct JobRow {
 
   /// What `init(_:)` reads, in its order.
   static let columns = """
-    kind, object, payload, needed, issued, committed, settle_after_ms, confirmations, due_ms,
+    kind, object, payload, requested, issued, committed, settle_after_ms, confirmations, due_ms,
     held_until_ms, lease_until_ms, attempts, refusals, dead, last_error, next_due_ms,
-    unsettled_since_ms, failing_since_ms, turn
+    unsettled_since_ms, failing_since_ms, lane
     """
 
   init(_ row: borrowing Row) throws {
     kind = try row.text(0)
     object = try row.text(1)
     state = JobState(
-      payload: try row.optionalBlob(2), needed: try row.integer(3), issued: try row.integer(4),
+      payload: try row.optionalBlob(2), requested: try row.integer(3), issued: try row.integer(4),
       committed: try row.integer(5), settleAfter: try row.optionalInstant(6),
       confirmations: try row.integer(7), due: try row.optionalInstant(8),
       nextDue: try row.optionalInstant(15), unsettledSince: try row.optionalInstant(16),
       heldUntil: try row.optionalInstant(9), leaseUntil: try row.optionalInstant(10),
       attempts: try row.integer(11), refusals: try row.integer(12),
-      failingSince: try row.optionalInstant(17), turn: try row.integer(18),
+      failingSince: try row.optionalInstant(17), lane: try row.integer(18),
       isDead: try row.integer(13) == 1,
       lastError: try row.optionalText(14))
   }
@@ -41,13 +41,13 @@ struct JobRow {
     ) { try JobRow($0) }
   }
 
-  /// The same; a job that was never needed begins, settled.
+  /// The same; a job that was never requested begins, settled.
   static func lockedOrNew(
     _ kind: String, _ object: String, in transaction: Transaction
   ) throws -> JobRow? {
     try transaction.execute(
       """
-      INSERT INTO billing.jobs (kind, object, needed, issued, committed, confirmations, attempts,
+      INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations, attempts,
         refusals, dead)
       VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (kind, object) DO NOTHING
       """, .text(kind), .text(object))
@@ -57,16 +57,16 @@ struct JobRow {
   func store(in transaction: Transaction) throws {
     try transaction.execute(
       """
-      UPDATE billing.jobs SET payload = $3, needed = $4, issued = $5, committed = $6,
+      UPDATE billing.jobs SET payload = $3, requested = $4, issued = $5, committed = $6,
         settle_after_ms = $7, confirmations = $8, due_ms = $9, held_until_ms = $10,
         lease_until_ms = $11, attempts = $12, refusals = $13, dead = $14, last_error = $15,
-        next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18, turn = $19
+        next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18, lane = $19
       WHERE kind = $1 AND object = $2
-      """, .text(kind), .text(object), .blob(state.payload), .integer(state.needed),
+      """, .text(kind), .text(object), .blob(state.payload), .integer(state.requested),
       .integer(state.issued), .integer(state.committed), .instant(state.settleAfter),
       .integer(state.confirmations), .instant(state.due), .instant(state.heldUntil),
       .instant(state.leaseUntil), .integer(state.attempts), .integer(state.refusals),
       .integer(state.isDead ? 1 : 0), .text(state.lastError), .instant(state.nextDue),
-      .instant(state.unsettledSince), .instant(state.failingSince), .integer(state.turn))
+      .instant(state.unsettledSince), .instant(state.failingSince), .integer(state.lane))
   }
 }

@@ -78,7 +78,7 @@ package final class JobRunner: Sendable {
       let now = clock.now()
       let due = try database.read { reader in
         try handlers.compactMap { handler in
-          try Jobs.earliestDue(handler.kind, turns: handler.turns, now: now, reading: reader)
+          try Jobs.earliestDue(handler.kind, lanes: handler.lanes, now: now, reading: reader)
             .map { (handler, $0) }
         }
       }
@@ -99,9 +99,9 @@ package final class JobRunner: Sendable {
 
   private func reserve(_ handler: JobHandler) -> Bool {
     state.withLock { state in
-      let count = state.running[handler.lane, default: 0]
+      let count = state.running[handler.name, default: 0]
       guard count < handler.concurrencyMax else { return false }
-      state.running[handler.lane] = count + 1
+      state.running[handler.name] = count + 1
       return true
     }
   }
@@ -112,7 +112,7 @@ package final class JobRunner: Sendable {
     defer { release(handler, wakes: hasRun) }
     let lease = try database.write(for: nil) { transaction in
       try Jobs.lease(
-        handler.kind, turns: handler.turns, limit: 1, now: now, in: transaction
+        handler.kind, lanes: handler.lanes, limit: 1, now: now, in: transaction
       ).first
     }
     guard let lease else { return false }
@@ -124,7 +124,7 @@ package final class JobRunner: Sendable {
   /// After a run another thread may go on that found this kind's places taken.
   private func release(_ handler: JobHandler, wakes: Bool) {
     state.signal { state in
-      state.running[handler.lane, default: 1] -= 1
+      state.running[handler.name, default: 1] -= 1
       if wakes { state.wakes += 1 }
     }
   }
@@ -139,7 +139,7 @@ package final class JobRunner: Sendable {
       Log.info(
         "job.done",
         [
-          "kind": lease.kind, "object": lease.object, "generation": String(lease.generation),
+          "kind": lease.kind, "object": lease.object, "read": String(lease.readNumber),
           "settled": isSettled ? "yes" : "no",
         ])
     } catch {

@@ -3,8 +3,8 @@ internal import Base
 /// The row of one job and the steps it can take; each step is a pure function of the row.
 struct JobState: Equatable {
   var payload: [UInt8]?
-  /// A read of this generation or a later one settles the job.
-  var needed: Int64 = 0
+  /// The read of this number, or a later one, settles the job.
+  var requested: Int64 = 0
   var issued: Int64 = 0
   var committed: Int64 = 0
   /// A read that began earlier, by the provider's clock, does not settle.
@@ -15,7 +15,7 @@ struct JobState: Equatable {
   var due: Instant?
   /// While it is leased, when what was asked for since is due.
   var nextDue: Instant?
-  /// When the oldest need that no read has settled was first due, however often it was put off.
+  /// When the oldest request that no read has settled was first due, however often it was put off.
   var unsettledSince: Instant?
   /// The provider wants no request before.
   var heldUntil: Instant?
@@ -24,21 +24,21 @@ struct JobState: Equatable {
   var refusals: Int64 = 0
   /// When the failures began that no kept answer has ended.
   var failingSince: Instant?
-  /// 0 for what was told, else its turn among what clients alone say exists.
-  var turn: Int64 = 0
+  /// 0 for what was told, else its place among what clients alone say exists.
+  var lane: Int64 = 0
   var isDead = false
   var lastError: String?
 
-  /// Raises the need above every read that has begun.
-  mutating func need(
+  /// Asks for more than every read that has begun.
+  mutating func request(
     payload: [UInt8]?, due wanted: Instant, settleAfter end: Instant?, confirmations count: Int64,
-    turn wantedTurn: Int64
+    lane wantedLane: Int64
   ) {
     let isIdle = due == nil && !isDead
-    turn = isIdle ? wantedTurn : min(turn, wantedTurn)
+    lane = isIdle ? wantedLane : min(lane, wantedLane)
     if isDead { (isDead, attempts, refusals) = (false, 0, 0) }
     self.payload = payload ?? self.payload
-    needed = max(needed, issued + 1)
+    requested = max(requested, issued + 1)
     if let end { settleAfter = max(settleAfter ?? end, end) }
     confirmations = max(confirmations, count)
     wait(until: wanted)
@@ -49,7 +49,7 @@ struct JobState: Equatable {
     return leaseUntil.map { $0 <= now } ?? true
   }
 
-  /// Begins a read; the generation is spent, whatever becomes of it.
+  /// Begins a read; the number is spent, whatever becomes of it.
   mutating func lease(at now: Instant) {
     if leaseUntil != nil {
       attempts += 1
@@ -62,17 +62,17 @@ struct JobState: Equatable {
   }
 
   /// A read is over and its facts are kept. One whose lease has run out is as good, for what was
-  /// needed before it began, but leaves the lease of its successor alone.
-  mutating func commit(generation: Int64, readBegan: Instant?, at now: Instant) {
-    let isHolder = holds(generation)
+  /// requested before it began, but leaves the lease of its successor alone.
+  mutating func commit(readNumber: Int64, readBegan: Instant?, at now: Instant) {
+    let isHolder = holds(readNumber)
     if isHolder {
       (leaseUntil, heldUntil, lastError, failingSince) = (nil, nil, nil, nil)
       (attempts, refusals) = (0, 0)
     }
-    guard generation > committed else { return }
+    guard readNumber > committed else { return }
     // What was read exists.
-    (committed, turn) = (generation, 0)
-    guard committed >= needed else {
+    (committed, lane) = (readNumber, 0)
+    guard committed >= requested else {
       if isHolder { takeUpRest(at: now) }
       return
     }
@@ -101,8 +101,8 @@ struct JobState: Equatable {
   }
 
   /// A read failed. Without the lease it is nobody's business any more.
-  mutating func fail(generation: Int64, _ failure: JobFailure, at now: Instant) {
-    guard holds(generation) else { return }
+  mutating func fail(readNumber: Int64, _ failure: JobFailure, at now: Instant) {
+    guard holds(readNumber) else { return }
     let asked = nextDue
     (leaseUntil, nextDue) = (nil, nil)
     // A predecessor that came late has settled it meanwhile.
@@ -128,28 +128,28 @@ struct JobState: Equatable {
   }
 
   /// Whether nothing was ever kept of it and nobody but clients, before this read, told of it.
-  func canBeForgotten(after generation: Int64) -> Bool {
-    turn > 0 && holds(generation) && needed <= generation && committed == 0
+  func canBeForgotten(after readNumber: Int64) -> Bool {
+    lane > 0 && holds(readNumber) && requested <= readNumber && committed == 0
   }
 
   /// An operator wants it read now, whatever it waits for.
   mutating func revive(at now: Instant) {
     (isDead, attempts, refusals, heldUntil) = (false, 0, 0, nil)
-    turn = 0
-    if needed <= committed { needed = issued + 1 }
-    // A read under way that began after the need is what is wanted.
-    guard leaseUntil == nil || needed > issued else { return }
+    lane = 0
+    if requested <= committed { requested = issued + 1 }
+    // A read under way that began after the request is what is wanted.
+    guard leaseUntil == nil || requested > issued else { return }
     wait(until: now)
   }
 
-  private func holds(_ generation: Int64) -> Bool { leaseUntil != nil && issued == generation }
+  private func holds(_ readNumber: Int64) -> Bool { leaseUntil != nil && issued == readNumber }
 
   private mutating func readAgain(at time: Instant) {
-    needed = issued + 1
+    requested = issued + 1
     wait(until: time)
   }
 
-  /// Has what is needed be due then, or earlier where it is already.
+  /// Has what is requested be due then, or earlier where it is already.
   private mutating func wait(until time: Instant) {
     unsettledSince = min(unsettledSince ?? time, time)
     if leaseUntil != nil {

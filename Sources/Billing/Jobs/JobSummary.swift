@@ -12,15 +12,15 @@ package struct JobSummary: Sendable, Equatable {
   package let state: State
   /// When it is read next; nil where it is not.
   package let due: Instant?
-  /// When the oldest need that no read has settled was first due; failures do not move it.
+  /// When the oldest request that no read has settled was first due; failures do not move it.
   package let unsettledSince: Instant?
   /// When the failures began that no kept answer has ended.
   package let failingSince: Instant?
   package let leaseUntil: Instant?
   package let attempts: Int
   package let refusals: Int
-  /// The generations: asked for, given out, and kept.
-  package let needed: Int64
+  /// The numbers of reads: asked for, given out, and kept.
+  package let requested: Int64
   package let issued: Int64
   package let committed: Int64
   package let lastError: String?
@@ -36,7 +36,7 @@ package struct JobSummary: Sendable, Equatable {
     (due, leaseUntil) = (job.due, job.leaseUntil)
     (unsettledSince, failingSince) = (job.unsettledSince, job.failingSince)
     (attempts, refusals) = (Int(job.attempts), Int(job.refusals))
-    (needed, issued, committed) = (job.needed, job.issued, job.committed)
+    (requested, issued, committed) = (job.requested, job.issued, job.committed)
     lastError = job.lastError
   }
 }
@@ -83,7 +83,7 @@ extension Jobs {
     return dead + open
   }
 
-  /// One job, settled or not; nil where it was never needed.
+  /// One job, settled or not; nil where it was never requested.
   package static func find(
     _ kind: String, _ object: String, reading reader: some Queryable
   ) throws -> JobSummary? {

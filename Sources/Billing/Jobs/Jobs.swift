@@ -3,8 +3,8 @@ package import Storage
 
 /// The durable queue of objects to read from their providers, one job for each kind and object.
 ///
-/// A read takes a generation number before it begins, so that a hint that arrives meanwhile raises
-/// the need above it and is not lost. A need never is: it ends by a committed read or waits, dead,
+/// A read takes a read number before it begins, so that a request that arrives meanwhile raises
+/// what is requested above it and is not lost. A request never is: it ends by a committed read or waits, dead,
 /// for the operator. All steps are re-runnable: no effect but through the transaction.
 package enum Jobs {
   /// Asks for a read that begins from now on.
@@ -14,36 +14,36 @@ package enum Jobs {
   /// nor one that cannot say when it began. After the settling read, `confirmations` more follow, a
   /// minute apart. A dead job revives.
   ///
-  /// `turn` is 0 unless a client alone says that there is something to read; of those the lower
-  /// turns are leased first, in a lane of their own.
-  package static func need(
+  /// `lane` is 0 unless a client alone says that there is something to read; of those the lower
+  /// lanes are leased first.
+  package static func request(
     _ kind: String, _ object: String, payload: [UInt8]? = nil, due: Instant,
-    settleAfter: Instant? = nil, confirmations: Int = 0, turn: Int = 0,
+    settleAfter: Instant? = nil, confirmations: Int = 0, lane: Int = 0,
     in transaction: Transaction
   ) throws {
     guard var row = try JobRow.lockedOrNew(kind, object, in: transaction) else { return }
-    row.state.need(
+    row.state.request(
       payload: payload, due: due, settleAfter: settleAfter, confirmations: Int64(confirmations),
-      turn: Int64(turn))
+      lane: Int64(lane))
     try row.store(in: transaction)
   }
 
-  /// Begins reads of jobs of one kind, the lower turns and then the longest due first; run them once
+  /// Begins reads of jobs of one kind, the lower lanes and then the longest due first; run them once
   /// this is committed.
   ///
   /// What another reader holds is left alone until that lease runs out.
   package static func lease(
-    _ kind: String, turns: ClosedRange<Int64> = 0...Int64.max, limit: Int, now: Instant,
+    _ kind: String, lanes: ClosedRange<Int64> = 0...Int64.max, limit: Int, now: Instant,
     in transaction: Transaction
   ) throws -> [Lease] {
     let objects = try transaction.rows(
       """
       SELECT object FROM billing.jobs
-      WHERE kind = $1 AND turn >= $4 AND turn <= $5 AND due_ms <= $2
+      WHERE kind = $1 AND lane >= $4 AND lane <= $5 AND due_ms <= $2
         AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
-      ORDER BY turn, due_ms, object LIMIT $3
-      """, .text(kind), .instant(now), .integer(limit), .integer(turns.lowerBound),
-      .integer(turns.upperBound)
+      ORDER BY lane, due_ms, object LIMIT $3
+      """, .text(kind), .instant(now), .integer(limit), .integer(lanes.lowerBound),
+      .integer(lanes.upperBound)
     ) { try $0.text(0) }
     var leases: [Lease] = []
     // In one order, so that two runners do not wait for each other in a circle.
@@ -62,15 +62,15 @@ package enum Jobs {
 
   /// When the job that `lease` would take first was due; nil while none can be leased.
   package static func earliestDue(
-    _ kind: String, turns: ClosedRange<Int64>, now: Instant, reading reader: some Queryable
+    _ kind: String, lanes: ClosedRange<Int64>, now: Instant, reading reader: some Queryable
   ) throws -> Instant? {
     try reader.first(
       """
       SELECT due_ms FROM billing.jobs
-      WHERE kind = $1 AND turn >= $3 AND turn <= $4 AND due_ms <= $2
+      WHERE kind = $1 AND lane >= $3 AND lane <= $4 AND due_ms <= $2
         AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
-      ORDER BY turn, due_ms LIMIT 1
-      """, .text(kind), .instant(now), .integer(turns.lowerBound), .integer(turns.upperBound)
+      ORDER BY lane, due_ms LIMIT 1
+      """, .text(kind), .instant(now), .integer(lanes.lowerBound), .integer(lanes.upperBound)
     ) { try $0.instant(0) }
   }
 }

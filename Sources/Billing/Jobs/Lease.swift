@@ -1,18 +1,18 @@
 package import Base
 package import Storage
 
-/// One read under way: what to read, and the generation number its result bears.
+/// One read under way: what to read, and the read number its result bears.
 package struct Lease: Sendable {
   package let kind: String
   package let object: String
-  /// As the caller of `Jobs.need` sealed it.
+  /// As the caller of `Jobs.request` sealed it.
   package let payload: [UInt8]?
-  package let generation: Int64
+  package let readNumber: Int64
   package let settleAfter: Instant?
   /// Failed runs in a row before this one.
   package let attempts: Int
   /// 0 where somebody else than a client told of the object.
-  package let turn: Int
+  package let lane: Int
   /// Whether it follows a read that never came back.
   package let isRepeated: Bool
 
@@ -20,10 +20,10 @@ package struct Lease: Sendable {
     kind = row.kind
     object = row.object
     payload = row.state.payload
-    generation = row.state.issued
+    readNumber = row.state.issued
     settleAfter = row.state.settleAfter
     attempts = Int(row.state.attempts)
-    turn = Int(row.state.turn)
+    lane = Int(row.state.lane)
     self.isRepeated = isRepeated
   }
 
@@ -37,7 +37,7 @@ package struct Lease: Sendable {
     readBegan: Instant?, now: Instant, in transaction: Transaction
   ) throws -> Bool {
     guard var row = try JobRow.locked(kind, object, in: transaction) else { return true }
-    row.state.commit(generation: generation, readBegan: readBegan, at: now)
+    row.state.commit(readNumber: readNumber, readBegan: readBegan, at: now)
     try row.store(in: transaction)
     return row.state.due == nil && !row.state.isDead
   }
@@ -46,20 +46,20 @@ package struct Lease: Sendable {
   /// ever kept of the object, or somebody else than a client told of it, before or meanwhile.
   package func forget(in transaction: Transaction) throws -> Bool {
     guard let row = try JobRow.locked(kind, object, in: transaction),
-      row.state.canBeForgotten(after: generation)
+      row.state.canBeForgotten(after: readNumber)
     else { return false }
     try transaction.execute(
       "DELETE FROM billing.jobs WHERE kind = $1 AND object = $2", .text(kind), .text(object))
     return true
   }
 
-  /// The read failed; the job waits for its next turn, or is dead (true).
+  /// The read failed; the job waits to be tried again, or is dead (true).
   @discardableResult
   package func retry(
     _ failure: JobFailure, now: Instant, in transaction: Transaction
   ) throws -> Bool {
     guard var row = try JobRow.locked(kind, object, in: transaction) else { return false }
-    row.state.fail(generation: generation, failure, at: now)
+    row.state.fail(readNumber: readNumber, failure, at: now)
     try row.store(in: transaction)
     return row.state.isDead
   }

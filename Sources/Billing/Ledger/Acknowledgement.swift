@@ -26,7 +26,7 @@ extension Ledger {
     // Once done, it is done again only for a store that forgets, and not in a loop.
     let before = try Jobs.find(Self.acknowledgeJob, key.description, reading: transaction)
     let due = (before?.committed ?? 0) > 0 ? now + .hours(1) : now
-    try Jobs.need(
+    try Jobs.request(
       Self.acknowledgeJob, key.description, payload: token, due: due, in: transaction)
   }
 
@@ -43,7 +43,7 @@ extension Ledger {
     guard try Jobs.find(Self.deadlineJob, key.description, reading: transaction) == nil else {
       return
     }
-    try Jobs.need(Self.deadlineJob, key.description, due: start + .hours(first), in: transaction)
+    try Jobs.request(Self.deadlineJob, key.description, due: start + .hours(first), in: transaction)
   }
 
   /// A purchase that waits to be acknowledged, and whose it is; nil where none does.

@@ -6,7 +6,7 @@ internal import Subscriptions
 /// A decision as it was kept.
 package struct Decided: Sendable {
   package let id: Identifier
-  /// Its place among all sources, by which the evidence of an owner names it.
+  /// Its place among all deliveries, by which the evidence of an owner names it.
   package let sequence: Int64
   package let at: Instant
   package let decision: Decision
@@ -31,7 +31,7 @@ package struct Decided: Sendable {
       SELECT \(columns) FROM billing.decisions WHERE account_id = $1
       UNION
       SELECT d.id, d.sequence, d.decided_ms, d.kind, d.account_id, d.object, d.content
-      FROM billing.transitions AS t JOIN billing.decisions AS d ON d.sequence = t.source_id
+      FROM billing.transitions AS t JOIN billing.decisions AS d ON d.sequence = t.entry
       WHERE t.cause = 'owner' AND t.state_before <> 'none' AND t.state_before = $2
       ORDER BY sequence DESC LIMIT $3
       """, .id(account), .text(account.description), .integer(countMax)

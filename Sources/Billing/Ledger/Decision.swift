@@ -6,7 +6,7 @@ internal import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Something we decided ourselves: a source like a provider's, kept for ever, never edited.
+/// Something we decided ourselves: a delivery like a provider's, kept for ever, never edited.
 package enum Decision: Sendable {
   /// A plan for a time, whatever anybody pays; `until` nil is without end.
   case grant(Identifier, planID: String, from: Instant, until: Instant?, note: String)
@@ -74,7 +74,7 @@ extension Ledger {
     _ decision: Decision, at now: Instant, in transaction: Transaction
   ) throws -> (id: Identifier, sequence: Int64) {
     let id = Random.identifier()
-    let sequence = try SourceRow.nextNumber(in: transaction)
+    let sequence = try DeliveryRow.nextNumber(in: transaction)
     try transaction.execute(
       """
       INSERT INTO billing.decisions (id, sequence, kind, account_id, object, decided_ms, content)
@@ -83,7 +83,7 @@ extension Ledger {
       .text(decision.object?.description), .instant(now),
       .text(String(decoding: decision.content.encoded(), as: UTF8.self)))
     try derive(
-      try affected(by: decision, reading: transaction), cause: .owner, source: sequence, at: now,
+      try affected(by: decision, reading: transaction), cause: .owner, entry: sequence, at: now,
       in: transaction
     ) { _ in }
     switch decision {
@@ -156,7 +156,7 @@ package struct Grant: Sendable, Hashable {
   }
 
   /// Every grant that the account ever had, as long as it stands or stood; none once it is gone.
-  package static func standing(
+  package static func active(
     of account: Identifier, reading database: some Queryable
   ) throws -> [Grant] {
     var grants: [Grant] = []

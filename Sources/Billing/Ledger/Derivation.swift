@@ -37,7 +37,7 @@ package struct Derivation {
 
   /// Derives from everything the transaction sees, and writes what changed.
   init(
-    _ subscription: Subscription, cause: Cause, source: Int64?, rules: LedgerRules,
+    _ subscription: Subscription, cause: Cause, entry: Int64?, rules: LedgerRules,
     at now: Instant, in transaction: Transaction
   ) throws {
     let key = subscription.key
@@ -59,7 +59,7 @@ package struct Derivation {
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
     derived.transitionCount += Int64(transitions.count)
     if let stored, derived.says(theSameAs: stored) { return }
-    try writeTransitions(source: source, in: transaction)
+    try writeTransitions(entry: entry, in: transaction)
     try derived.write(key, in: transaction)
     if !coverage.unmappedProducts.isEmpty || !storedCoverage.unmappedProducts.isEmpty {
       try UnmappedProducts.write(coverage, of: key, in: transaction)
@@ -98,17 +98,17 @@ package struct Derivation {
         after: derived.owner?.description ?? "none"))
   }
 
-  private func writeTransitions(source: Int64?, in transaction: Transaction) throws {
+  private func writeTransitions(entry: Int64?, in transaction: Transaction) throws {
     for (index, transition) in transitions.enumerated() {
       try transaction.execute(
         """
         INSERT INTO billing.transitions (object, number, at_ms, cause, state_before, state_after,
-          source_id)
+          entry)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         """, .text(key.description),
         .integer((stored?.transitionCount ?? 0) + Int64(index) + 1), .instant(transition.at),
         .text(transition.cause.rawValue), .text(transition.before), .text(transition.after),
-        .integer(source))
+        .integer(entry))
     }
   }
 }

@@ -9,14 +9,14 @@ package import Tiers
 package struct EntitlementExplanation: Sendable {
   package let account: Identifier
   package let now: Instant
-  package let current: Schedule.Break
+  package let current: Schedule.Boundary
   /// As sync reads it: of the past it says what is known today.
-  package let schedule: [Schedule.Break]
+  package let schedule: [Schedule.Boundary]
   /// What held, ascending and without a gap; empty where the schedule tells all of it. What is told
   /// of a time afterwards changes nothing here.
   package let held: [Schedule.Span]
   /// The schedule from the end of `held` on.
-  package let standing: [Schedule.Break]
+  package let remaining: [Schedule.Boundary]
   /// Under which rules its newest subscription was derived; nil where it owns none.
   package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
   /// Sorted by their keys.
@@ -31,7 +31,7 @@ package struct EntitlementExplanation: Sendable {
   package struct Subscription: Sendable {
     package let key: ObjectKey
     /// Where it counts: a sandbox subscription grants only to listed accounts.
-    package let partition: ObjectKey.Partition
+    package let environment: StoreEnvironment
     /// Derived for `now`, not as last stored.
     package let label: Label
     package let willRenew: Bool
@@ -40,7 +40,7 @@ package struct EntitlementExplanation: Sendable {
     package let ownerEvidence: String
     package let intervals: [Interval]
     /// The deliveries that show the subscription itself as it is.
-    package let sources: [Source]
+    package let deliveries: [Delivery]
     /// Reads of it that its store still owes an answer, or never gave one.
     package let openReads: [OpenRead]
     /// The products it rests on that no catalogue lists any more.
@@ -67,10 +67,10 @@ package struct EntitlementExplanation: Sendable {
     /// The store's object that says so.
     package let evidence: ObjectKey
     /// The deliveries behind that object.
-    package let sources: [Source]
+    package let deliveries: [Delivery]
   }
 
-  package struct Source: Sendable, Hashable {
+  package struct Delivery: Sendable, Hashable {
     package let id: Int64
     package let deliveryID: String
     package let type: String
@@ -84,7 +84,8 @@ package struct EntitlementExplanation: Sendable {
     package let cause: String
     package let before: String
     package let after: String
-    package let sourceID: Int64?
+    /// The number of the delivery or the decision that it came from.
+    package let entry: Int64?
   }
 
   /// How many transitions of a subscription are told.
@@ -102,17 +103,17 @@ package struct EntitlementExplanation: Sendable {
     self.now = now
     let stored = try EntitlementRows.schedule(of: account, reading: reader)
     let schedule = Schedule(stored: stored) ?? .free(catalogue)
-    self.schedule = schedule.breaks
+    self.schedule = schedule.boundaries
     held = try HeldRows.all(of: account, reading: reader)
-    standing = schedule.standing(after: held)
-    current = standing.last { $0.from <= now } ?? standing[0]
+    remaining = schedule.remaining(after: held)
+    current = remaining.last { $0.from <= now } ?? remaining[0]
     derived = try reader.first(
       """
       SELECT policy_version, catalogue_version, updated_ms FROM billing.subscriptions
       WHERE owner = $1 ORDER BY updated_ms DESC LIMIT 1
       """, .id(account)
     ) { row in (try row.text(0), try row.text(1), try row.instant(2)) }
-    grants = try Grant.standing(of: account, reading: reader)
+    grants = try Grant.active(of: account, reading: reader)
     decisions = try Decided.all(
       concerning: account, countMax: Self.decisionCountMax, reading: reader)
     paysTwiceSince = try reader.first(
@@ -130,12 +131,12 @@ package struct EntitlementExplanation: Sendable {
 extension Schedule {
   /// Its steps from the end of what held before; who had a plan and has none is told that it lapsed,
   /// though nothing is left that owed it.
-  fileprivate func standing(after held: [Span]) -> [Break] {
+  fileprivate func remaining(after held: [Span]) -> [Boundary] {
     var hadPlan = held.contains { $0.reason.givesAccess }
     return spans(from: held.last?.to ?? .distantPast, to: .distantFuture).map { span in
       hadPlan = hadPlan || span.reason.givesAccess
       let isLapsed = hadPlan && span.reason == .neverSubscribed
-      return Break(
+      return Boundary(
         from: span.from, capByteCount: span.capByteCount, planID: span.planID,
         reason: isLapsed ? .lapsed : span.reason)
     }
@@ -149,7 +150,7 @@ extension EntitlementExplanation.Subscription {
     guard let row = try SubscriptionRow(key, reading: reader) else { return nil }
     let coverage = try Coverage(text: row.coverage)
     self.key = key
-    partition = row.realm
+    environment = row.environment
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
     willRenew = row.willRenew
     isDirty = row.isDirty
@@ -158,11 +159,11 @@ extension EntitlementExplanation.Subscription {
       let evidence = key.sibling(interval.evidence.kind, interval.evidence.id)
       return EntitlementExplanation.Interval(
         planID: interval.planID, from: interval.from, to: interval.to, why: interval.why,
-        evidence: evidence, sources: try Self.sources(of: evidence, reading: reader))
+        evidence: evidence, deliveries: try Self.deliveries(of: evidence, reading: reader))
     }
-    sources = Set(
+    deliveries = Set(
       try stores.store(of: key).traits.shownBy.flatMap { kind in
-        try Self.sources(of: key.sibling(kind, key.id), reading: reader)
+        try Self.deliveries(of: key.sibling(kind, key.id), reading: reader)
       }
     ).sorted { $0.id < $1.id }
     openReads = try Self.openReads(of: key, reading: reader)
@@ -183,17 +184,17 @@ extension EntitlementExplanation.Subscription {
     ]
   }
 
-  private static func sources(
+  private static func deliveries(
     of key: ObjectKey, reading reader: Reader
-  ) throws -> [EntitlementExplanation.Source] {
+  ) throws -> [EntitlementExplanation.Delivery] {
     try reader.rows(
       """
-      SELECT s.id, s.delivery_id, s.type, s.created_ms, s.received_ms
-      FROM billing.mirrors m JOIN billing.sources s ON s.id = m.source_id
-      WHERE m.object = $1 ORDER BY s.id
+      SELECT d.id, d.delivery_id, d.type, d.created_ms, d.received_ms
+      FROM billing.mirrors m JOIN billing.deliveries d ON d.id = m.delivery
+      WHERE m.object = $1 ORDER BY d.id
       """, .text(key.description)
     ) { row in
-      EntitlementExplanation.Source(
+      EntitlementExplanation.Delivery(
         id: try row.integer(0), deliveryID: try row.text(1), type: try row.text(2),
         created: try row.optionalInstant(3), received: try row.instant(4))
     }
@@ -204,13 +205,13 @@ extension EntitlementExplanation.Subscription {
   ) throws -> [EntitlementExplanation.Transition] {
     try reader.rows(
       """
-      SELECT at_ms, cause, state_before, state_after, source_id FROM billing.transitions
+      SELECT at_ms, cause, state_before, state_after, entry FROM billing.transitions
       WHERE object = $1 ORDER BY number DESC LIMIT $2
       """, .text(key.description), .integer(EntitlementExplanation.transitionCountMax)
     ) { row in
       EntitlementExplanation.Transition(
         at: try row.instant(0), cause: try row.text(1), before: try row.text(2),
-        after: try row.text(3), sourceID: try row.optionalInteger(4))
+        after: try row.text(3), entry: try row.optionalInteger(4))
     }
   }
 }

@@ -6,14 +6,14 @@ internal import Tiers
 enum EntitlementRows {
   static func schedule(
     of account: Identifier, reading database: some Queryable
-  ) throws -> [Schedule.Break] {
+  ) throws -> [Schedule.Boundary] {
     try database.rows(
       """
       SELECT from_ms, cap_bytes, plan, reason FROM billing.entitlements
       WHERE account_id = $1 ORDER BY from_ms
       """, .id(account)
     ) { row in
-      Schedule.Break(
+      Schedule.Boundary(
         from: try row.instant(0), capByteCount: try row.integer(1), planID: try row.text(2),
         reason: try reason(row.text(3)))
     }
@@ -34,23 +34,25 @@ enum EntitlementRows {
     in transaction: Transaction
   ) throws {
     let stored = try Self.schedule(of: account, reading: transaction)
-    guard stored != schedule.breaks else { return }
+    guard stored != schedule.boundaries else { return }
     try HeldRows.keep(
       Schedule(stored: stored) ?? unknown, before: schedule, of: account, at: now, in: transaction)
-    for step in stored where !schedule.breaks.contains(where: { $0.from == step.from }) {
+    for boundary in stored where !schedule.boundaries.contains(where: { $0.from == boundary.from })
+    {
       try transaction.execute(
         "DELETE FROM billing.entitlements WHERE account_id = $1 AND from_ms = $2",
-        .id(account), .instant(step.from))
+        .id(account), .instant(boundary.from))
     }
-    for step in schedule.breaks where !stored.contains(step) {
+    for boundary in schedule.boundaries where !stored.contains(boundary) {
       try transaction.execute(
         """
         INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (account_id, from_ms) DO UPDATE SET cap_bytes = excluded.cap_bytes,
           plan = excluded.plan, reason = excluded.reason
-        """, .id(account), .instant(step.from), .integer(step.capByteCount), .text(step.planID),
-        .text(step.reason.rawValue))
+        """, .id(account), .instant(boundary.from), .integer(boundary.capByteCount),
+        .text(boundary.planID),
+        .text(boundary.reason.rawValue))
     }
   }
 }

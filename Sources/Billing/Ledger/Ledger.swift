@@ -5,9 +5,9 @@ package import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Records sources and decisions and derives everything else from them, in a storage transaction.
+/// Records deliveries and decisions and derives everything else from them, in a storage transaction.
 ///
-/// Any order and any repetition of the same sources leaves the same derived rows.
+/// Any order and any repetition of the same deliveries leaves the same derived rows.
 package struct Ledger: Sendable {
   let stores: StoreList
   /// As configured; what is in force may be another server's.
@@ -36,7 +36,7 @@ package struct Ledger: Sendable {
     guard readable.contains(key.provider), let traits = stores[key.provider]?.traits else {
       return false
     }
-    return !traits.hasOneEnvironment || key.partition == rules.grantingPartition
+    return !traits.hasOneEnvironment || key.environment == rules.grantingEnvironment
   }
 
   /// The kind of the jobs that read an object again.
@@ -46,67 +46,67 @@ package struct Ledger: Sendable {
   ///
   /// Re-runnable: no effect but through the transaction.
   package func record(
-    _ source: PreparedSource, in transaction: Transaction
+    _ delivery: PreparedDelivery, in transaction: Transaction
   ) throws -> Recorded {
-    let row = try SourceRow(inserting: source, in: transaction)
-    var recorded = Recorded(source: source, row: row)
-    for (hint, payload) in zip(source.decoded.hints, source.hintPayloads) {
-      for object in try Affected.read(about: hint.object, reading(transaction)) {
-        try need(hint.about(object), payload: payload, source, id: row.id, in: transaction)
+    let row = try DeliveryRow(inserting: delivery, in: transaction)
+    var recorded = Recorded(delivery: delivery, row: row)
+    for (request, payload) in zip(delivery.decoded.requests, delivery.requestPayloads) {
+      for object in try Affected.read(about: request.object, reading(transaction)) {
+        try keep(request.about(object), payload: payload, delivery, id: row.id, in: transaction)
       }
     }
-    if source.decoded.disposition == .joined {
-      try merge(source, id: row.id, in: transaction, &recorded)
+    if delivery.decoded.disposition == .joined {
+      try merge(delivery, id: row.id, in: transaction, &recorded)
     }
-    if let partition = source.decoded.partition, partition != rules.grantingPartition,
-      !recorded.grants, !source.decoded.isAnswer
+    if let environment = delivery.decoded.environment, environment != rules.grantingEnvironment,
+      !recorded.grants, !delivery.decoded.isAnswer
     {
-      recorded.isOfOtherMode = true
+      recorded.isOfOtherEnvironment = true
     }
     return recorded
   }
 
   /// Notes that an object must be read again, and has it read where its provider can be asked.
-  private func need(
-    _ hint: DecodedSource.Hint, payload: [UInt8]?, _ source: PreparedSource, id: Int64,
+  private func keep(
+    _ request: ReadRequest, payload: [UInt8]?, _ delivery: PreparedDelivery, id: Int64,
     in transaction: Transaction
   ) throws {
-    let traits = try stores.store(of: hint.object).traits
+    let traits = try stores.store(of: request.object).traits
     let wasAsked =
-      try hint.isOnce
+      try request.isOnce
       && transaction.first(
-        "SELECT source_id FROM billing.hints WHERE object = $1 AND reason = $2 LIMIT 1",
-        .text(hint.object.description), .text(hint.reason)
+        "SELECT delivery FROM billing.read_requests WHERE object = $1 AND reason = $2 LIMIT 1",
+        .text(request.object.description), .text(request.reason)
       ) { row in try row.integer(0) } != nil
     try transaction.execute(
       """
-      INSERT INTO billing.hints (object, source_id, reason) VALUES ($1, $2, $3)
-      ON CONFLICT (object, source_id, reason) DO NOTHING
-      """, .text(hint.object.description), .integer(id), .text(hint.reason))
-    guard isReadable(hint.object) else { return }
-    let object = hint.object.description
-    if hint.isFirstOnly || wasAsked,
+      INSERT INTO billing.read_requests (object, delivery, reason) VALUES ($1, $2, $3)
+      ON CONFLICT (object, delivery, reason) DO NOTHING
+      """, .text(request.object.description), .integer(id), .text(request.reason))
+    guard isReadable(request.object) else { return }
+    let object = request.object.description
+    if request.isFirstOnly || wasAsked,
       try Jobs.find(Self.readJob, object, reading: transaction) != nil
     {
       return
     }
-    try Jobs.need(
-      Self.readJob, object, payload: payload, due: source.received + hint.delay,
-      settleAfter: traits.hasClock ? source.decoded.settledBy(received: source.received) : nil,
-      confirmations: traits.confirmationCount, turn: hint.isClaim ? 1 : 0,
+    try Jobs.request(
+      Self.readJob, object, payload: payload, due: delivery.received + request.delay,
+      settleAfter: traits.hasClock ? delivery.decoded.settledBy(received: delivery.received) : nil,
+      confirmations: traits.confirmationCount, lane: request.isClaim ? 1 : 0,
       in: transaction)
   }
 
-  /// Has a purchase read that only clients know of, when its turn among them comes; nothing else is
+  /// Has a purchase read that only clients know of, when its place among them comes; nothing else is
   /// kept of it before.
-  package func needProof(
-    of key: ObjectKey, payload: [UInt8]?, turn: Int, at now: Instant, in transaction: Transaction
+  package func requestProof(
+    of key: ObjectKey, payload: [UInt8]?, lane: Int, at now: Instant, in transaction: Transaction
   ) throws {
     guard readable.contains(key.provider) else { return }
     let confirmations = try stores.store(of: key).traits.confirmationCount
-    try Jobs.need(
+    try Jobs.request(
       Self.readJob, key.description, payload: payload, due: now, confirmations: confirmations,
-      turn: turn, in: transaction)
+      lane: lane, in: transaction)
   }
 
   /// What became of the wish to have something read.
@@ -129,40 +129,40 @@ package struct Ledger: Sendable {
     {
       return .withoutToken
     }
-    try Jobs.need(Self.readJob, object, due: now, in: transaction)
+    try Jobs.request(Self.readJob, object, due: now, in: transaction)
     return .asked
   }
 
   private func merge(
-    _ source: PreparedSource, id: Int64, in transaction: Transaction, _ recorded: inout Recorded
+    _ delivery: PreparedDelivery, id: Int64, in transaction: Transaction, _ recorded: inout Recorded
   ) throws {
     let stored = reading(transaction)
     var changed: [Fact] = []
-    for (fact, content) in zip(source.decoded.facts, source.contents) {
-      let change = try stored.join(fact, content: content, source: id, in: transaction)
+    for (fact, content) in zip(delivery.decoded.facts, delivery.contents) {
+      let change = try stored.join(fact, content: content, delivery: id, in: transaction)
       if change.rankFell { recorded.rankFell = true }
       var isNew = change.isNew
-      for link in fact.links where try link.write(source: id, in: transaction) { isNew = true }
+      for link in fact.links where try link.write(delivery: id, in: transaction) { isNew = true }
       if isNew { changed.append(fact) }
     }
     let keys = try Affected.subscriptions(by: changed, stored)
     let double = try derive(
-      keys, cause: .fact, source: id, at: source.received, in: transaction
+      keys, cause: .fact, entry: id, at: delivery.received, in: transaction
     ) { derivation in
       recorded.add(derivation)
-      let realm = derivation.key.partition.rawValue
-      if derivation.accounts.contains(where: { rules.grants(realm, to: $0) }) {
+      let environment = derivation.key.environment.rawValue
+      if derivation.accounts.contains(where: { rules.grants(environment, to: $0) }) {
         recorded.grants = true
       }
     }
     recorded.add(payingTwice: double)
-    let dangling = try source.decoded.facts.filter { fact in
+    let dangling = try delivery.decoded.facts.filter { fact in
       try fact.searched != nil && Affected.subscriptions(by: [fact], stored).isEmpty
     }
-    for hint in source.decoded.unsettled(
+    for request in delivery.decoded.unsettled(
       recorded.dirty, unknown: recorded.unknown, dangling: dangling)
     {
-      try need(hint, payload: nil, source, id: id, in: transaction)
+      try keep(request, payload: nil, delivery, id: id, in: transaction)
     }
   }
 
@@ -171,7 +171,7 @@ package struct Ledger: Sendable {
   /// Returns the accounts that now pay twice and did not before.
   @discardableResult
   func derive(
-    _ keys: [ObjectKey], cause: Derivation.Cause, source: Int64?, at now: Instant,
+    _ keys: [ObjectKey], cause: Derivation.Cause, entry: Int64?, at now: Instant,
     in transaction: Transaction, each: (Derivation) -> Void
   ) throws -> [Identifier] {
     guard !keys.isEmpty else { return [] }
@@ -179,7 +179,7 @@ package struct Ledger: Sendable {
     var accounts: Set<Identifier> = []
     for key in keys {
       let derivation = try Derivation(
-        try reading(transaction).subscription(key), cause: cause, source: source, rules: rules,
+        try reading(transaction).subscription(key), cause: cause, entry: entry, rules: rules,
         at: now, in: transaction)
       accounts.formUnion(derivation.accounts)
       try expectRenewal(of: key, derivation.coverage, at: now, in: transaction)
@@ -206,13 +206,13 @@ package struct Ledger: Sendable {
     _ account: Identifier, under rules: LedgerRules, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
     let owed = try transaction.rows(
-      "SELECT realm, coverage FROM billing.subscriptions WHERE owner = $1 ORDER BY object",
+      "SELECT environment, coverage FROM billing.subscriptions WHERE owner = $1 ORDER BY object",
       .id(account)
     ) { row in (try row.text(0), try row.text(1)) }
-    let coverages = try owed.compactMap { realm, text in
-      rules.grants(realm, to: account) ? try Coverage(text: text) : nil
+    let coverages = try owed.compactMap { environment, text in
+      rules.grants(environment, to: account) ? try Coverage(text: text) : nil
     }
-    let grants = try Grant.standing(of: account, reading: transaction).map { $0.coverage }
+    let grants = try Grant.active(of: account, reading: transaction).map { $0.coverage }
     try EntitlementRows.write(
       Schedule(coverages + grants, catalogue: rules.catalogue), of: account,
       unknown: .free(rules.catalogue), at: now, in: transaction)

@@ -26,10 +26,10 @@ package struct LedgerReading: LinkReader {
         UNION
         SELECT l.origin FROM near n JOIN billing.links l ON l.target = n.object
         WHERE l.kind = 'bridge')
-      SELECT object, source_id, as_of_from_ms, as_of_to_ms, content
+      SELECT object, delivery, as_of_from_ms, as_of_to_ms, content
       FROM billing.mirrors WHERE object = $1
       UNION ALL
-      SELECT m.object, m.source_id, m.as_of_from_ms, m.as_of_to_ms, m.content
+      SELECT m.object, m.delivery, m.as_of_from_ms, m.as_of_to_ms, m.content
       FROM near n JOIN billing.mirrors m ON m.object = n.object
       LIMIT $2
       """, .text(key.description), .integer(Self.bridgedCountMax)
@@ -40,16 +40,16 @@ package struct LedgerReading: LinkReader {
   private static let partCountMax: Int64 = 16
 
   /// What a reader of the object may need to know.
-  package func known(of key: ObjectKey) throws -> ReadRequest.Known {
-    ReadRequest.Known(
+  package func known(of key: ObjectKey) throws -> StoreRead.Known {
+    StoreRead.Known(
       reasons: try database.rows(
-        "SELECT DISTINCT reason FROM billing.hints WHERE object = $1 ORDER BY reason",
+        "SELECT DISTINCT reason FROM billing.read_requests WHERE object = $1 ORDER BY reason",
         .text(key.description)
       ) { row in try row.text(0) },
       parts: try database.rows(
         """
         SELECT origin FROM billing.links WHERE target = $1 AND kind = 'part'
-        ORDER BY source_id DESC, origin LIMIT $2
+        ORDER BY delivery DESC, origin LIMIT $2
         """, .text(key.description), .integer(Self.partCountMax)
       ) { row in try row.text(0) }.compactMap { ObjectKey($0) })
   }

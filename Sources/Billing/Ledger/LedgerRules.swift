@@ -10,7 +10,7 @@ package struct LedgerRules: Sendable {
   /// With what earlier catalogues sold, once it was read from the database.
   package private(set) var catalogue: Catalogue
   /// Whose subscriptions count: sandbox money buys nothing unless a deployment says so.
-  package let grantingPartition: ObjectKey.Partition
+  package let grantingEnvironment: StoreEnvironment
   /// The accounts of testers and reviewers, for whom sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
   /// Names them all, as the SHA-256 of everything that a derived row depends on.
@@ -18,11 +18,11 @@ package struct LedgerRules: Sendable {
 
   package init(
     policy: Policy = .standard, catalogue: Catalogue,
-    grantingPartition: ObjectKey.Partition = .live, sandboxAccounts: Set<Identifier> = []
+    grantingEnvironment: StoreEnvironment = .live, sandboxAccounts: Set<Identifier> = []
   ) {
     self.policy = policy
     self.catalogue = catalogue
-    self.grantingPartition = grantingPartition
+    self.grantingEnvironment = grantingEnvironment
     self.sandboxAccounts = sandboxAccounts
     digest = content.digest
   }
@@ -37,14 +37,14 @@ package struct LedgerRules: Sendable {
   /// Names everything but the catalogue that a derived row depends on.
   var policyVersion: String {
     let testers = sandboxAccounts.sorted().map(\.description).joined(separator: "+")
-    return "\(policy.version)/\(grantingPartition.rawValue)"
+    return "\(policy.version)/\(grantingEnvironment.rawValue)"
       + (testers.isEmpty ? "" : "/\(testers)")
   }
 
-  /// Whether what is owed in `realm` counts for the account.
-  func grants(_ realm: String, to account: Identifier) -> Bool {
-    realm == grantingPartition.rawValue
-      || realm == ObjectKey.Partition.sandbox.rawValue && sandboxAccounts.contains(account)
+  /// Whether what is owed in `environment` counts for the account.
+  func grants(_ environment: String, to account: Identifier) -> Bool {
+    environment == grantingEnvironment.rawValue
+      || environment == StoreEnvironment.sandbox.rawValue && sandboxAccounts.contains(account)
   }
 }
 
@@ -53,7 +53,7 @@ extension LedgerRules {
   package init(_ configuration: BillingConfiguration) {
     self.init(
       catalogue: configuration.catalogue,
-      grantingPartition: ObjectKey.Partition(configuration.grantingEnvironment),
+      grantingEnvironment: configuration.grantingEnvironment,
       sandboxAccounts: configuration.sandboxAccounts)
   }
 
@@ -61,7 +61,7 @@ extension LedgerRules {
   package init(_ configuration: DatabaseConfiguration) {
     self.init(
       catalogue: configuration.catalogue,
-      grantingPartition: ObjectKey.Partition(configuration.grantingEnvironment),
+      grantingEnvironment: configuration.grantingEnvironment,
       sandboxAccounts: configuration.sandboxAccounts)
   }
 }

@@ -4,10 +4,11 @@ internal import Subscriptions
 
 /// What recording a delivery did: for metrics and the log, once it is durable.
 package struct Recorded: Sendable {
-  package let sourceID: Int64
+  /// Its place among deliveries and decisions.
+  package let number: Int64
   package let deliveryID: String
   package let type: String
-  package let disposition: DecodedSource.Disposition
+  package let disposition: DecodedDelivery.Disposition
   package let notes: Set<String>
   package let isRedelivery: Bool
   /// The same delivery id came before with another meaning.
@@ -17,7 +18,7 @@ package struct Recorded: Sendable {
   /// Whether somebody's storage follows from what it changed.
   var grants = false
   /// Of the world, live or sandbox, that grants nothing here to anybody concerned.
-  package var isOfOtherMode = false
+  package var isOfOtherEnvironment = false
   /// Names of alarms that this delivery raised, with what they are about.
   package private(set) var alarms: [Alarm] = []
 
@@ -67,16 +68,16 @@ package struct Recorded: Sendable {
   package var withoutEffect: String? {
     switch disposition {
     case .foreign, .premature, .undecodable: disposition.rawValue
-    case .joined, .recorded: isOfOtherMode ? "other_mode" : nil
+    case .joined, .recorded: isOfOtherEnvironment ? "other_mode" : nil
     }
   }
 
-  init(source: PreparedSource, row: SourceRow) {
-    sourceID = row.id
-    deliveryID = source.decoded.deliveryID
-    type = source.decoded.type
-    disposition = source.decoded.disposition
-    notes = source.decoded.notes
+  init(delivery: PreparedDelivery, row: DeliveryRow) {
+    number = row.id
+    deliveryID = delivery.decoded.deliveryID
+    type = delivery.decoded.type
+    disposition = delivery.decoded.disposition
+    notes = delivery.decoded.notes
     isRedelivery = row.isRedelivery
     isConflicting = row.isConflicting && !row.isRedelivery
   }

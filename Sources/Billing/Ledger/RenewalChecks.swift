@@ -30,16 +30,16 @@ package struct RenewalChecks: Sendable {
 extension Ledger {
   /// Has a subscription read whose renewal is due and was not seen, and looks again later.
   func checkRenewal(of key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
-    try SourceRow.takeTurn(in: transaction)
+    try DeliveryRow.lockSequence(in: transaction)
     guard isReadable(key), let row = try SubscriptionRow(key, reading: transaction) else {
       return
     }
     let coverage = try Coverage(text: row.coverage)
     if coverage.awaitsRenewal(at: now) {
-      try Jobs.need(Self.readJob, key.description, due: now, in: transaction)
+      try Jobs.request(Self.readJob, key.description, due: now, in: transaction)
     }
     guard let next = coverage.nextRenewalCheck(after: now) else { return }
-    try Jobs.need(RenewalChecks.job, key.description, due: next, in: transaction)
+    try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
   }
 
   /// Sees to it that somebody looks when the paid time of a subscription ends. A check that waits
@@ -50,7 +50,7 @@ extension Ledger {
     guard isReadable(key), let next = coverage.nextRenewalCheck(after: now) else { return }
     let waiting = try Jobs.find(RenewalChecks.job, key.description, reading: transaction)?.due
     if let waiting, waiting <= next { return }
-    try Jobs.need(RenewalChecks.job, key.description, due: next, in: transaction)
+    try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
   }
 
   /// Which of the objects, in their text form, are subscriptions that would renew as far as is known.

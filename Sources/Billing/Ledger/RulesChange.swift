@@ -18,13 +18,13 @@ extension Ledger {
   package func deriveOutdated(
     countMax: Int, at now: Instant, in transaction: Transaction, each: (Derivation) -> Void
   ) throws -> Int {
-    try SourceRow.takeTurn(in: transaction)
+    try DeliveryRow.lockSequence(in: transaction)
     guard let inForce = try RulesInForce(reading: transaction) else { return 0 }
     let keys = try transaction.rows(
       "SELECT object FROM billing.subscriptions WHERE rules <> $1 ORDER BY object LIMIT $2",
       .text(inForce.digest), .integer(countMax)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
-    try derive(keys, cause: .policy, source: nil, at: now, in: transaction, each: each)
+    try derive(keys, cause: .policy, entry: nil, at: now, in: transaction, each: each)
     return keys.count
   }
 
@@ -33,7 +33,7 @@ extension Ledger {
   package func scheduleOthers(
     after last: Identifier?, countMax: Int, at now: Instant, in transaction: Transaction
   ) throws -> Identifier? {
-    try SourceRow.takeTurn(in: transaction)
+    try DeliveryRow.lockSequence(in: transaction)
     let accounts = try transaction.rows(
       """
       SELECT DISTINCT account_id FROM billing.entitlements WHERE account_id > $1

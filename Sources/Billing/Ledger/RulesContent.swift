@@ -8,7 +8,7 @@ extension LedgerRules {
   /// Everything that a derived row depends on, in one text: equal rules give equal texts.
   var content: JSONValue {
     [
-      "policy": .string(policy.version), "realm": .string(grantingPartition.rawValue),
+      "policy": .string(policy.version), "environment": .string(grantingEnvironment.rawValue),
       "sandbox_accounts": .array(sandboxAccounts.sorted().map { .string($0.description) }),
       "catalogue": catalogue.content,
     ]
@@ -19,11 +19,13 @@ extension LedgerRules {
   func with(content: JSON) throws -> LedgerRules? {
     guard try content["policy"].requireString() == policy.version else { return nil }
     guard
-      let partition = ObjectKey.Partition(rawValue: try content["realm"].requireString())
-    else { throw JSONError(code: .wrongType, path: "$.realm", message: "must be a realm") }
+      let environment = StoreEnvironment(rawValue: try content["environment"].requireString())
+    else {
+      throw JSONError(code: .wrongType, path: "$.environment", message: "must be live or sandbox")
+    }
     return LedgerRules(
       policy: policy, catalogue: try Catalogue(content: content["catalogue"]),
-      grantingPartition: partition,
+      grantingEnvironment: environment,
       sandboxAccounts: Set(
         try content["sandbox_accounts"].requireArray().compactMap {
           Identifier(try $0.requireString())

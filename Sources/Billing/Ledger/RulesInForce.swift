@@ -43,7 +43,7 @@ struct RulesInForce {
 
   /// Puts the rules of a server that starts in force and keeps what their catalogue sells.
   static func take(_ rules: LedgerRules, at now: Instant, in transaction: Transaction) throws {
-    try SourceRow.takeTurn(in: transaction)
+    try DeliveryRow.lockSequence(in: transaction)
     let before = try RulesInForce(reading: transaction)
     guard before?.digest != rules.digest else { return }
     try SoldPlans.keep(rules.catalogue, after: before?.catalogue, at: now, in: transaction)
@@ -86,7 +86,7 @@ final class CurrentRules: Sendable {
     self.deriver = deriver
   }
 
-  /// Call once the turn is taken. Before any server has started they are one's own.
+  /// Call once the sequence is locked. Before any server has started they are one's own.
   func find(at now: Instant, in transaction: Transaction) throws -> LedgerRules {
     guard let row = try RulesInForce(reading: transaction) else {
       try SoldPlans.keep(own.catalogue, after: nil, at: now, in: transaction)

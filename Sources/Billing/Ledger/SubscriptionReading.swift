@@ -15,9 +15,11 @@ extension LedgerReading {
   ) throws -> Subscription {
     var subscription = try stores.subscription(key)
     visited.insert(key)
-    for row in try parts(of: key) { subscription.insert(row.fact, source: row.source) }
+    for row in try parts(of: key) { subscription.insert(row.fact, delivery: row.delivery) }
     for companion in subscription.companions {
-      for row in try mirrors(of: companion) { subscription.insert(row.fact, source: row.source) }
+      for row in try mirrors(of: companion) {
+        subscription.insert(row.fact, delivery: row.delivery)
+      }
     }
     subscription.predecessor = try predecessorOwner(of: key, &visited)
     subscription.unansweredSince = try Unanswered.since(key, reading: database)
@@ -37,10 +39,10 @@ extension LedgerReading {
         SELECT l.origin, CASE l.kind WHEN 'bridge' THEN 1 ELSE 0 END
         FROM reach r JOIN billing.links l ON l.target = r.object
         WHERE r.is_open = 1 AND l.kind <> 'predecessor')
-      SELECT object, source_id, as_of_from_ms, as_of_to_ms, content
+      SELECT object, delivery, as_of_from_ms, as_of_to_ms, content
       FROM billing.mirrors WHERE object = $1
       UNION ALL
-      SELECT m.object, m.source_id, m.as_of_from_ms, m.as_of_to_ms, m.content
+      SELECT m.object, m.delivery, m.as_of_from_ms, m.as_of_to_ms, m.content
       FROM reach r JOIN billing.mirrors m ON m.object = r.object
       """, .text(key.description)
     ) { row in try MirrorRow(row, of: stores) }

@@ -10,7 +10,7 @@ struct SubscriptionRow {
   /// `contested`, `deleted_account`, `none`.
   var ownerEvidence: String
   /// Where it counts: `live` or `sandbox`.
-  var realm: ObjectKey.Partition
+  var environment: StoreEnvironment
   var label: Label
   /// What it is whenever its coverage owes nothing.
   var labelWithoutAccess: Label
@@ -29,7 +29,7 @@ struct SubscriptionRow {
   init?(_ key: ObjectKey, reading database: some Queryable) throws {
     let row = try database.first(
       """
-      SELECT owner, owner_evidence, realm, label, label_without_access, will_renew, dirty,
+      SELECT owner, owner_evidence, environment, label, label_without_access, will_renew, dirty,
         coverage, policy_version, catalogue_version, transition_count, rules,
         updated_ms
       FROM billing.subscriptions WHERE object = $1
@@ -47,7 +47,7 @@ struct SubscriptionRow {
     let ownership = subscription.ownership
     owner = ownership.account
     ownerEvidence = ownership.evidence.text
-    realm = subscription.partition
+    environment = subscription.environment
     labelWithoutAccess = subscription.labelWithoutAccess(coverage)
     label = Label(coverage, withoutAccess: labelWithoutAccess, at: now)
     willRenew = subscription.willRenew
@@ -63,11 +63,11 @@ struct SubscriptionRow {
   private init(_ row: borrowing Row) throws {
     owner = try row.optionalID(0)
     ownerEvidence = try row.text(1)
-    guard let realm = ObjectKey.Partition(rawValue: try row.text(2)),
+    guard let environment = StoreEnvironment(rawValue: try row.text(2)),
       let label = Label(rawValue: try row.text(3)),
       let labelWithoutAccess = Label(rawValue: try row.text(4))
-    else { throw DatabaseError.statement("a subscription's realm or label is unknown") }
-    self.realm = realm
+    else { throw DatabaseError.statement("a subscription's environment or label is unknown") }
+    self.environment = environment
     self.label = label
     self.labelWithoutAccess = labelWithoutAccess
     willRenew = try row.integer(5) == 1
@@ -89,25 +89,25 @@ struct SubscriptionRow {
 
   /// Whether every schedule that follows from it is the same.
   func owesTheSame(as other: SubscriptionRow) -> Bool {
-    owner == other.owner && realm == other.realm && coverage == other.coverage
+    owner == other.owner && environment == other.environment && coverage == other.coverage
       && rules == other.rules
   }
 
   func write(_ key: ObjectKey, in transaction: Transaction) throws {
     try transaction.execute(
       """
-      INSERT INTO billing.subscriptions (object, realm, owner, owner_evidence, label,
+      INSERT INTO billing.subscriptions (object, environment, owner, owner_evidence, label,
         label_without_access, will_renew, dirty, coverage, policy_version, catalogue_version,
         transition_count, rules, updated_ms)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-      ON CONFLICT (object) DO UPDATE SET realm = excluded.realm, owner = excluded.owner,
+      ON CONFLICT (object) DO UPDATE SET environment = excluded.environment, owner = excluded.owner,
         owner_evidence = excluded.owner_evidence, label = excluded.label,
         label_without_access = excluded.label_without_access,
         will_renew = excluded.will_renew, dirty = excluded.dirty, coverage = excluded.coverage,
         policy_version = excluded.policy_version, catalogue_version = excluded.catalogue_version,
         transition_count = excluded.transition_count, rules = excluded.rules,
         updated_ms = excluded.updated_ms
-      """, .text(key.description), .text(realm.rawValue), .id(owner), .text(ownerEvidence),
+      """, .text(key.description), .text(environment.rawValue), .id(owner), .text(ownerEvidence),
       .text(label.rawValue), .text(labelWithoutAccess.rawValue), .integer(willRenew ? 1 : 0),
       .integer(isDirty ? 1 : 0), .text(coverage), .text(policyVersion), .text(catalogueVersion),
       .integer(transitionCount), .text(rules), .instant(updated))

@@ -44,21 +44,21 @@ extension Ledger {
   package func noteFailedRead(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws
   {
     guard isReadable(key) else { return }
-    try SourceRow.takeTurn(in: transaction)
+    try DeliveryRow.lockSequence(in: transaction)
     guard try knows(key, reading: transaction),
       try Unanswered.begin(key, at: now, in: transaction)
     else { return }
-    try derive([key], cause: .fact, source: nil, at: now, in: transaction) { _ in }
+    try derive([key], cause: .fact, entry: nil, at: now, in: transaction) { _ in }
   }
 
   /// The store answers: `write` keeps what it said, and that alone decides.
   package func noteAnswer(
     _ key: ObjectKey, at now: Instant, in transaction: Transaction, _ write: () throws -> Void
   ) throws {
-    try SourceRow.takeTurn(in: transaction)
+    try DeliveryRow.lockSequence(in: transaction)
     let didFail = try Unanswered.end(key, in: transaction)
     try write()
-    if didFail { try derive([key], cause: .fact, source: nil, at: now, in: transaction) { _ in } }
+    if didFail { try derive([key], cause: .fact, entry: nil, at: now, in: transaction) { _ in } }
   }
 
   /// Forgets failed reads of stores that are asked no more, or their outage would never end.
@@ -66,11 +66,11 @@ extension Ledger {
   package func forgetUnreadable(
     after last: String, countMax: Int, at now: Instant, in transaction: Transaction
   ) throws -> String? {
-    try SourceRow.takeTurn(in: transaction)
+    try DeliveryRow.lockSequence(in: transaction)
     let objects = try Unanswered.all(after: last, countMax: countMax, reading: transaction)
     for key in objects.compactMap({ ObjectKey($0) }) where !isReadable(key) {
       _ = try Unanswered.end(key, in: transaction)
-      try derive([key], cause: .policy, source: nil, at: now, in: transaction) { _ in }
+      try derive([key], cause: .policy, entry: nil, at: now, in: transaction) { _ in }
     }
     return objects.count < countMax ? nil : objects.last
   }

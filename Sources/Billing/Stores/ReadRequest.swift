@@ -1,64 +1,49 @@
 package import Base
-package import ProviderAPI
 package import Subscriptions
 
-/// What to read of a store, and what is known that a reader may need.
+/// An object to be read of its store again, and why.
 package struct ReadRequest: Sendable {
-  package let key: ObjectKey
-  /// The number of the read, ascending for each object.
-  package let generation: Int64
-  /// What deliveries told of the object and rows may not hold in clear; nil where none did.
+  /// What its job reads: a subscription, a purchase, or a payment whose invoice is unknown.
+  package let object: ObjectKey
+  package let reason: String
+  /// What the reader needs to know and rows may not hold in clear: a purchase's token.
   package let secret: Secret?
-  private let known: @Sendable () throws -> Known
-
-  /// What earlier deliveries and reads said of the object.
-  package struct Known: Sendable {
-    /// Why reads of it were asked for.
-    package let reasons: [String]
-    /// What belongs to it, the newest first.
-    package let parts: [ObjectKey]
-
-    package init(reasons: [String], parts: [ObjectKey]) {
-      self.reasons = reasons
-      self.parts = parts
-    }
-  }
+  /// Whether an object that was ever read needs no other read because of it.
+  package let isFirstOnly: Bool
+  /// Whether a client alone says that there is something to read.
+  package let isClaim: Bool
+  /// Whether a read that was asked for this very reason before was enough.
+  package let isOnce: Bool
+  /// How long to wait for what may tell as much by itself.
+  package let delay: Instant.Span
 
   package init(
-    _ key: ObjectKey, generation: Int64, secret: Secret?,
-    known: @escaping @Sendable () throws -> Known
+    _ object: ObjectKey, reason: String, secret: Secret? = nil, isFirstOnly: Bool = false,
+    isClaim: Bool = false, isOnce: Bool = false, delay: Instant.Span = .seconds(0)
   ) {
-    self.key = key
-    self.generation = generation
+    self.object = object
+    self.reason = reason
     self.secret = secret
-    self.known = known
+    self.isFirstOnly = isFirstOnly
+    self.isClaim = isClaim
+    self.isOnce = isOnce
+    self.delay = delay
   }
 
-  /// Asks the database.
-  package func readKnown() throws(APIFailure) -> Known {
-    do { return try known() } catch { throw .transient("\(error)", retryAfter: nil) }
+  /// Other deliveries of the same change may be on their way.
+  private static let settlingTime = Instant.Span.minutes(2)
+
+  /// A subscription names an object that nobody told of: one read, unless it is told soon.
+  static func unknown(_ object: ObjectKey, of subscription: ObjectKey) -> ReadRequest {
+    ReadRequest(
+      subscription, reason: "unknown_\(object.kind.rawValue):\(object.id)", isOnce: true,
+      delay: settlingTime)
   }
-}
 
-/// What a store answered.
-package struct StoreAnswer: Sendable {
-  package let facts: [Fact]
-  /// Objects to read as well.
-  package let hints: [DecodedSource.Hint]
-  package let notes: Set<String>
-  /// Nothing in it was read before that, by the store's clock; nil where it tells none.
-  package let began: Instant?
-  /// Every answer as received, without secrets.
-  package let transcript: [UInt8]
-
-  package init(
-    facts: [Fact], hints: [DecodedSource.Hint] = [], notes: Set<String>, began: Instant?,
-    transcript: [UInt8]
-  ) {
-    self.facts = facts
-    self.hints = hints
-    self.notes = notes
-    self.began = began
-    self.transcript = transcript
+  /// The same about another object.
+  package func about(_ other: ObjectKey) -> ReadRequest {
+    ReadRequest(
+      other, reason: reason, secret: secret, isFirstOnly: isFirstOnly, isClaim: isClaim,
+      isOnce: isOnce, delay: delay)
   }
 }

@@ -37,7 +37,7 @@ package protocol Store: Sendable {
   /// Reads an object again from the store.
   ///
   /// Throws `.misconfigured` where there is nothing to ask with.
-  func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer
+  func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer
 
   /// The member of a claim in which a device sends its purchase; nil where none can be claimed.
   var claimMember: String? { get }
@@ -49,7 +49,7 @@ package protocol Store: Sendable {
 
   /// Tells the store that a purchase was delivered to its owner.
   func acknowledge(
-    _ request: ReadRequest, _ record: any StoreRecord, for owner: Identifier
+    _ request: StoreRead, _ record: any StoreRecord, for owner: Identifier
   ) throws(APIFailure)
 }
 
@@ -61,7 +61,7 @@ extension Store {
   }
 
   package func acknowledge(
-    _ request: ReadRequest, _ record: any StoreRecord, for owner: Identifier
+    _ request: StoreRead, _ record: any StoreRecord, for owner: Identifier
   ) throws(APIFailure) {}
 
   /// What it is, or what it is part of.
@@ -153,13 +153,13 @@ package protocol LinkReader {
 /// What a device says that it bought.
 package struct ClaimedPurchase: Sendable {
   package let subscription: ObjectKey
-  package let source: DecodedSource
+  package let delivery: DecodedDelivery
   /// Whether the store signed what came; else it must be read before anybody owns it.
   package let isProven: Bool
 
-  package init(subscription: ObjectKey, source: DecodedSource, isProven: Bool) {
+  package init(subscription: ObjectKey, delivery: DecodedDelivery, isProven: Bool) {
     self.subscription = subscription
-    self.source = source
+    self.delivery = delivery
     self.isProven = isProven
   }
 }

@@ -1,5 +1,6 @@
-package import Configuration
+internal import Configuration
 package import Subscriptions
+package import Tiers
 
 /// Every store there is, whether this deployment deals with it or not.
 package struct StoreList: Sendable {
@@ -31,12 +32,12 @@ extension StoreList {
   /// The subscription that an operator names: by its key, or by its id in the environment that grants
   /// where the id says whose it is. Nil for anything else.
   package func subscriptionKey(
-    _ text: String, in environment: ObjectKey.Partition
+    _ text: String, in environment: StoreEnvironment
   ) -> ObjectKey? {
     for store in stores {
       guard let prefix = store.traits.subscriptionIDPrefix, text.hasPrefix(prefix) else { continue }
       return ObjectKey(
-        provider: store.provider, partition: environment, kind: store.traits.subscriptionKind,
+        provider: store.provider, environment: environment, kind: store.traits.subscriptionKind,
         id: text)
     }
     guard let key = ObjectKey(text), self[key.provider]?.traits.subscriptionKind == key.kind else {
@@ -62,13 +63,4 @@ package struct StoreSetupError: Error, CustomStringConvertible {
   package let description: String
 
   package init(_ text: String) { description = text }
-}
-
-extension ObjectKey.Partition {
-  package init(_ environment: GrantingEnvironment) {
-    switch environment {
-    case .live: self = .live
-    case .sandbox: self = .sandbox
-    }
-  }
 }

@@ -28,7 +28,7 @@ package struct Webhook: Sendable {
 /// A genuine delivery: what it says, or why it cannot be read.
 package struct Delivery: Sendable {
   package enum Content: Sendable {
-    case decoded(DecodedSource)
+    case decoded(DecodedDelivery)
     /// `id` is the delivery's where it can be read.
     case undecodable(id: String?, why: String)
   }

@@ -1,6 +1,7 @@
 internal import Base
 internal import JSON
 internal import Subscriptions
+internal import Tiers
 
 /// The metadata key that we set on sessions and subscriptions we create.
 ///
@@ -9,7 +10,7 @@ private let accountMetadataKey = "coffer_account"
 
 /// Reads objects of one event or answer into facts: one shape for every API version.
 struct ObjectDecoder {
-  let partition: ObjectKey.Partition
+  let environment: StoreEnvironment
   let asOf: AsOf
   /// The event's type; nil for an answer of the API, whose reader completes lists that are cut.
   let eventType: String?
@@ -18,8 +19,8 @@ struct ObjectDecoder {
   private(set) var facts: [Fact] = []
   private(set) var notes: Set<StripeEvent.Note> = []
 
-  init(partition: ObjectKey.Partition, asOf: AsOf, eventType: String? = nil) {
-    self.partition = partition
+  init(environment: StoreEnvironment, asOf: AsOf, eventType: String? = nil) {
+    self.environment = environment
     self.asOf = asOf
     self.eventType = eventType
   }
@@ -79,7 +80,7 @@ struct ObjectDecoder {
   private mutating func add(_ object: StripeObject, _ json: JSON) throws(JSONError) {
     let fact = Fact(
       key: ObjectKey(
-        provider: .stripe, partition: partition, kind: object.kind,
+        provider: .stripe, environment: environment, kind: object.kind,
         id: try json["id"].requireID()),
       object: object, asOf: asOf)
     switch object {

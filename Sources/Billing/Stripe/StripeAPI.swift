@@ -2,6 +2,7 @@ package import Base
 internal import JSON
 package import ProviderAPI
 package import Subscriptions
+package import Tiers
 
 /// Reads from Stripe's API what deliveries did not tell, or told in contradictions.
 ///
@@ -14,17 +15,17 @@ package struct StripeAPI: Sendable {
 
   let base: String
   let key: Secret
-  package let partition: ObjectKey.Partition
+  package let environment: StoreEnvironment
   let transport: any ProviderTransport
 
-  /// `base` is without a slash at its end; `key` belongs to the partition's mode.
+  /// `base` is without a slash at its end; `key` belongs to the environment.
   package init(
-    base: String = StripeAPI.standardBase, key: Secret, partition: ObjectKey.Partition,
+    base: String = StripeAPI.standardBase, key: Secret, environment: StoreEnvironment,
     transport: any ProviderTransport
   ) {
     self.base = base
     self.key = key
-    self.partition = partition
+    self.environment = environment
     self.transport = transport
   }
 
@@ -70,8 +71,8 @@ extension StripeReading {
   /// The subscription and all that hangs on it.
   fileprivate mutating func readRecord(of subscription: String) throws(APIFailure) {
     let object = try read("/v1/subscriptions/\(encoded(subscription))")
-    guard object["livemode"].bool == (api.partition == .live) else {
-      throw .misconfigured("the key is of the other mode than the subscription")
+    guard object["livemode"].bool == (api.environment == .live) else {
+      throw .misconfigured("the key is of another environment than the subscription")
     }
     do {
       try readRest(of: subscription, customer: object["customer"].reference)

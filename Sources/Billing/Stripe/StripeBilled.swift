@@ -21,7 +21,7 @@ struct StripeBilled {
   /// Owed again because what replaced it was taken back.
   private(set) var isRevived = false
   /// Taken back from then on.
-  private(set) var taking: StripeReversals.Taking?
+  private(set) var reversal: StripeReversals.Reversal?
 
   enum Basis { case paid, courtesy, credit }
 
@@ -60,13 +60,13 @@ struct StripeBilled {
   /// Each up to the next of its own item that stands, be it billed again or given back; from the
   /// last to the first, so that it is one pass. Credits have done their work then and are left out.
   static func truncated(
-    _ billed: [StripeBilled], _ taking: (StripeBilled) -> StripeReversals.Taking?
+    _ billed: [StripeBilled], _ reversal: (StripeBilled) -> StripeReversals.Reversal?
   ) -> [StripeBilled] {
     var lines = billed.sorted {
       ($0.from, $0.created, $0.to, $0.plan.id, $0.index)
         < ($1.from, $1.created, $1.to, $1.plan.id, $1.index)
     }
-    var standing = Starts()
+    var kept = Starts()
     var any = Starts()
     var end = lines.endIndex
     while end > lines.startIndex {
@@ -74,15 +74,15 @@ struct StripeBilled {
       var start = end - 1
       while start > lines.startIndex, !lines[start].isLater(than: lines[start - 1]) { start -= 1 }
       for index in start..<end {
-        lines[index].taking = taking(lines[index])
-        let next = standing.next(after: lines[index])
+        lines[index].reversal = reversal(lines[index])
+        let next = kept.next(after: lines[index])
         lines[index].isReplaced = next < lines[index].to
         lines[index].to = min(lines[index].to, next)
         lines[index].isRevived = any.next(after: lines[index]) < lines[index].to
       }
       for line in lines[start..<end] where line.basis != .courtesy {
         any.add(line)
-        if line.taking == nil { standing.add(line) }
+        if line.reversal == nil { kept.add(line) }
       }
       end = start
     }

@@ -1,5 +1,6 @@
 package import Base
 package import Configuration
+package import Tiers
 
 /// What the programs need to know about Stripe; there is none where Stripe is off.
 package struct StripeConfiguration: StoreConfiguration {
@@ -8,7 +9,7 @@ package struct StripeConfiguration: StoreConfiguration {
   package let apiKey: Secret?
   /// Without a slash at its end.
   package let apiURL: String
-  package let environment: GrantingEnvironment
+  package let environment: StoreEnvironment
 
   package static let store = "stripe"
   package static let settings: [any AnySetting] = [
@@ -38,7 +39,7 @@ package struct StripeConfiguration: StoreConfiguration {
   /// That of Stripe's key.
   package static func grantingEnvironment(
     reading reader: inout SettingsReader
-  ) -> GrantingEnvironment? {
+  ) -> StoreEnvironment? {
     reader.value(Keys.apiKey)?.environment
   }
 }

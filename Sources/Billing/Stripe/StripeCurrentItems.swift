@@ -68,7 +68,7 @@ struct StripeCurrentItems {
     let running = billed.filter { isChosen($0) }
     let gone = running.filter { plans[$0.lineage] == nil }
     // An item of now whose money went back leaves in place what came before it.
-    let refunded = running.filter { $0.taking != nil && plans[$0.lineage] != nil }
+    let refunded = running.filter { $0.reversal != nil && plans[$0.lineage] != nil }
     var result = billed.compactMap { line -> StripeBilled? in
       guard isChosen(line) else { return line }
       if let plan = plans[line.lineage] { return line.billing(plan) }

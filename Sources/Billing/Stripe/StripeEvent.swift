@@ -1,13 +1,14 @@
 package import Base
 package import JSON
 package import Subscriptions
+package import Tiers
 
 /// A snapshot event, decoded: what it says about which object, as of when.
 package struct StripeEvent: Hashable, Sendable {
   package let id: String
   package let type: String
   package let created: Instant
-  package let partition: ObjectKey.Partition
+  package let environment: StoreEnvironment
   /// Only for Connect: the account it belongs to, which is not ours.
   package let connectedAccount: String?
   /// Under which version `data.object` was rendered; null in old events.
@@ -27,14 +28,14 @@ package struct StripeEvent: Hashable, Sendable {
   }
 
   package init(
-    id: String, type: String, created: Instant, partition: ObjectKey.Partition,
+    id: String, type: String, created: Instant, environment: StoreEnvironment,
     connectedAccount: String? = nil, apiVersion: String? = nil, objectID: String? = nil,
     facts: [Fact] = [], notes: Set<Note> = []
   ) {
     self.id = id
     self.type = type
     self.created = created
-    self.partition = partition
+    self.environment = environment
     self.connectedAccount = connectedAccount
     self.apiVersion = apiVersion
     self.objectID = objectID
@@ -71,20 +72,20 @@ extension StripeEvent {
     id = try json["id"].requireID()
     type = try json["type"].requireID()
     created = try json["created"].requireInstant()
-    partition = try json["livemode"].requireBool() ? .live : .sandbox
+    environment = try json["livemode"].requireBool() ? .live : .sandbox
     connectedAccount = json["account"].reference
     apiVersion = json["api_version"].reference
     let object = try json["data"]["object"].requireObject()
     objectID = object["id"].reference
     var decoder = ObjectDecoder(
-      partition: partition, asOf: .second(created), eventType: type)
+      environment: environment, asOf: .second(created), eventType: type)
     try decoder.read(object)
     facts = decoder.facts
     notes = decoder.notes
   }
 
   /// Objects that must be read again because this event cannot tell all of them.
-  package var hints: [ObjectKey] {
+  package var incompleteObjects: [ObjectKey] {
     notes.contains(.listCutShort) ? facts.prefix(1).map(\.key) : []
   }
 }

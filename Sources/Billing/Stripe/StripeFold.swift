@@ -40,7 +40,7 @@ struct StripeFold {
     }
     self.reversals = reversals
     billed = current.chosen(
-      StripeBilled.truncated(lines) { reversals.takings[invoices[$0.index].id] })
+      StripeBilled.truncated(lines) { reversals.byInvoice[invoices[$0.index].id] })
   }
 
   struct Invoice {
@@ -77,7 +77,7 @@ struct StripeFold {
     var intervals: [Coverage.Interval] = []
     for period in billed {
       let interval = interval(
-        period.plan.id, period.from, min(period.to, period.taking?.at ?? period.to),
+        period.plan.id, period.from, min(period.to, period.reversal?.at ?? period.to),
         period.basis == .paid ? .subscribed : .courtesy,
         .init(.invoice, invoices[period.index].id))
       if period.basis == .paid, let end, invoices[period.index].wasPaid(after: end) {

@@ -35,8 +35,8 @@ extension StripeFold {
     }
     // What was taken back from its very start left no interval to end.
     for line in billed {
-      if let taking = line.taking, taking.at <= line.from, line.from < line.to {
-        endings.append(Schedule.Ending(at: taking.at, reason: taking.reason))
+      if let reversal = line.reversal, reversal.at <= line.from, line.from < line.to {
+        endings.append(Schedule.Ending(at: reversal.at, reason: reversal.reason))
       }
     }
     return endings
@@ -45,10 +45,10 @@ extension StripeFold {
   private func ending(
     at moment: Instant, of intervals: [Coverage.Interval], isLast: Bool = false
   ) -> Schedule.Ending {
-    let takings = billed.compactMap { line in
-      line.from <= moment && moment < line.to ? line.taking : nil
+    let reversals = billed.compactMap { line in
+      line.from <= moment && moment < line.to ? line.reversal : nil
     }.filter { $0.at <= moment }
-    if let reason = takings.map({ $0.reason }).min(by: { $0.precedence < $1.precedence }) {
+    if let reason = reversals.map({ $0.reason }).min(by: { $0.precedence < $1.precedence }) {
       return Schedule.Ending(at: moment, reason: reason)
     }
     let failed =
@@ -67,6 +67,6 @@ extension StripeFold {
 
   private var failureEndedIt: Bool {
     guard let content = snapshot?.content else { return false }
-    return content.endedByFailedPayment || content.status == .unpaid || standing == .overdue
+    return content.endedByFailedPayment || content.status == .unpaid || paymentStatus == .overdue
   }
 }

@@ -35,14 +35,14 @@ extension StripeFold {
     let failing = invoices.first {
       $0.content.isFailing && hasUnpaidPeriod($0, of: plan, beyond: lastEnd)
     }
-    if standing == .overdue || standing == .good && failing != nil {
+    if paymentStatus == .overdue || paymentStatus == .current && failing != nil {
       guard billed.contains(where: { $0.basis == .paid }) || policy.graceAfterUnpaidTrial else {
         return []
       }
       let evidence = failing.map { Coverage.Evidence(.invoice, $0.id) } ?? .init(.subscription, id)
       return [interval(plan.id, lastEnd, lastEnd + policy.grace, .grace, evidence)]
     }
-    guard standing == .good, snapshot?.content.cancelAtPeriodEnd == false,
+    guard paymentStatus == .current, snapshot?.content.cancelAtPeriodEnd == false,
       !invoices.contains(where: {
         $0.content.isGivenUp && hasUnpaidPeriod($0, of: plan, beyond: lastEnd)
       })
@@ -61,13 +61,13 @@ extension StripeFold {
       lasts[lineage] = last
     }
     for line in billed
-    where line.taking == nil && !line.isReplaced && !current.lacks(line) && !isWaiting(line) {
+    where line.reversal == nil && !line.isReplaced && !current.lacks(line) && !isWaiting(line) {
       note(line.lineage, line.plan, line.to)
     }
     if let trialEnd = trial.first?.to {
       for (lineage, plan) in current.plans { note(lineage, plan, trialEnd) }
     }
-    for line in billed where line.taking != nil {
+    for line in billed where line.reversal != nil {
       if let last = lasts[line.lineage], line.to > last.end {
         lasts[line.lineage]?.isTakenBack = true
       }
@@ -75,13 +75,13 @@ extension StripeFold {
     return lasts.values.filter { !$0.isTakenBack }
   }
 
-  enum Standing { case good, overdue, none }
+  enum PaymentStatus { case current, overdue, none }
 
   /// What the status says about renewal; a payment newer than `past_due` outdates it.
-  var standing: Standing {
+  var paymentStatus: PaymentStatus {
     guard let snapshot else { return .none }
     switch snapshot.content.status {
-    case .active, .trialing: return .good
+    case .active, .trialing: return .current
     case .pastDue:
       let isOutdated = invoices.contains { invoice in
         guard invoice.content.status == .paid, let paidAt = invoice.content.paidAt else {
@@ -89,7 +89,7 @@ extension StripeFold {
         }
         return paidAt >= snapshot.asOf.to && !invoice.tierLines.isEmpty
       }
-      return isOutdated ? .good : .overdue
+      return isOutdated ? .current : .overdue
     case .paused: return snapshot.content.pause?.reason.isFailedPayment == true ? .overdue : .none
     case .incomplete, .incompleteExpired, .unpaid, .canceled, .other: return .none
     }
@@ -168,7 +168,7 @@ extension StripeSubscription.Pause.Reason {
 }
 
 extension StripeSubscription {
-  /// Whether the seller forgave this renewal while the subscription stayed in good standing.
+  /// Whether the seller forgave this renewal while the subscription stayed current.
   func isForgiven(_ invoice: StripeInvoice, _ policy: Policy) -> Bool {
     guard status == .active, invoice.isCycle else { return false }
     let byPause = collectionIsPaused && policy.courtesyForPausedCollection

@@ -111,7 +111,7 @@ struct StripeReading {
   }
 
   private mutating func decode(_ objects: [JSON], _ asOf: AsOf) throws(APIFailure) {
-    var decoder = ObjectDecoder(partition: api.partition, asOf: asOf)
+    var decoder = ObjectDecoder(environment: api.environment, asOf: asOf)
     for object in objects {
       if let id = object["id"].reference { decoder.rest[id] = try rest(of: object, id) }
     }

@@ -19,28 +19,28 @@ package struct StripeRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a source shows it.
+  /// Joins one object as a delivery shows it.
   @discardableResult
   package mutating func insert(
-    _ object: StripeObject, id: String, asOf: AsOf, source: Int64
+    _ object: StripeObject, id: String, asOf: AsOf, delivery: Int64
   ) -> MirrorChange {
     switch object {
     case .subscription(let content):
-      subscription.insert(.init(content, asOf: asOf), source: source)
+      subscription.insert(.init(content, asOf: asOf), delivery: delivery)
     case .customer(let content):
-      customer.insert(.init(content, asOf: asOf), source: source)
+      customer.insert(.init(content, asOf: asOf), delivery: delivery)
     case .invoice(let content):
-      invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .invoicePayment(let content):
-      invoicePayments[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      invoicePayments[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .charge(let content):
-      charges[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      charges[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .refund(let content):
-      refunds[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      refunds[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .dispute(let content):
-      disputes[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      disputes[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .checkoutSession(let content):
-      sessions[id, default: Mirror()].insert(.init(content, asOf: asOf), source: source)
+      sessions[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     }
   }
 

@@ -19,13 +19,13 @@ struct StripeReversals {
   }
 
   /// From when an invoice's periods are owed no longer, and what to say about that.
-  struct Taking {
+  struct Reversal {
     let at: Instant
     let reason: CapReason
   }
 
   /// By the invoice's id.
-  private(set) var takings: [String: Taking] = [:]
+  private(set) var byInvoice: [String: Reversal] = [:]
   /// Since when an invoice's money is withheld by a dispute that the policy lets pass, by its id.
   private(set) var contested: [String: Instant] = [:]
   private(set) var alarms: Set<Coverage.Alarm> = []
@@ -110,13 +110,14 @@ struct StripeReversals {
         alarms.insert(.reversal(kind, object: object))
         break
       }
-      let taking = Taking(at: moment, reason: reason)
-      takings[invoice] = takings[invoice].map { $0.isEarlier(than: taking) ? $0 : taking } ?? taking
+      let reversal = Reversal(at: moment, reason: reason)
+      byInvoice[invoice] =
+        byInvoice[invoice].map { $0.isEarlier(than: reversal) ? $0 : reversal } ?? reversal
     }
   }
 }
 
-extension StripeReversals.Taking {
+extension StripeReversals.Reversal {
   fileprivate func isEarlier(than other: Self) -> Bool {
     (at, reason.precedence) <= (other.at, other.reason.precedence)
   }

@@ -1,5 +1,6 @@
 package import Base
 package import Configuration
+internal import Tiers
 
 extension StripeConfiguration {
   /// Its settings, a row each.
@@ -40,5 +41,5 @@ extension StripeConfiguration {
 /// A key of Stripe's API: it opens one of Stripe's two worlds and not the other.
 package struct StripeKey: Sendable {
   let secret: Secret
-  let environment: GrantingEnvironment
+  let environment: StoreEnvironment
 }

@@ -3,6 +3,7 @@ internal import Configuration
 package import ProviderAPI
 package import Stores
 package import Subscriptions
+internal import Tiers
 
 /// Stripe Billing, as the ledger knows it.
 package struct StripeStore: Store {
@@ -29,7 +30,7 @@ package struct StripeStore: Store {
       api: configuration.apiKey.map { key in
         StripeAPI(
           base: configuration.apiURL, key: key,
-          partition: ObjectKey.Partition(configuration.environment),
+          environment: configuration.environment,
           transport: transport)
       })
   }
@@ -65,10 +66,10 @@ package struct StripeStore: Store {
 
   package var isReadable: Bool { api != nil }
 
-  package func read(_ request: ReadRequest) throws(APIFailure) -> StoreAnswer {
-    let partition = request.key.partition
-    guard let api, api.partition == partition else {
-      throw .misconfigured("there is no Stripe key of the \(partition.rawValue) mode")
+  package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
+    let environment = request.key.environment
+    guard let api, api.environment == environment else {
+      throw .misconfigured("there is no Stripe key of the \(environment.rawValue) environment")
     }
     let answer = try api.records(about: request.key)
     return StoreAnswer(

@@ -1,6 +1,7 @@
 package import Base
 internal import JSON
 package import Subscriptions
+package import Tiers
 
 /// An event notification of API v2: it names the object that something happened to, and no more.
 ///
@@ -10,7 +11,7 @@ package struct StripeThinEvent: Hashable, Sendable {
   package let id: String
   package let type: String
   package let created: Instant
-  package let partition: ObjectKey.Partition
+  package let environment: StoreEnvironment
   /// Only for Connect and organisations: the account it belongs to, which is not ours.
   package let context: String?
   /// The id of the object it names, of whatever kind that is.
@@ -40,8 +41,8 @@ package struct StripeThinEvent: Hashable, Sendable {
         message: "must be a time, e.g. 2026-10-28T12:00:00.123Z")
     }
     self.created = created
-    let partition: ObjectKey.Partition = try json["livemode"].requireBool() ? .live : .sandbox
-    self.partition = partition
+    let environment: StoreEnvironment = try json["livemode"].requireBool() ? .live : .sandbox
+    self.environment = environment
     context = json["context"].reference
     let related = json["related_object"]
     objectID = related["id"].reference
@@ -49,7 +50,7 @@ package struct StripeThinEvent: Hashable, Sendable {
       object = nil
       return
     }
-    object = ObjectKey(provider: .stripe, partition: partition, kind: kind, id: id)
+    object = ObjectKey(provider: .stripe, environment: environment, kind: kind, id: id)
   }
 
   /// What a read of it could tell about a subscription.

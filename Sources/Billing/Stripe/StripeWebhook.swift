@@ -27,7 +27,7 @@ extension Delivery {
   fileprivate init(_ delivery: VerifiedDelivery) {
     let head = Array("Stripe-Signature: ".utf8) + delivery.signature
     do throws(StripeEventError) {
-      self.init(.decoded(try DecodedSource(delivery)), head: head)
+      self.init(.decoded(try DecodedDelivery(delivery)), head: head)
     } catch {
       let (id, why) = error.undecodable
       self.init(.undecodable(id: id, why: why), head: head)
@@ -35,7 +35,7 @@ extension Delivery {
   }
 }
 
-extension DecodedSource {
+extension DecodedDelivery {
   /// A snapshot or a thin event, whichever the endpoint was set to.
   fileprivate init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     do throws(StripeEventError) {

@@ -1,6 +1,6 @@
 package import Base
 
-/// When a provider's object was as a source shows it: somewhere from `from` up to before `to`.
+/// When a provider's object was as a delivery shows it: somewhere from `from` up to before `to`.
 ///
 /// An interval, because stores' times are coarse: two events of one second have no order.
 package struct AsOf: Hashable, Sendable {
@@ -25,7 +25,7 @@ package struct AsOf: Hashable, Sendable {
   }
 
   /// The number of a read, where the provider tells no time: an axis of its own.
-  package static func generation(_ number: Int64) -> AsOf { moment(Instant(milliseconds: number)) }
+  package static func readNumber(_ number: Int64) -> AsOf { moment(Instant(milliseconds: number)) }
 
   /// Certain to be no later than `other`.
   package func isBefore(_ other: AsOf) -> Bool { to <= other.from }

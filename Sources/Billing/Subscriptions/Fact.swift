@@ -1,4 +1,4 @@
-/// One object of a store as one source shows it.
+/// One object of a store as one delivery shows it.
 package struct Fact: Hashable, Sendable {
   package let key: ObjectKey
   package let object: AnyStoreObject

@@ -1,12 +1,12 @@
 package import Base
 
-/// One provider object as a source shows it: whole, and with a place in its lifecycle.
+/// One provider object as a delivery shows it: whole, and with a place in its lifecycle.
 package protocol Mirrored: Hashable, Sendable {
   /// Grows along the lifecycle and never falls; equal where states may follow in either order.
   var rank: Int { get }
 }
 
-/// What all sources together say about one object: every value that none other outdates.
+/// What all deliveries together say about one object: every value that none other outdates.
 ///
 /// A join-semilattice: merging is commutative, associative and idempotent, so arrival order and
 /// duplicates cannot matter. A single newest value plus a tie flag would not be associative.
@@ -27,13 +27,13 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
     }
   }
 
-  /// A maximal observation, and the lowest id of the sources that showed it.
+  /// A maximal observation, and the lowest id of the deliveries that showed it.
   package struct Entry: Hashable, Sendable {
     package let observation: Observation
-    package let source: Int64
+    package let delivery: Int64
   }
 
-  /// In the order of their sources, so that equal sets are equal arrays.
+  /// In the order of their deliveries, so that equal sets are equal arrays.
   package private(set) var entries: [Entry] = []
 
   package init() {}
@@ -61,11 +61,11 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   }
 
   @discardableResult
-  package mutating func insert(_ observation: Observation, source: Int64) -> MirrorChange {
+  package mutating func insert(_ observation: Observation, delivery: Int64) -> MirrorChange {
     var change = MirrorChange()
     if let index = entries.firstIndex(where: { $0.observation == observation }) {
-      if source < entries[index].source {
-        entries[index] = Entry(observation: observation, source: source)
+      if delivery < entries[index].delivery {
+        entries[index] = Entry(observation: observation, delivery: delivery)
         sort()
       }
       return change
@@ -76,10 +76,10 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
     }
     if entries.contains(where: { observation.isOutdated(by: $0.observation) }) { return change }
     for entry in entries where entry.observation.isOutdated(by: observation) {
-      change.outdated.append(entry.source)
+      change.outdated.append(entry.delivery)
     }
     entries.removeAll { $0.observation.isOutdated(by: observation) }
-    entries.append(Entry(observation: observation, source: source))
+    entries.append(Entry(observation: observation, delivery: delivery))
     sort()
     change.isNew = true
     return change
@@ -87,11 +87,11 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
 
   private mutating func sort() {
     guard entries.count > 1 else { return }
-    entries.sort { $0.source < $1.source }
+    entries.sort { $0.delivery < $1.delivery }
   }
 
   package mutating func merge(_ other: Mirror) {
-    for entry in other.entries { insert(entry.observation, source: entry.source) }
+    for entry in other.entries { insert(entry.observation, delivery: entry.delivery) }
   }
 
   package func merged(_ other: Mirror) -> Mirror {
@@ -105,7 +105,7 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
 package struct MirrorChange: Hashable, Sendable {
   /// Whether the observation is now among the maximal ones and was not before.
   package var isNew = false
-  /// The sources of the observations it made obsolete.
+  /// The deliveries of the observations it made obsolete.
   package var outdated: [Int64] = []
   /// A later observation of a lower rank: the provider's lifecycle went back, which is an alarm.
   package var rankFell = false

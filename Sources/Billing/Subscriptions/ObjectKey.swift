@@ -1,14 +1,16 @@
-/// Names one object of one provider in one partition, for ever.
+package import Tiers
+
+/// Names one object of one provider in one environment, for ever.
 package struct ObjectKey: Hashable, Sendable {
   package let provider: Provider
-  package let partition: Partition
+  package let environment: StoreEnvironment
   package let kind: Kind
   /// The provider's own id, e.g. `sub_1Pgc6rB7WZ01zgkW`.
   package let id: String
 
-  package init(provider: Provider, partition: Partition, kind: Kind, id: String) {
+  package init(provider: Provider, environment: StoreEnvironment, kind: Kind, id: String) {
     self.provider = provider
-    self.partition = partition
+    self.environment = environment
     self.kind = kind
     self.id = id
   }
@@ -29,9 +31,6 @@ package struct ObjectKey: Hashable, Sendable {
       self.rawValue = rawValue
     }
   }
-
-  /// Which of a provider's two worlds an object belongs to; they never mix.
-  package enum Partition: String, Sendable, CaseIterable { case live, sandbox }
 
   /// What sort of object it is. Each store declares its own beside those that every store has.
   package struct Kind: RawRepresentable, Hashable, Sendable {
@@ -65,25 +64,25 @@ private func isWord(_ text: String) -> Bool {
 }
 
 extension ObjectKey {
-  /// Another object of the same provider and partition.
+  /// Another object of the same provider and environment.
   package func sibling(_ kind: Kind, _ id: String) -> ObjectKey {
-    ObjectKey(provider: provider, partition: partition, kind: kind, id: id)
+    ObjectKey(provider: provider, environment: environment, kind: kind, id: id)
   }
 }
 
 extension ObjectKey: CustomStringConvertible {
-  /// The one text form, as in the database: `<provider>:<partition>:<kind>:<id>`.
+  /// The one text form, as in the database: `<provider>:<environment>:<kind>:<id>`.
   package var description: String {
-    "\(provider.rawValue):\(partition.rawValue):\(kind.rawValue):\(id)"
+    "\(provider.rawValue):\(environment.rawValue):\(kind.rawValue):\(id)"
   }
 
   /// Reads what `description` wrote.
   package init?(_ text: String) {
     let parts = text.split(separator: ":", maxSplits: 3).map(String.init)
     guard parts.count == 4, let provider = Provider(rawValue: parts[0]),
-      let partition = Partition(rawValue: parts[1]), let kind = Kind(rawValue: parts[2])
+      let environment = StoreEnvironment(rawValue: parts[1]), let kind = Kind(rawValue: parts[2])
     else { return nil }
-    self.init(provider: provider, partition: partition, kind: kind, id: parts[3])
+    self.init(provider: provider, environment: environment, kind: kind, id: parts[3])
   }
 }
 

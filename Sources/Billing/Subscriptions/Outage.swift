@@ -8,7 +8,7 @@ extension Coverage {
   /// Only after a period that stood: grace, or a purchase that was never paid for, is not carried on.
   /// `longest` counts from the end of that period.
   func carriedOn(unansweredSince start: Instant, longest: Instant.Span) -> Coverage {
-    let leeways = intervals.filter { $0.why == .leeway && start < $0.to && followsStanding($0) }
+    let leeways = intervals.filter { $0.why == .leeway && start < $0.to && followsEntitlement($0) }
     let added = leeways.map {
       Interval(
         planID: $0.planID, from: $0.to, to: $0.from + longest, why: .storeUnreachable,
@@ -25,7 +25,7 @@ extension Coverage {
 
   /// Whether what ends where the leeway begins was paid, forgiven or a trial, and nothing of the plan
   /// comes after the leeway.
-  private func followsStanding(_ leeway: Interval) -> Bool {
+  private func followsEntitlement(_ leeway: Interval) -> Bool {
     let ofPlan = intervals.filter { $0.planID == leeway.planID && $0 != leeway }
     return !ofPlan.contains { $0.to > leeway.to }
       && ofPlan.contains { before in

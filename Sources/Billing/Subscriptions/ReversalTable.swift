@@ -5,7 +5,7 @@ package struct ReversalTable: Hashable, Sendable {
     /// All that was paid for the period went back, in however many refunds.
     case fullRefund = "full_refund"
     case partialRefund = "partial_refund"
-    /// The store gave back a share of the price and took the rest of the period.
+    /// The store gave back a portion of the price and took the rest of the period.
     case proratedRefund = "prorated_refund"
     /// A refund was itself undone.
     case refundReversed = "refund_reversed"

@@ -11,9 +11,9 @@ package protocol StoreRecord: Hashable, Sendable {
   /// With nothing known yet of the subscription with that id.
   init(id: String)
 
-  /// Joins one object as a source shows it.
+  /// Joins one object as a delivery shows it.
   @discardableResult
-  mutating func insert(_ object: Object, id: String, asOf: AsOf, source: Int64) -> MirrorChange
+  mutating func insert(_ object: Object, id: String, asOf: AsOf, delivery: Int64) -> MirrorChange
 
   mutating func merge(_ other: Self)
 
@@ -54,9 +54,9 @@ extension StoreRecord {
 
 extension StoreRecord {
   /// Another store's object is a mistake, and ignored.
-  mutating func insert(_ fact: Fact, source: Int64) -> MirrorChange {
+  mutating func insert(_ fact: Fact, delivery: Int64) -> MirrorChange {
     guard let object = fact.object.base as? Object else { return MirrorChange() }
-    return insert(object, id: fact.key.id, asOf: fact.asOf, source: source)
+    return insert(object, id: fact.key.id, asOf: fact.asOf, delivery: delivery)
   }
 
   mutating func merge(any other: any StoreRecord) {

@@ -19,10 +19,10 @@ package struct Subscription: Sendable {
     self.record = record
   }
 
-  /// Joins one object as a source shows it. Another store's object is a mistake, and ignored.
+  /// Joins one object as a delivery shows it. Another store's object is a mistake, and ignored.
   @discardableResult
-  package mutating func insert(_ fact: Fact, source: Int64) -> MirrorChange {
-    record.insert(fact, source: source)
+  package mutating func insert(_ fact: Fact, delivery: Int64) -> MirrorChange {
+    record.insert(fact, delivery: delivery)
   }
 
   package mutating func insert(_ decisions: Decisions) { self.decisions.merge(decisions) }
@@ -75,7 +75,7 @@ package struct Subscription: Sendable {
   package var unacknowledgedSince: Instant? { record.unacknowledgedSince }
 
   /// Where it counts: a tester's purchase is of the sandbox, whatever its deliveries say.
-  package var partition: ObjectKey.Partition { record.isTest ? .sandbox : key.partition }
+  package var environment: StoreEnvironment { record.isTest ? .sandbox : key.environment }
 }
 
 extension Subscription: Hashable {

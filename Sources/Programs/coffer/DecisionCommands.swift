@@ -74,7 +74,7 @@ extension Command {
         try database.write(for: nil) { transaction in
           let account = try DatabaseSession.account(
             transaction, invocation[CommonArguments.account])
-          let grants = try Grant.standing(of: account.id, reading: transaction)
+          let grants = try Grant.active(of: account.id, reading: transaction)
           guard grants.contains(where: { $0.id == grant }) else {
             throw CommandFailure(.refused, "account \(account.id) has no grant \(grant)")
           }

@@ -12,9 +12,9 @@ enum ExplanationJSON {
       "account": .string(account.id.description),
       "username": account.username.map { .string($0) } ?? .null,
       "at": .string(explanation.now.description), "usage": .integer(account.usageByteCount),
-      "current": step(explanation.current),
+      "current": boundary(explanation.current),
       "held": .array(explanation.held.map(span)),
-      "schedule": .array(explanation.standing.map(step)),
+      "schedule": .array(explanation.remaining.map(boundary)),
       "derived": explanation.derived.map { derived in
         [
           "at": .string(derived.at.description),
@@ -28,10 +28,11 @@ enum ExplanationJSON {
     ]
   }
 
-  private static func step(_ step: Schedule.Break) -> JSONValue {
+  private static func boundary(_ boundary: Schedule.Boundary) -> JSONValue {
     [
-      "from": moment(step.from), "cap": .integer(step.capByteCount), "plan": .string(step.planID),
-      "reason": .string(step.reason.rawValue),
+      "from": moment(boundary.from), "cap": .integer(boundary.capByteCount),
+      "plan": .string(boundary.planID),
+      "reason": .string(boundary.reason.rawValue),
     ]
   }
 
@@ -63,12 +64,12 @@ enum ExplanationJSON {
   ) -> JSONValue {
     [
       "subscription": .string(subscription.key.description),
-      "realm": .string(subscription.partition.rawValue),
+      "environment": .string(subscription.environment.rawValue),
       "label": .string(subscription.label.rawValue), "will_renew": .bool(subscription.willRenew),
       "dirty": .bool(subscription.isDirty),
       "owner_evidence": .string(subscription.ownerEvidence),
       "owed": .array(subscription.intervals.map(interval)),
-      "sources": .array(subscription.sources.map(source)),
+      "deliveries": .array(subscription.deliveries.map(delivery)),
       "unmapped_products": .array(subscription.unmappedProducts.map { .string($0) }),
       "open_reads": .array(subscription.openReads.map(openRead)),
       "transitions": .array(subscription.transitions.map(transition)),
@@ -88,15 +89,15 @@ enum ExplanationJSON {
       "from": moment(interval.from), "to": moment(interval.to), "plan": .string(interval.planID),
       "reason": .string(interval.why.rawValue),
       "evidence": .string(interval.evidence.description),
-      "sources": .array(interval.sources.map(source)),
+      "deliveries": .array(interval.deliveries.map(delivery)),
     ]
   }
 
-  private static func source(_ source: EntitlementExplanation.Source) -> JSONValue {
+  private static func delivery(_ delivery: EntitlementExplanation.Delivery) -> JSONValue {
     [
-      "source": .integer(source.id), "delivery": .string(source.deliveryID),
-      "type": .string(source.type),
-      "created": source.created.map(moment) ?? .null, "received": moment(source.received),
+      "number": .integer(delivery.id), "delivery": .string(delivery.deliveryID),
+      "type": .string(delivery.type),
+      "created": delivery.created.map(moment) ?? .null, "received": moment(delivery.received),
     ]
   }
 
@@ -104,7 +105,7 @@ enum ExplanationJSON {
     [
       "at": moment(transition.at), "cause": .string(transition.cause),
       "before": .string(transition.before), "after": .string(transition.after),
-      "source": transition.sourceID.map { .integer($0) } ?? .null,
+      "number": transition.entry.map { .integer($0) } ?? .null,
     ]
   }
 

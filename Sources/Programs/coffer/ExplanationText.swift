@@ -47,10 +47,10 @@ enum ExplanationText {
         "held", span.from.description, ByteCount.text(span.capByteCount), span.planID,
         span.reason.rawValue)
     }
-    for step in explanation.standing {
+    for boundary in explanation.remaining {
       table.add(
-        step == explanation.current ? "now" : "", step.from.description,
-        ByteCount.text(step.capByteCount), step.planID, step.reason.rawValue)
+        boundary == explanation.current ? "now" : "", boundary.from.description,
+        ByteCount.text(boundary.capByteCount), boundary.planID, boundary.reason.rawValue)
     }
     return table
   }
@@ -76,7 +76,7 @@ enum ExplanationText {
     var text = "\(subscription.key): \(subscription.label.rawValue)"
     text += subscription.willRenew ? ", renews" : ", does not renew"
     if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
-    if subscription.partition == .sandbox { text += ", sandbox" }
+    if subscription.environment == .sandbox { text += ", sandbox" }
     text += "\n  the account's own: \(ownership(subscription.ownerEvidence))\n"
     for product in subscription.unmappedProducts {
       text += "  \(Printable.text(product)) is in no catalogue any more: "
@@ -91,17 +91,17 @@ enum ExplanationText {
         table.add(
           interval.from.description, interval.to.description, interval.planID,
           interval.why.rawValue, "\(interval.evidence.kind.rawValue) \(interval.evidence.id)",
-          interval.sources.map(\.deliveryID).joined(separator: ", "))
+          interval.deliveries.map(\.deliveryID).joined(separator: ", "))
       }
       text += "\n  owed\n" + indented(table.text)
     }
-    if !subscription.sources.isEmpty {
+    if !subscription.deliveries.isEmpty {
       var table = Table(
         ("DELIVERY", .left), ("TYPE", .left), ("CREATED", .left), ("RECEIVED", .left))
-      for source in subscription.sources {
+      for delivery in subscription.deliveries {
         table.add(
-          source.deliveryID, source.type, source.created?.description ?? "-",
-          source.received.description)
+          delivery.deliveryID, delivery.type, delivery.created?.description ?? "-",
+          delivery.received.description)
       }
       text += "\n  its state, as delivered by\n" + indented(table.text)
     }

@@ -148,7 +148,7 @@ extension Command {
       "failing_since": job.failingSince.map { .string($0.description) } ?? .null,
       "lease_until": job.leaseUntil.map { .string($0.description) } ?? .null,
       "failures": .integer(Int64(job.attempts)), "refusals": .integer(Int64(job.refusals)),
-      "needed": .integer(job.needed), "issued": .integer(job.issued),
+      "requested": .integer(job.requested), "issued": .integer(job.issued),
       "committed": .integer(job.committed),
       "last_error": job.lastError.map { .string($0) } ?? .null,
     ]

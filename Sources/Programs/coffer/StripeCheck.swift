@@ -15,7 +15,7 @@ extension Command {
       return unchecked(needed, "no API key is configured", code: .refused)
     }
     let api = StripeAPI(
-      base: stripe.apiURL, key: key, partition: stripe.environment == .live ? .live : .sandbox,
+      base: stripe.apiURL, key: key, environment: stripe.environment,
       transport: CurlTransport())
     let endpoints: [StripeEndpoint]
     do throws(APIFailure) { endpoints = try api.endpoints() } catch {

@@ -25,7 +25,7 @@ extension Command {
       let text = invocation[subscription]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
-        let environment = ledger.rules.grantingPartition
+        let environment = ledger.rules.grantingEnvironment
         guard let key = StoreList.known.subscriptionKey(text, in: environment) else {
           throw CommandFailure(
             .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")

@@ -15,8 +15,8 @@ struct ContentUpload: Sendable {
     let attempt: Attempt
   }
 
-  /// What the reserving transaction decided.
-  enum Decision: Sendable {
+  /// What becomes of the body, by what the reserving transaction found.
+  enum Reception: Sendable {
     /// `superseded` is the object of an earlier attempt at the same upload.
     case receive(Asked, superseded: Identifier?)
     /// The same request had its effect before; its body is read and dropped.

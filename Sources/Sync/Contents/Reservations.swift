@@ -24,7 +24,7 @@ enum Reservations {
     _ transaction: Transaction, _ asked: ContentUpload.Asked, catalogue: Catalogue,
     isLast: Bool, isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool,
     instance: Identifier, now: Instant
-  ) throws -> ContentUpload.Decision? {
+  ) throws -> ContentUpload.Reception? {
     let write = asked.write
     let locked = try LockedDocument(transaction, write, now: now)
     // Asked under the lock: what the earlier attempt did is either recorded or reserved.

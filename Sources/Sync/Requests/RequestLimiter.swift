@@ -18,7 +18,7 @@ final class RequestLimiter: Sendable {
   private let burst: Int64
   private let policy: String
   private let buckets: TokenBuckets<Identifier>
-  private let accounts = Locked(Generations<[UInt8], Identifier>(countMax: countMax))
+  private let accounts = Locked(Epochs<[UInt8], Identifier>(countMax: countMax))
 
   init(_ limits: SyncLimits, now: @escaping @Sendable () -> MonotonicTime) {
     burst = limits.requestBurst

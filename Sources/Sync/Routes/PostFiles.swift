@@ -41,10 +41,10 @@ struct PostFiles: PlannedEndpoint {
         request.credentials, batch, catalogue: api.catalogue, limits: api.limits))
   }
 
-  func decide(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Outcome, BatchPlan> {
+  func plan(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Outcome, BatchPlan> {
     // What refuses it has cost as much as what does not.
     defer { input.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
-    return try input.execution.decide(reader, now: api.clock.now())
+    return try input.execution.plan(reader, now: api.clock.now())
   }
 
   func transact(

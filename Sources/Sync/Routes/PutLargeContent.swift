@@ -22,7 +22,7 @@ struct PutLargeContent: Upload {
 
   func reserve(
     _ transaction: Transaction, _ asked: ContentUpload.Asked, isLast: Bool
-  ) throws -> ContentUpload.Decision? {
+  ) throws -> ContentUpload.Reception? {
     try Reservations.reserve(
       transaction, asked, catalogue: api.catalogue, isLast: isLast, isMoving: isMoving,
       instance: api.objects.instance, now: api.clock.now())
@@ -36,9 +36,9 @@ struct PutLargeContent: Upload {
     return api.objects.isRunning(instance)
   }
 
-  func receive(_ decision: ContentUpload.Decision) throws -> ContentUpload.Attempt {
-    let attempt = decision.asked.attempt
-    switch decision {
+  func receive(_ reception: ContentUpload.Reception) throws -> ContentUpload.Attempt {
+    let attempt = reception.asked.attempt
+    switch reception {
     case .receive(_, let superseded):
       if let superseded { api.uploads.attempt(superseded)?.supersede() }
       try attempt.open(in: api.objects)
@@ -47,17 +47,17 @@ struct PutLargeContent: Upload {
     return attempt
   }
 
-  func settle(_ decision: ContentUpload.Decision, _ attempt: ContentUpload.Attempt) throws {
-    if case .receive(let asked, _) = decision {
+  func settle(_ reception: ContentUpload.Reception, _ attempt: ContentUpload.Attempt) throws {
+    if case .receive(let asked, _) = reception {
       asked.write.credentials.meter.charge(Price.content(asked.byteCount), for: .content)
     }
     try attempt.settle()
   }
 
   func transact(
-    _ transaction: Transaction, _ decision: ContentUpload.Decision
+    _ transaction: Transaction, _ reception: ContentUpload.Reception
   ) throws -> Contents.Replaced {
-    switch decision {
+    switch reception {
     case .receive(let asked, _):
       try Contents.replace(
         transaction, asked.write,
@@ -68,8 +68,8 @@ struct PutLargeContent: Upload {
     }
   }
 
-  func release(_ transaction: Transaction, _ decision: ContentUpload.Decision) throws {
-    guard case .receive(let asked, _) = decision else { return }
+  func release(_ transaction: Transaction, _ reception: ContentUpload.Reception) throws {
+    guard case .receive(let asked, _) = reception else { return }
     try Reservations.abandon(
       transaction, asked.attempt.object, of: asked.write.file, byteCount: asked.byteCount)
   }

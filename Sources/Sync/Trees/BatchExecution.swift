@@ -20,7 +20,7 @@ struct BatchExecution: Sendable {
 
   /// Judges the batch by a snapshot; whatever refuses it has locked nobody. Where the same request had
   /// its effect before, it is answered alike.
-  func decide(_ reader: Reader, now: Instant) throws -> AnswerOrPlan<Outcome, BatchPlan> {
+  func plan(_ reader: Reader, now: Instant) throws -> AnswerOrPlan<Outcome, BatchPlan> {
     let caller = try self.caller(reader, now: now)
     if let recorded = try Nonces.recorded(reader, credentials) { return .answer(recorded) }
     return .plan(try judge(reader, caller, WorkBudget(WorkBudget.judged, of: reader), now: now))

@@ -48,7 +48,7 @@ struct BatchLoader {
 
   private var caller: Identifier { snapshot.caller }
 
-  /// The rows of a statement about many identifiers, `values` standing before the list.
+  /// The rows of a statement about many identifiers, `values` placed before the list.
   private func rows<Value>(
     of ids: some Sequence<Identifier>, _ values: [SQLValue] = [], count: Int = 512,
     _ sql: (_ list: String) -> String, row: (borrowing Row) throws -> Value

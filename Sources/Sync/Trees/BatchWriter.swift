@@ -240,22 +240,22 @@ struct BatchWriter {
 
   private mutating func write(_ change: Batch.ShareChange) throws -> Share {
     let statement = change.statement
-    let standing = try Share.find(transaction, statement.file, statement.account)
+    let current = try Share.find(transaction, statement.file, statement.account)
     guard let file = plan.tree.final(statement.file) else { throw Refusal.fileNotFound }
     var share = Share(
       file: statement.file, account: statement.account, owner: file.owner,
-      mode: standing?.mode ?? .read, state: .revoked, key: nil,
+      mode: current?.mode ?? .read, state: .revoked, key: nil,
       author: FileRecord.Author(key: batch.author, signature: change.signature),
       sequence: try owners.nextSequence(of: statement.account))
     switch statement.action {
     case .grant(let mode, let key):
       share.mode = mode
       share.key = key
-      share.state = try visibility.grantedState(standing, statement)
+      share.state = try visibility.grantedState(current, statement)
     case .revoke: share.state = .revoked
     case .reject: share.state = .rejected
     }
-    try visibility.change(share, from: standing?.state, &owners)
+    try visibility.change(share, from: current?.state, &owners)
     return share
   }
 }

@@ -66,18 +66,18 @@ final class Visibility {
   func link(
     _ target: Identifier, _ account: Identifier, isMade: Bool, _ owners: inout LockedOwners
   ) throws {
-    let (standing, next): (Share.State, Share.State) =
+    let (current, next): (Share.State, Share.State) =
       isMade ? (.pending, .accepted) : (.accepted, .pending)
-    guard var share = try Share.find(transaction, target, account), share.state == standing else {
+    guard var share = try Share.find(transaction, target, account), share.state == current else {
       return
     }
     share.become(next, at: try owners.nextSequence(of: account))
-    try change(share, from: standing, &owners)
+    try change(share, from: current, &owners)
   }
 
   /// What a grant makes of a share: a live one keeps its state.
-  func grantedState(_ standing: Share?, _ statement: Share.Statement) throws -> Share.State {
-    if let standing, standing.state.isLive { return standing.state }
+  func grantedState(_ current: Share?, _ statement: Share.Statement) throws -> Share.State {
+    if let current, current.state.isLive { return current.state }
     let link = try FileRecord.liveLink(transaction, of: statement.account, to: statement.file)
     return link == nil ? .pending : .accepted
   }
@@ -87,18 +87,18 @@ final class Visibility {
   /// To the sharee it has a number of its own. The owner is told of it with the file, which gets
   /// another number whatever the views of others need.
   func change(
-    _ share: Share, from standing: Share.State?, _ owners: inout LockedOwners
+    _ share: Share, from current: Share.State?, _ owners: inout LockedOwners
   ) throws {
     try share.save(transaction, now: now)
     accepted[share.file] = nil
     try restamp(share.file, share.owner, &owners)
-    if share.state == .accepted && standing != .accepted {
+    if share.state == .accepted && current != .accepted {
       try open(share, &owners)
       try appear(share.file, to: [share.account], share.owner, &owners)
     }
-    let isShut = standing == .accepted && share.state != .accepted
+    let isShut = current == .accepted && share.state != .accepted
     if isShut { try close(share.account, share.owner, &owners) }
-    if isShut || standing?.isLive == true && !share.state.isLive { try leave(share, &owners) }
+    if isShut || current?.isLive == true && !share.state.isLive { try leave(share, &owners) }
   }
 
   /// What a share showed is out of view, unless another shows it; an account that has no view of the

@@ -42,11 +42,11 @@ enum Allowance {
     let cap = try Cap(transaction, account, catalogue: catalogue, now: now).byteCount
     let fitting = cap / max(1, catalogue.metadataFeeByteCount)
     let part = recordSpan.milliseconds / (2 * min(fitting, .max / 8) + recordCount)
-    let standing = try transaction.first(
+    let current = try transaction.first(
       "SELECT created_until_ms FROM sync.accounts WHERE id = $1", .id(account)
     ) { row in try row.instant(0) }
     // No count reaches further than a span: one that does was made by a clock that went back since.
-    let begin = standing.flatMap { now...(now + recordSpan) ~= $0 ? $0 : nil } ?? now
+    let begin = current.flatMap { now...(now + recordSpan) ~= $0 ? $0 : nil } ?? now
     let until = begin + .milliseconds(added * part)
     guard until <= now + recordSpan else {
       let wait = until.milliseconds - (now + recordSpan).milliseconds

@@ -58,7 +58,8 @@ extension LockedOwner {
     guard delta > 0 else { return }
     let cap = try Cap(queryable, account, catalogue: catalogue, now: now)
     let usage = usageByteCount + reserved
-    guard case .exceeded(let needed) = Quota.decide(usage: usage, delta: delta, cap: cap.byteCount)
+    guard
+      case .exceeded(let needed) = Quota.admission(usage: usage, delta: delta, cap: cap.byteCount)
     else { return }
     throw Refusal.overCap(
       OverCap(

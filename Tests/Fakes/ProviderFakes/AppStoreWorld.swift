@@ -1,7 +1,7 @@
 internal import Base
 internal import SeededRandom
 
-/// The App Store as a value: subscriptions, what was told of them, and the till, at one time.
+/// The App Store as a value: subscriptions, what was told of them, and the oracle of sales, at one time.
 ///
 /// The operations are what customers, banks and the clock do; the rules are those of Apple's
 /// documents. What no customer could do is a mistake of the test and traps.
@@ -15,7 +15,7 @@ struct AppStoreWorld: Sendable {
   /// Original transaction ids in the order of their first purchase.
   private(set) var ids: [String] = []
   private(set) var notices: [AppleNotice] = []
-  var till = AppleTill()
+  var oracle = AppleSalesOracle()
   private var random: SeededGenerator
   private var serial: UInt64
 

@@ -50,8 +50,8 @@ extension AppStoreWorld {
       let until = last.expires + terms.days(days)
       self[member].phase = .grace(until: until)
       let sale = self[member].last
-      till.grant(
-        grace: AppleTill.Entry(
+      oracle.grant(
+        grace: AppleSalesOracle.Entry(
           original: member, account: self[member].owner, productID: sale.product.id,
           transaction: sale.id, from: sale.expires, to: until))
       tell("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: member)
@@ -69,7 +69,7 @@ extension AppStoreWorld {
     for member in family(of: id) {
       self[member].phase = .ended(intent)
       self[member].willRenew = false
-      till.endGrace(of: member, at: now)
+      oracle.endGrace(of: member, at: now)
       tell("EXPIRED", intent.subtype, of: member)
     }
   }
@@ -83,14 +83,14 @@ extension AppStoreWorld {
     guard self[id].ending(terms) == nil else { return }
     switch self[id].phase {
     case .grace:
-      for member in family(of: id) { till.endGrace(of: member, at: now) }
+      for member in family(of: id) { oracle.endGrace(of: member, at: now) }
       renew(id, from: self[id].last.expires, "BILLING_RECOVERY")
     case .retry: renew(id, from: now, "BILLING_RECOVERY")
     case .running, .ended, .revoked: break
     }
   }
 
-  /// Adds a transaction, and what it is worth to the till.
+  /// Adds a transaction, and what it is worth to the oracle.
   mutating func sell(
     _ product: AppleProduct, to id: String, from start: Instant, to end: Instant,
     _ reason: AppleSale.Reason, isTrial: Bool = false
@@ -107,8 +107,8 @@ extension AppStoreWorld {
         commitmentEnd: month.map {
           start.adding(months: product.months * ((product.commitment ?? 0) - $0 + 1))
         }, modified: now))
-    till.sell(
-      AppleTill.Entry(
+    oracle.sell(
+      AppleSalesOracle.Entry(
         original: id, account: subscription.owner, productID: product.id, transaction: transaction,
         from: start, to: end))
   }

@@ -169,11 +169,11 @@ extension FakeAppStore {
   /// Of every subscription, in the order of their first purchase.
   package var truths: [AppleTruth] { act { $0.truths } }
 
-  /// What was known at the till at a moment that has passed.
+  /// What was known to the oracle at a moment that has passed.
   package func truths(asOf moment: Instant) -> [AppleTruth] { world(asOf: moment).truths }
 
   package func truth(of id: String) -> AppleTruth {
-    act { $0.till.truth(of: id, $0[id].owner) }
+    act { $0.oracle.truth(of: id, $0[id].owner) }
   }
 
   package func paidPeriods(of id: String) -> [PaidPeriod] { truth(of: id).periods }
@@ -186,7 +186,7 @@ extension FakeAppStore {
 }
 
 extension AppStoreWorld {
-  var truths: [AppleTruth] { ids.map { till.truth(of: $0, self[$0].owner) } }
+  var truths: [AppleTruth] { ids.map { oracle.truth(of: $0, self[$0].owner) } }
 }
 
 extension AppleTruth {

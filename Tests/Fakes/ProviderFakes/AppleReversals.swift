@@ -29,7 +29,7 @@ extension AppStoreWorld {
     }
     self[id].sales[index].revocation = nil
     self[id].sales[index].modified = now
-    till.giveBack(transaction)
+    oracle.giveBack(transaction)
     if index == self[id].sales.count - 1, self[id].phase == .revoked {
       self[id].phase = now < self[id].last.expires ? .running : .ended(.customer)
     }
@@ -83,9 +83,9 @@ extension AppStoreWorld {
   private mutating func revoke(_ id: String, _ index: Int, _ revocation: AppleSale.Revocation) {
     self[id].sales[index].revocation = revocation
     self[id].sales[index].modified = now
-    till.takeBack(self[id].sales[index].id, at: now)
+    oracle.takeBack(self[id].sales[index].id, at: now)
     guard index == self[id].sales.count - 1, !self[id].isOver else { return }
-    till.endGrace(of: id, at: now)
+    oracle.endGrace(of: id, at: now)
     if case .grace = self[id].phase, settings.tellsGraceAfterRefund { return }
     self[id].phase = .revoked
   }

@@ -26,7 +26,7 @@ extension AppStoreWorld {
   mutating func resubscribe(_ id: String, _ product: AppleProduct?, token: Identifier?) {
     let before = self[id]
     precondition(before.isOver && before.sharedFrom == nil, "only what is over is bought again")
-    till.exchange(before.last.id, at: now)
+    oracle.exchange(before.last.id, at: now)
     let lapsed = min(before.last.expires, before.last.revocation?.date ?? .distantFuture)
     self[id].phase = .running
     self[id].willRenew = true
@@ -67,7 +67,7 @@ extension AppStoreWorld {
       let index = self[member].sales.count - 1
       self[member].sales[index].isUpgraded = true
       self[member].sales[index].modified = now
-      till.exchange(self[member].sales[index].id, at: now)
+      oracle.exchange(self[member].sales[index].id, at: now)
       self[member].nextProduct = nil
       sell(product, to: member, from: now, to: terms.end(product, from: now), .purchase)
       tell("DID_CHANGE_RENEWAL_PREF", "UPGRADE", of: member)
@@ -119,7 +119,7 @@ extension AppStoreWorld {
       let end = self[member].sales[index].expires + terms.days(days)
       self[member].sales[index].expires = end
       self[member].sales[index].modified = now
-      till.extend(self[member].sales[index].id, to: end)
+      oracle.extend(self[member].sales[index].id, to: end)
       tell("RENEWAL_EXTENDED", of: member)
     }
   }

@@ -25,7 +25,7 @@ extension FakeAppStore {
       // Not the seconds that everybody else means.
       let until = retryAfter.map { String((now + .seconds($0)).milliseconds) }
       return reply(
-        AppleError.standing(for: status), now, until.map { [("Retry-After", $0)] } ?? [])
+        AppleError.general(for: status), now, until.map { [("Retry-After", $0)] } ?? [])
     case nil: break
     }
     let signed = act { $0.stamp() }
@@ -176,7 +176,7 @@ struct AppleError: Error {
   static let notFound = Self(4_040_010, "Transaction id not found.")
 
   /// What stands for a failure that a test scripted.
-  static func standing(for status: Int) -> AppleError {
+  static func general(for status: Int) -> AppleError {
     switch status {
     case 429: Self(4_290_000, "Rate limit exceeded.")
     case 500: Self(5_000_001, "An unknown error occurred. Please try again.")

@@ -23,7 +23,7 @@ package struct AppleTruth: Sendable {
 }
 
 /// What is written down whenever something is sold: no transaction or status is ever asked for it.
-struct AppleTill: Sendable {
+struct AppleSalesOracle: Sendable {
   private var entries: [Entry] = []
   private var graces: [Entry] = []
 

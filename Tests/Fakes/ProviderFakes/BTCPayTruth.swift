@@ -12,29 +12,29 @@ package struct BTCPayTruth: Hashable, Sendable {
 extension FakeBTCPay {
   /// What an account is owed for the invoices that stood at `moment`, and no later.
   ///
-  /// The till's way: it turns back to the beginning and rings up, in the order in which they were
+  /// The oracle's way: it turns back to the beginning and rings up, in the order in which they were
   /// settled, the sales whose money is still there.
   package func truths(of account: Identifier, asOf moment: Instant? = nil) -> [BTCPayTruth] {
     let moment = moment ?? clock.now
-    return till(account, asOf: moment) { invoice, _ in
-      invoice.standing.first { $0.isSettled && $0.at <= moment }?.at
+    return sales(account, asOf: moment) { invoice, _ in
+      invoice.settlements.first { $0.isSettled && $0.at <= moment }?.at
     }
   }
 
   /// The same as far as our server could know: by the deliveries that it took and the answers that
   /// it was given, which tell of a settlement late where the delivery was lost.
   package func truthsAsHeard(of account: Identifier) -> [BTCPayTruth] {
-    till(account, asOf: clock.now) { invoice, heard in heard[invoice.id] }
+    sales(account, asOf: clock.now) { invoice, heard in heard[invoice.id] }
   }
 
-  private func till(
+  private func sales(
     _ account: Identifier, asOf moment: Instant,
     _ settled: (BTCPayWorld.Invoice, [String: Instant]) -> Instant?
   ) -> [BTCPayTruth] {
     act { state in
       var rung: [(at: Instant, invoice: BTCPayWorld.Invoice, product: BTCPayProduct)] = []
       for invoice in state.world.invoices where invoice.orderID == account.description {
-        let stands = invoice.standing.last { $0.at <= moment }?.isSettled ?? false
+        let stands = invoice.settlements.last { $0.at <= moment }?.isSettled ?? false
         guard stands, let product = invoice.sale, product.months > 0,
           let at = settled(invoice, state.heard)
         else { continue }

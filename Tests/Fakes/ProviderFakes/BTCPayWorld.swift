@@ -31,7 +31,7 @@ struct BTCPayWorld: Sendable {
     var isArchived = false
     var isDeleted = false
     /// Every moment at which it began or ceased to be settled.
-    var standing: [(at: Instant, isSettled: Bool)] = []
+    var settlements: [(at: Instant, isSettled: Bool)] = []
 
     var paid: Int64 { payments.reduce(0) { $0 + $1.cents } }
     var confirmed: Int64 { payments.filter { $0.isConfirmed }.reduce(0) { $0 + $1.cents } }
@@ -229,7 +229,7 @@ struct BTCPayWorld: Sendable {
   private mutating func settle(_ place: Int, isMarked: Bool) {
     invoices[place].status = .settled
     if isMarked { invoices[place].additional = .marked }
-    invoices[place].standing.append((now, true))
+    invoices[place].settlements.append((now, true))
     tell(
       "InvoiceSettled", place,
       [
@@ -244,7 +244,7 @@ struct BTCPayWorld: Sendable {
     if isSettled {
       settle(place, isMarked: true)
     } else {
-      if invoices[place].status == .settled { invoices[place].standing.append((now, false)) }
+      if invoices[place].status == .settled { invoices[place].settlements.append((now, false)) }
       invoices[place].status = .invalid
       invoices[place].additional = .marked
       tell("InvoiceInvalid", place, [.init("manuallyMarked", true)])

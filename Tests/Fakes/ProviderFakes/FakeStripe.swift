@@ -145,7 +145,7 @@ extension FakeStripe.State {
   }
 
   fileprivate mutating func keepTruth() {
-    let sales = world.subscriptions.rows.flatMap { world.standingSales(of: $0.id) }
+    let sales = world.subscriptions.rows.flatMap { world.activeSales(of: $0.id) }
     if sales != truths.last?.sales ?? [] { truths.append((world.now, sales)) }
   }
 

@@ -11,7 +11,7 @@ package protocol RecordedStore: AnyObject, Sendable {
   func request(for delivery: FakeDelivery, at moment: Instant) -> FakeRequest
   /// Every subscription by the store's own name for it, in the order in which they were made.
   var sold: [String] { get }
-  /// Those of an account, as the till knows it.
+  /// Those of an account, as the sales oracle knows it.
   func sold(to account: Identifier) -> [String]
   /// What the API answers to reads now, by the last part of their path, each with a file's name;
   /// none where a delivery holds all that there is to know.

@@ -219,7 +219,7 @@ extension FakeStripe {
 
   /// What the customer has been sold or given on trial, as far as it still stands, by start.
   package func sales(of subscription: String) -> [StripeSale] {
-    operate { $0.standingSales(of: subscription) }.sorted { $0.from < $1.from }
+    operate { $0.activeSales(of: subscription) }.sorted { $0.from < $1.from }
   }
 
   package func paidPeriods(of subscription: String) -> [PaidPeriod] {

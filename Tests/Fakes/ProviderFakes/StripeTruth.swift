@@ -1,6 +1,6 @@
 package import Base
 
-/// Something that a customer was sold, or given: the ground truth, written down at the till.
+/// Something that a customer was sold, or given: the ground truth, written down as it is sold.
 package struct StripeSale: Hashable, Sendable {
   package let subscription: String
   package let account: Identifier?
@@ -53,7 +53,7 @@ extension StripeWorld {
   }
 
   /// What of its sales stands now: until the money went back, an exchange, or an early end.
-  func standingSales(of subscription: String) -> [StripeSale] {
+  func activeSales(of subscription: String) -> [StripeSale] {
     let endedAt = subscriptions[subscription].endedAt
     let all = sales.filter { $0.subscription == subscription }
     return all.flatMap { sale -> [StripeSale] in

@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The decoder and the fold, fed with random lives at the fake store and judged by its till.
+/// The decoder and the fold, fed with random lives at the fake store and judged by its sales oracle.
 @Suite struct AppleFoldTests {
   private typealias Shop = AppleShop
 

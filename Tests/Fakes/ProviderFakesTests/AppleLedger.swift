@@ -36,10 +36,10 @@ struct AppleLedger {
 
   private mutating func join(_ facts: [Fact]) {
     sequence += 1
-    for fact in facts where fact.key.partition == .live {
+    for fact in facts where fact.key.environment == .live {
       for link in fact.links where link.kind == .part {
         subscriptions[link.target, default: AppleStore().subscription(link.target)]
-          .insert(fact, source: sequence)
+          .insert(fact, delivery: sequence)
       }
     }
   }
@@ -55,7 +55,7 @@ struct AppleLedger {
     subscription.coverage(policy: .standard, catalogue: catalogue)
   }
 
-  func entitlement(at now: Instant) -> Schedule.Break {
+  func entitlement(at now: Instant) -> Schedule.Boundary {
     Schedule(owned.map { coverage($0.subscription) }, catalogue: catalogue).entry(at: now)
   }
 

@@ -57,7 +57,7 @@ import Tiers
     for story in AppleStory.all where !others.contains(story.name) {
       let recorder = story.record(signer: signer)
       let recorded = try #require(Self.recorded.first { $0.name == "apple/\(story.name)" })
-      /// By what was known at the till then, to whom it was sold.
+      /// By what was known to the sales oracle then, to whom it was sold.
       func owed(_ now: Instant) -> Set<String> {
         let truths = recorder.store.truths(asOf: now).filter { $0.account == recorder.account }
         let found = plans.filter { id, _ in truths.contains { $0.isOwed(id, at: now) } }

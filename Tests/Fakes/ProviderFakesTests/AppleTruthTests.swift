@@ -128,7 +128,7 @@ import Testing
     #expect(shop.store.paidPeriods(of: id).map(\.to) == [shop.store.expiry(of: id)])
   }
 
-  @Test func `what was known at the till can be asked afterwards`() {
+  @Test func `what was known to the sales oracle can be asked afterwards`() {
     let shop = Shop()
     let id = shop.buy()
     let end = shop.store.expiry(of: id)

@@ -9,7 +9,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Random lives at the fake: what our fold makes of deliveries and reads is what the till says.
+/// Random lives at the fake: what our fold makes of deliveries and reads is what the sales oracle says.
 @Suite struct BTCPayFoldTests {
   private typealias Shop = BTCPayShop
 
@@ -17,15 +17,15 @@ import Tiers
   private struct Reader {
     let shop: Shop
     var record = BTCPayRecord(id: Shop.account.description)
-    private var source: Int64 = 0
+    private var delivery: Int64 = 0
     private var readCount: Int64 = 0
 
     init(_ shop: Shop) { self.shop = shop }
 
     private mutating func settled(_ invoice: String, _ settlement: BTCPaySettlement) {
-      source += 1
+      delivery += 1
       record.insert(
-        .settlement(settlement), id: invoice, asOf: BTCPaySettlement.asOf, source: source)
+        .settlement(settlement), id: invoice, asOf: BTCPaySettlement.asOf, delivery: delivery)
     }
 
     /// As our server does: what is signed says when, a read says what.
@@ -48,9 +48,9 @@ import Tiers
         transport: Transport(store: store))
       readCount += 1
       for shown in try api.invoices(of: Shop.account).invoices {
-        source += 1
+        delivery += 1
         record.insert(
-          .invoice(shown.content), id: shown.id, asOf: .generation(readCount), source: source)
+          .invoice(shown.content), id: shown.id, asOf: .readNumber(readCount), delivery: delivery)
         if let settlement = shown.settlement { settled(shown.id, settlement) }
       }
     }
@@ -110,7 +110,9 @@ import Tiers
     truths.map { "\($0.product.plan) \($0.invoice) \($0.from)-\($0.to)" }.sorted()
   }
 
-  @Test func `the fold is the till, over random lives in which everything is delivered`() throws {
+  @Test func `the fold is the sales oracle, over random lives in which everything is delivered`()
+    throws
+  {
     let seed = SeededGenerator.seed(of: "BTCPayFoldTests.lives")
     var random = SeededGenerator(seed: seed)
     for life in 0..<60 {

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// What the till says was sold.
+/// What the sales oracle says was sold.
 @Suite struct `The truth of a fake Stripe` {
   /// Days since the purchase.
   private func days(_ sales: [StripeSale]) -> [[Int64]] {

@@ -1,6 +1,7 @@
 import Base
 import Glibc
 import HTTPServer
+import LocalServer
 import ProviderFakes
 
 /// Serves the APIs of all stores and the control API on one port of this machine.
@@ -45,12 +46,9 @@ enum Serving {
     try Recording(folder: options.directory, files: stores.trust).add()
     let control = Control(stores, directory: options.directory, target: options.target)
     try control.keepClock()
-    let server = HTTPServer(
-      listen: SocketAddress("127.0.0.1:\(port)")!,
-      routes: stores.apple.routes() + stores.google.routes() + stores.stripe.routes()
-        + stores.btcpay.routes() + control.routes(), name: "fakes"
-    ) { _, _ in nil }
-    try server.start()
+    let server = try startServer(
+      stores.apple.routes() + stores.google.routes() + stores.stripe.routes()
+        + stores.btcpay.routes() + control.routes(), port: port, name: "fakes")
     print(server.port)
     fflush(nil)
     var signal: Int32 = 0
@@ -60,10 +58,7 @@ enum Serving {
 
   /// The stores' files name the port, so it is chosen before there is anything to serve.
   private static func freePort() throws -> UInt16 {
-    let probe = HTTPServer(listen: SocketAddress("127.0.0.1:0")!, routes: [], name: "probe") {
-      _, _ in nil
-    }
-    try probe.start()
+    let probe = try startServer([], name: "probe")
     defer { probe.drain(within: .seconds(0)) }
     return probe.port
   }

@@ -183,7 +183,7 @@ package final class Installation {
     try database.read { reader in
       try reader.rows(
         """
-        SELECT object, owner, realm, label_without_access, will_renew, coverage
+        SELECT object, owner, environment, label_without_access, will_renew, coverage
         FROM billing.subscriptions ORDER BY object
         """
       ) { row in

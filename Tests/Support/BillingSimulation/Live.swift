@@ -5,6 +5,7 @@ package import ProviderFakes
 package import Stores
 package import Stripe
 package import Subscriptions
+internal import Tiers
 
 /// A story as an installation lives through it: signed requests, our own decisions, an API to ask.
 package struct Live: Sendable {
@@ -69,7 +70,7 @@ extension Live {
         events.append(Event(at: moment, what: .deletion(account)))
       case .claim(let subscription, let account, let moment):
         let key = ObjectKey(
-          provider: .stripe, partition: .live, kind: .subscription, id: subscription)
+          provider: .stripe, environment: .live, kind: .subscription, id: subscription)
         events.append(Event(at: moment, what: .claim(key, by: account)))
       }
     }
@@ -87,7 +88,7 @@ extension Live {
   package static func api(of stripe: FakeStripe, _ clock: Clock) -> StripeAPI {
     let base = "https://stripe.fake"
     return StripeAPI(
-      base: base, key: stripe.key, partition: .live,
+      base: base, key: stripe.key, environment: .live,
       transport: FakeTransport(base: base) { request in
         if stripe.clock.now < clock.now() { stripe.run(until: clock.now()) }
         return stripe.answer(request)

@@ -8,8 +8,9 @@ internal import ProviderAPI
 package import ProviderFakes
 package import Stores
 internal import Stripe
-package import Subscriptions
+internal import Subscriptions
 internal import TestCertificates
+package import Tiers
 
 /// The App Store Server API as it was at the moment that an installation's clock says.
 struct PastAppStore: ProviderTransport {
@@ -54,7 +55,7 @@ package enum AppleTales {
     let base = "https://apple.fake"
     let settings = store.settings
     return AppleAPI(
-      base: base, partition: partition(store),
+      base: base, environment: environment(store),
       key: AppleAPIKey(
         keyID: settings.apiKeyID, issuerID: settings.apiIssuerID, bundleID: settings.bundleID,
         pem: key.pem)!,
@@ -62,7 +63,7 @@ package enum AppleTales {
       clock: clock)
   }
 
-  package static func partition(_ store: FakeAppStore) -> ObjectKey.Partition {
+  package static func environment(_ store: FakeAppStore) -> StoreEnvironment {
     store.settings.environment == .production ? .live : .sandbox
   }
 
@@ -72,7 +73,7 @@ package enum AppleTales {
     let verifier = verifier(store)
     return StoreList.known(
       with: StripeStore(secrets: WebhookSecrets(stripe.secrets), api: Live.api(of: stripe, clock)),
-      AppleStore(verifier: verifier, apis: [partition(store): api(store, verifier, clock)]))
+      AppleStore(verifier: verifier, apis: [environment(store): api(store, verifier, clock)]))
   }
 }
 

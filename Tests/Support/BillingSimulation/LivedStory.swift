@@ -3,7 +3,7 @@ internal import ProviderFakes
 /// A story that an installation can live through, told anew each time.
 package struct LivedStory: Sendable {
   package let name: String
-  /// Told in the short run, too.
+  /// Lived in the short run, too.
   package let isShort: Bool
   /// Whether it can be lived through in the store's own time: its API shows what was at any time.
   package let showsItsPast: Bool

@@ -28,9 +28,11 @@ package final class RecordedAPI: ProviderTransport {
   /// What was acknowledged to Google, by purchase token.
   package var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
 
+  /// By the store's clock, as an answer's header tells it.
+  package var date: String { state.withLock { $0.now }.httpDate }
+
   package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
     let (status, body) = answer(request.method, request.url)
-    let date = state.withLock { $0.now }.httpDate
     return APIReply(
       status: status, headers: Headers([("Date", date)]), body: body, elapsed: .milliseconds(1))
   }

@@ -9,7 +9,7 @@ struct Chooser {
   var random: SeededGenerator
   let account: Identifier
   let author: [UInt8]
-  let standing: TreeModel
+  let current: TreeModel
   /// With the batch so far in it.
   private(set) var draft: TreeModel
   private(set) var files: [FileChange] = []
@@ -22,7 +22,7 @@ struct Chooser {
     self.random = random
     self.account = account
     self.author = author
-    standing = model
+    current = model
     draft = model
   }
 
@@ -74,11 +74,11 @@ struct Chooser {
   mutating func changeable(where holds: (TreeModel.File) -> Bool = { _ in true }) -> Identifier? {
     let account = account
     let used = Set(files.map(\.file.id))
-    let standing = standing
+    let current = current
     return file { draft, id in
-      guard let file = standing.files[id], !used.contains(id), holds(file) else { return false }
+      guard let file = current.files[id], !used.contains(id), holds(file) else { return false }
       return !draft.isRoot(id) && !draft.isDeleted(id)
-        && standing.role(account, file.parent) >= .writer
+        && current.role(account, file.parent) >= .writer
     }
   }
 
@@ -94,7 +94,7 @@ struct Chooser {
 
   /// A change of a file that stands.
   func change(_ id: Identifier, _ body: (inout FileStatement) -> Void) -> FileChange? {
-    guard let file = standing.files[id], let name = file.name, let key = file.key else {
+    guard let file = current.files[id], let name = file.name, let key = file.key else {
       return nil
     }
     var statement = FileStatement(
@@ -137,7 +137,7 @@ struct Chooser {
   }
 
   private mutating func move() {
-    guard let id = changeable(), let file = standing.files[id],
+    guard let id = changeable(), let file = current.files[id],
       let parent = chance(30) ? sharedFolder(of: file.owner) : folder(of: file.owner),
       !draft.chain(parent).contains(id), let change = change(id, { $0.parent = parent })
     else { return }
@@ -163,9 +163,9 @@ struct Chooser {
   }
 
   private mutating func swapNames() {
-    guard let a = changeable(), let first = standing.files[a], let one = first.name,
+    guard let a = changeable(), let first = current.files[a], let one = first.name,
       let b = changeable(where: { $0.parent == first.parent && $0.name != first.name }),
-      let other = standing.files[b]?.name,
+      let other = current.files[b]?.name,
       let there = change(a, { $0.name = other }), let back = change(b, { $0.name = one })
     else { return }
     take(there)
@@ -174,7 +174,7 @@ struct Chooser {
 
   /// Moves a file away and creates another of its name in its place.
   private mutating func replace() {
-    guard let id = changeable(), let file = standing.files[id], let name = file.name,
+    guard let id = changeable(), let file = current.files[id], let name = file.name,
       let parent = folder(of: file.owner), parent != file.parent,
       !draft.chain(parent).contains(id), let change = change(id, { $0.parent = parent })
     else { return }
@@ -193,7 +193,7 @@ struct Chooser {
         && !draft.isDeleted(id.file)
     }
     guard let share else { return }
-    if let old = standing.link(of: account, to: share.file) {
+    if let old = current.link(of: account, to: share.file) {
       guard chance(40), let change = change(old, { $0.deleted = true }) else { return }
       take(change)
     }
@@ -213,10 +213,10 @@ struct Chooser {
   mutating func anyShare(
     where holds: (TreeModel.ShareID, TreeModel.Share) -> Bool
   ) -> TreeModel.ShareID? {
-    guard !standing.shareOrder.isEmpty else { return nil }
+    guard !current.shareOrder.isEmpty else { return nil }
     for _ in 0..<Self.tryCount {
-      let id = standing.shareOrder[number(0...standing.shareOrder.count - 1)]
-      if let share = standing.shares[id], holds(id, share) { return id }
+      let id = current.shareOrder[number(0...current.shareOrder.count - 1)]
+      if let share = current.shares[id], holds(id, share) { return id }
     }
     return nil
   }
@@ -226,8 +226,8 @@ struct Chooser {
     switch number(1...10) {
     case ...2:
       // Once more, in whatever state it is.
-      let standing = standing
-      let found = anyShare { id, _ in standing.files[id.file]?.owner == account }
+      let current = current
+      let found = anyShare { id, _ in current.files[id.file]?.owner == account }
       guard let found else { return }
       grant(found.file, to: found.account)
     case ...6:
@@ -240,16 +240,16 @@ struct Chooser {
       guard let found, sharee != account else { return }
       grant(found, to: sharee)
     case ...8:
-      let standing = standing
+      let current = current
       let found = anyShare { id, share in
-        standing.files[id.file]?.owner == account && share.state != "revoked"
+        current.files[id.file]?.owner == account && share.state != "revoked"
       }
       guard let found else { return }
       choose(ShareStatement(file: found.file, account: found.account, state: .revoked))
     default:
       guard let found = anyShare(where: { id, share in id.account == account && share.isLive })
       else { return }
-      if let link = standing.link(of: account, to: found.file),
+      if let link = current.link(of: account, to: found.file),
         let change = change(link, { $0.deleted = true })
       {
         take(change)
@@ -267,6 +267,6 @@ struct Chooser {
 
   private mutating func choose(_ statement: ShareStatement) {
     let id = TreeModel.ShareID(file: statement.file, account: statement.account)
-    take(ShareChange(expect: standing.shares[id]?.state ?? "new", statement))
+    take(ShareChange(expect: current.shares[id]?.state ?? "new", statement))
   }
 }

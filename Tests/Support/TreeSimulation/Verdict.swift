@@ -38,7 +38,7 @@ extension TreeModel {
     var passed: [FileStatement] = []
     for change in changes {
       let isTwice = changes.filter { $0.file.id == change.file.id }.count > 1
-      let rule = isTwice ? "duplicate_id" : standing(change, account)
+      let rule = isTwice ? "duplicate_id" : precondition(change, account)
       if let rule { failures.insert(Self.failure(change.file.id, rule)) }
       if rule == nil { passed.append(change.file) }
       // What fails for where it stands is not made; what is merely not allowed is, so that only what
@@ -79,7 +79,7 @@ extension TreeModel {
   }
 
   /// Asked of the tree as it stands.
-  private func standing(_ change: FileChange, _ account: Identifier) -> String? {
+  private func precondition(_ change: FileChange, _ account: Identifier) -> String? {
     let statement = change.file
     let isVisible = role(account, statement.id) > .stranger
     let isForged = change.signature != nil
@@ -116,8 +116,8 @@ extension TreeModel {
     if parent.owner != statement.owner { return "owner_differs" }
     let above = chain(statement.parent)
     // Access to a new folder is what the first folder above it gave that is not new.
-    let standing = above.first { before.files[$0] != nil }
-    if let standing, before.role(account, standing) < .writer { return "not_permitted" }
+    let lowest = above.first { before.files[$0] != nil }
+    if let lowest, before.role(account, lowest) < .writer { return "not_permitted" }
     if above.contains(statement.id) { return "cycle" }
     if above.contains(where: { files[$0]?.isMarked == true }) { return "parent_deleted" }
     if let last = above.last, !isRoot(last) {

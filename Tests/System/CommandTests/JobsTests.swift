@@ -24,13 +24,13 @@ struct JobsTests {
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
     defer { database.close() }
     try database.write(for: nil) { transaction in
-      try Jobs.need("google", "5f2b", due: Self.now - .minutes(2), in: transaction)
-      try Jobs.need("apple", "2000", due: Self.now - .minutes(9), in: transaction)
+      try Jobs.request("google", "5f2b", due: Self.now - .minutes(2), in: transaction)
+      try Jobs.request("apple", "2000", due: Self.now - .minutes(9), in: transaction)
       for lease in try Jobs.lease("apple", limit: 1, now: Self.now, in: transaction) {
         try lease.commit(readBegan: nil, now: Self.now, in: transaction)
       }
       for object in ["sub_1", "sub_2"] {
-        try Jobs.need("stripe", object, due: Self.now, in: transaction)
+        try Jobs.request("stripe", object, due: Self.now, in: transaction)
       }
       try Self.kill("sub_1", in: transaction)
       _ = try Jobs.lease("stripe", limit: 1, now: Self.now, in: transaction)
@@ -40,7 +40,7 @@ struct JobsTests {
   /// Refuses it, a day ago, until it is dead.
   private static func kill(_ object: String, in transaction: Transaction) throws {
     var now = now - .days(1)
-    try Jobs.need("stripe", object, due: now, in: transaction)
+    try Jobs.request("stripe", object, due: now, in: transaction)
     for _ in 0..<JobRules.refusalCountMax {
       for lease in try Jobs.lease("stripe", limit: 1, now: now, in: transaction) {
         try lease.retry(.refused("no such subscription"), now: now, in: transaction)

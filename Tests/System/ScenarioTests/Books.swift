@@ -47,7 +47,7 @@ struct Deliveries {
   private let kept: [String: Kept]
 
   private struct Kept: Equatable {
-    var sources: Int64
+    var deliveries: Int64
     /// What its own transaction derived from it.
     var subscriptions: Int64
   }
@@ -60,11 +60,11 @@ struct Deliveries {
         """
         SELECT delivery_id, count(*),
           (SELECT count(*) FROM billing.subscriptions
-            WHERE object = 'stripe:live:subscription:' || min(sources.object))
-        FROM billing.sources GROUP BY delivery_id
+            WHERE object = 'stripe:live:subscription:' || min(deliveries.object))
+        FROM billing.deliveries GROUP BY delivery_id
         """
       ) { row in
-        (try row.text(0), Kept(sources: try row.integer(1), subscriptions: try row.integer(2)))
+        (try row.text(0), Kept(deliveries: try row.integer(1), subscriptions: try row.integer(2)))
       }
     }
     kept = Dictionary(uniqueKeysWithValues: rows)
@@ -74,7 +74,7 @@ struct Deliveries {
 
   /// Each of these is there once, with what follows from it.
   func expectEach(of events: [SampleEvent]) {
-    let wrong = events.filter { kept[$0.id] != Kept(sources: 1, subscriptions: 1) }
+    let wrong = events.filter { kept[$0.id] != Kept(deliveries: 1, subscriptions: 1) }
     #expect(wrong.map(\.id) == [])
   }
 }

@@ -30,7 +30,8 @@ final class RecordedServer: Sendable {
               let (status, bytes) = api.answer(method, head.target)
               return .ready(
                 Response(
-                  status: status, headers: [("Content-Type", "application/json")],
+                  status: status,
+                  headers: [("Content-Type", "application/json"), ("Date", api.date)],
                   body: .bytes(bytes)))
             })
         }

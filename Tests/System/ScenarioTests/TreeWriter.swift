@@ -140,11 +140,11 @@ final class TreeWriter: Sendable {
     guard let file = Self.pick(folders, &state.random),
       let account = others.randomElement(using: &state.random)
     else { return }
-    let standing = file.shares.first { $0.account == account }
+    let current = file.shares.first { $0.account == account }
     let mode = Bool.random(using: &state.random) ? "read" : "write"
     let share = ShareStatement(
       file: file.id, account: account, state: .granted(mode: mode, key: Random.bytes(48)))
-    try send(ShareChange(expect: standing?.state ?? "new", share), &state)
+    try send(ShareChange(expect: current?.state ?? "new", share), &state)
   }
 
   private func revoke(_ state: inout State) throws {

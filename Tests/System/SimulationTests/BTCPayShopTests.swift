@@ -14,7 +14,7 @@ import Testing
 import Tiers
 
 /// A shop goes on living while our installation is told, forgets to be told, and reads: at every
-/// moment the account has what the till says, as far as anybody could know.
+/// moment the account has what the sales oracle says, as far as anybody could know.
 struct BTCPayShopTests {
   private static let account = Identifier(high: 0x2222_3333_4444_4555, low: 0x8666_7777_8888_9999)
 
@@ -60,7 +60,7 @@ struct BTCPayShopTests {
       }.sorted()
     }
 
-    func told(_ truths: [BTCPayTruth]) -> [String] {
+    func heard(_ truths: [BTCPayTruth]) -> [String] {
       truths.map {
         "\($0.product.plan) \($0.invoice) \($0.from.milliseconds)-\($0.to.milliseconds)"
       }.sorted()
@@ -86,7 +86,7 @@ struct BTCPayShopTests {
   }
 
   @Test(arguments: TestEngine.available)
-  func `whatever is lost on the way, everybody has what the till could know of`(
+  func `whatever is lost on the way, everybody has what the sales oracle could know of`(
     engine: TestEngine
   ) throws {
     let seed = Seed.of("BTCPayShopTests")
@@ -102,7 +102,7 @@ struct BTCPayShopTests {
         try shop.pass(.seconds(2)) { true }
         guard try !shop.installation.keys.isEmpty else { continue }
         let (owed, sold) = (
-          try shop.owed(), shop.told(shop.store.truthsAsHeard(of: Self.account))
+          try shop.owed(), shop.heard(shop.store.truthsAsHeard(of: Self.account))
         )
         try #require(owed == sold, "life \(life), step \(step), seed \(seed)")
       }

@@ -12,34 +12,34 @@ struct GooglePastTests {
   func `a purchase tells one past, read after its end or not any more`(
     story: Stories.Named
   ) throws {
-    let told = try story.told()
-    let all = Array(told.parts.indices)
-    let expected = told.digest(all)
-    for key in told.ledger(all).keys {
-      guard let dropped = told.readsAfterTheEnd(of: key) else { continue }
+    let run = try story.run()
+    let all = Array(run.parts.indices)
+    let expected = run.digest(all)
+    for key in run.ledger(all).keys {
+      guard let dropped = run.readsAfterTheEnd(of: key) else { continue }
       let rest = all.filter { !dropped.contains($0) }
-      let digest = told.digest(rest)
+      let digest = run.digest(rest)
       #expect(digest == expected, "\(key): \(digest.difference(from: expected))")
     }
   }
 
   @Test(arguments: Stories.google)
   func `nothing is left of reads before the last one`(story: Stories.Named) throws {
-    let told = try story.told()
-    let all = Array(told.parts.indices)
-    let expected = told.digest(all)
-    let keys = told.ledger(all).keys
+    let run = try story.run()
+    let all = Array(run.parts.indices)
+    let expected = run.digest(all)
+    let keys = run.ledger(all).keys
     let rest = all.filter { index in
       keys.allSatisfy { key in
-        told.reads(of: key).last.map { !told.reads(of: key).contains(index) || $0 == index } ?? true
+        run.reads(of: key).last.map { !run.reads(of: key).contains(index) || $0 == index } ?? true
       }
     }
-    let digest = told.digest(rest)
+    let digest = run.digest(rest)
     #expect(digest == expected, "\(digest.difference(from: expected))")
   }
 }
 
-extension Told {
+extension StoryRun {
   /// The parts that read a purchase, in their order.
   fileprivate func reads(of key: ObjectKey) -> [Int] {
     parts.indices.filter { purchase(key, at: $0) != nil }

@@ -14,10 +14,10 @@ struct MemoryLedger {
   private var decisions: [ObjectKey: Decisions] = [:]
   private var deletions: [Identifier: Int64] = [:]
 
-  mutating func join(_ facts: [Fact], source: Int64) {
+  mutating func join(_ facts: [Fact], delivery: Int64) {
     for fact in facts {
       mirrors[fact.key, default: Mirror()]
-        .insert(.init(fact.object, asOf: fact.asOf), source: source)
+        .insert(.init(fact.object, asOf: fact.asOf), delivery: delivery)
       for link in fact.links where targets.insert(link).inserted {
         origins[link.target, default: []].append(link)
       }
@@ -78,7 +78,7 @@ struct MemoryLedger {
     for entry in mirror.entries {
       subscription.insert(
         Fact(key: key, object: entry.observation.content, asOf: entry.observation.asOf),
-        source: entry.source)
+        delivery: entry.delivery)
     }
   }
 }
@@ -109,7 +109,7 @@ struct Digest: Equatable, CustomStringConvertible {
     }
     for (account, coverages) in coverages.sorted(by: { $0.key < $1.key }) {
       lines.append("account \(account)")
-      for step in Schedule(coverages, catalogue: catalogue).breaks {
+      for step in Schedule(coverages, catalogue: catalogue).boundaries {
         lines.append("  \(step.from) \(step.capByteCount) \(step.planID) \(step.reason)")
       }
     }

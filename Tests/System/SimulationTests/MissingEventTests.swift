@@ -36,7 +36,7 @@ struct MissingEventTests {
       "SELECT count(*) FROM billing.mirrors WHERE substr(object, 1, 20) = 'stripe:live:invoice:'")
     let asked = try lacking.count(
       """
-      SELECT count(DISTINCT reason) FROM billing.hints
+      SELECT count(DISTINCT reason) FROM billing.read_requests
       WHERE substr(reason, 1, 16) = 'unknown_invoice:'
       """)
     #expect((1...invoices).contains(asked), "one read for each invoice at most")
@@ -72,11 +72,11 @@ struct MissingEventTests {
         guard case .delivery(let request) = event.what else { return event }
         return .init(at: event.at, what: .delivery { Self.thin(request($0), at: $0) })
       }, stores: live.stores, end: live.end, faults: live.faults)
-    let told = try lived(thin)
-    #expect(try told.digest() == lived(live).digest())
+    let run = try lived(thin)
+    #expect(try run.digest() == lived(live).digest())
     #expect(
-      try told.count("SELECT count(*) FROM billing.sources WHERE disposition = 'joined'")
-        == told.count("SELECT count(*) FROM billing.sources WHERE type = 'read'"))
+      try run.count("SELECT count(*) FROM billing.deliveries WHERE disposition = 'joined'")
+        == run.count("SELECT count(*) FROM billing.deliveries WHERE type = 'read'"))
   }
 
   /// Everything in order, and the reads as they come due.

@@ -22,16 +22,16 @@ import Tiers
     let decoder = try RecordedDecoder(story)
     var ledger = MemoryLedger()
     for (index, step) in story.steps.enumerated() {
-      let source = Int64(index) + 1
+      let delivery = Int64(index) + 1
       if step.answer.word == "recorded" || step.answer.word == "conflicting" {
-        ledger.join(try decoder.facts(of: step), source: source)
+        ledger.join(try decoder.facts(of: step), delivery: delivery)
       }
       if let claim = step.claim {
         let (key, facts) = try decoder.claim(claim, at: step.at)
-        ledger.join(facts, source: source)
-        ledger.claim(key, by: story.account, sequence: source)
+        ledger.join(facts, delivery: delivery)
+        ledger.claim(key, by: story.account, sequence: delivery)
       }
-      if step.deletesAccount { ledger.delete(story.account, sequence: source) }
+      if step.deletesAccount { ledger.delete(story.account, sequence: delivery) }
       guard let expected = step.expected else { continue }
       let found = ledger.found(story, at: step.at, catalogue)
       let place = "step \(index + 1), \(step.delivery?.name ?? "clock")"
@@ -50,7 +50,7 @@ import Tiers
     let parts = try story.steps.filter { $0.delivery != nil }.map { try decoder.facts(of: $0) }
     func digest(_ order: [Int]) -> Digest {
       var ledger = MemoryLedger()
-      for index in order { ledger.join(parts[index], source: Int64(index)) }
+      for index in order { ledger.join(parts[index], delivery: Int64(index)) }
       return Digest(ledger, catalogue: catalogue, until: end)
     }
     let order = Array(parts.indices)
@@ -74,7 +74,7 @@ private final class RecordedDecoder {
   private let btcpay: BTCPayStore
   private let api = RecordedAPI()
   private let moment: Locked<Instant>
-  private var generations: [String: Int64] = [:]
+  private var readNumbers: [String: Int64] = [:]
 
   init(_ story: RecordedStory) throws {
     self.story = story
@@ -120,7 +120,7 @@ private final class RecordedDecoder {
     let delivery = try #require(BTCPaySecrets([secret])).verify(
       headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body, now: now)
     let store = story.settings["COFFER_BTCPAY_STORE_ID"] ?? ""
-    return DecodedSource(try BTCPayEvent(delivery, store: store)).facts
+    return DecodedDelivery(try BTCPayEvent(delivery, store: store)).facts
   }
 
   private func stripeFacts(_ request: RecordedRequest, at now: Instant) throws -> [Fact] {
@@ -133,17 +133,17 @@ private final class RecordedDecoder {
   }
 
   private func read(_ name: String) throws -> [Fact] {
-    generations[name, default: 0] += 1
+    readNumbers[name, default: 0] += 1
     if story.store == "btcpay", let key = ObjectKey(story.key(of: name)) {
-      let request = ReadRequest(key, generation: generations[name] ?? 0, secret: nil) {
-        ReadRequest.Known(reasons: [], parts: [])
+      let request = StoreRead(key, readNumber: readNumbers[name] ?? 0, secret: nil) {
+        StoreRead.Known(reasons: [], parts: [])
       }
       return try btcpay.read(request).facts
     }
     let token = try #require(PurchaseToken(name))
     // Sixty days after its end a purchase cannot be read: what was read last still holds.
     let answer = Result { () throws(APIFailure) in
-      try google?.read(token: token, generation: generations[name] ?? 0).facts ?? []
+      try google?.read(token: token, readNumber: readNumbers[name] ?? 0).facts ?? []
     }
     if case .failure(.gone) = answer { return [] }
     return try answer.get()
@@ -167,7 +167,7 @@ extension MemoryLedger {
     _ story: RecordedStory, at now: Instant, _ catalogue: Catalogue
   ) -> RecordedStory.Expectation {
     let owned = keys.map { ($0, subscription($0)) }.filter {
-      $0.1.partition == .live && $0.1.ownership.account == story.account
+      $0.1.environment == .live && $0.1.ownership.account == story.account
     }
     let coverages = owned.map { $0.1.coverage(policy: .standard, catalogue: catalogue) }
     var labels: [String: String] = [:]

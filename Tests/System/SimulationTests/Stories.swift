@@ -17,31 +17,31 @@ enum Seed {
 enum Stories {
   struct Named: Sendable, CustomTestStringConvertible {
     let name: String
-    let told: @Sendable () throws -> Told
+    let run: @Sendable () throws -> StoryRun
     var testDescription: String { name }
   }
 
   static let all = stripe + apple + google + btcpay
 
-  /// Those whose till is judged by periods of money alone.
+  /// Those whose sales are judged by periods of money alone.
   static let judged = stripe + apple + btcpay
 
   static let apple: [Named] = AppleStory.all.map { story in
-    Named(name: "apple/\(story.name)") { try Told(story) }
+    Named(name: "apple/\(story.name)") { try StoryRun(story) }
   }
 
   static let google: [Named] = GoogleStory.all.map { story in
-    Named(name: "google/\(story.name)") { try Told(story) }
+    Named(name: "google/\(story.name)") { try StoryRun(story) }
   }
 
   static let btcpay: [Named] = BTCPayStory.all.map { story in
-    Named(name: "btcpay/\(story.name)") { try Told(story) }
+    Named(name: "btcpay/\(story.name)") { try StoryRun(story) }
   }
 
   /// Each in every API version that the fake speaks.
   static let stripe: [Named] = StripeVersion.allCases.flatMap { version in
     StripeStory.all.map { story in
-      Named(name: "stripe/\(version.rawValue)/\(story.name)") { try Told(story, version) }
+      Named(name: "stripe/\(version.rawValue)/\(story.name)") { try StoryRun(story, version) }
     }
   }
 }

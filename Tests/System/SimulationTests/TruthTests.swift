@@ -10,7 +10,7 @@ import Tiers
 struct TruthTests {
   /// From a fact at the store to its delivery here.
   private static let delay = Instant.Span.minutes(2)
-  /// Without courtesy, which is a present and not for the till to know.
+  /// Without courtesy, which is a present and not for the sales oracle to know.
   fileprivate static let policy = Policy(
     version: "strict", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
     courtesyForVoided: false, courtesyForUncollectible: false, courtesyForPausedCollection: false)
@@ -19,28 +19,28 @@ struct TruthTests {
   func `whoever has paid has access, and nobody else beyond the policy's generosity`(
     story: Stories.Named
   ) throws {
-    let told = try story.told()
+    let run = try story.run()
     var ledger: [Int] = []
-    for moment in told.moments {
-      ledger = told.parts.indices.filter { told.parts[$0].at + Self.delay <= moment }
-      let schedule = told.schedules(told.ledger(ledger))
-      // What the till knew when the last of it had time to arrive.
-      let before = told.truth(moment - Self.delay)
-      let now = told.truth(moment)
-      for account in told.accounts {
+    for moment in run.moments {
+      ledger = run.parts.indices.filter { run.parts[$0].at + Self.delay <= moment }
+      let schedule = run.schedules(run.ledger(ledger))
+      // What the sales oracle knew when the last of it had time to arrive.
+      let before = run.truth(moment - Self.delay)
+      let now = run.truth(moment)
+      for account in run.accounts {
         let entry = schedule[account]?.entry(at: moment)
-        let cap = entry?.capByteCount ?? told.freeByteCount
-        let owed = told.owed(before.filter { now.contains($0) }, to: account, at: moment)
-        #expect(cap >= owed, "\(told) locks out \(account) at \(moment)")
+        let cap = entry?.capByteCount ?? run.freeByteCount
+        let owed = run.owed(before.filter { now.contains($0) }, to: account, at: moment)
+        #expect(cap >= owed, "\(run) locks out \(account) at \(moment)")
         let generosity = entry?.reason == .grace ? Self.policy.grace : Self.policy.leeway
-        let most = told.most(before + now, to: account, at: moment, generosity)
-        #expect(cap <= most, "\(told) gives \(account) too much at \(moment)")
+        let most = run.most(before + now, to: account, at: moment, generosity)
+        #expect(cap <= most, "\(run) gives \(account) too much at \(moment)")
       }
     }
   }
 }
 
-extension Told {
+extension StoryRun {
   /// When something happened, just after it arrived, and the edges of everything that was sold.
   fileprivate var moments: [Instant] {
     var happened: [Instant] = []

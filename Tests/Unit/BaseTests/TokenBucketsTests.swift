@@ -106,7 +106,7 @@ import Testing
 
   @Test func `a bucket that is not full outlives the coming and going of others`() {
     let buckets = buckets(burst: 10, perSecond: 1)
-    // The first generation ends after ten seconds.
+    // The first epoch ends after ten seconds.
     time.advance(.seconds(9))
     for _ in 0..<10 { _ = buckets.take(-1) }
     for key in 0..<3 {
@@ -116,32 +116,32 @@ import Testing
     #expect(buckets.level(-1).count == 3)
   }
 
-  @Test func `what was used in this generation or the last one is remembered`() {
-    var generations = Generations<Int, Int>(countMax: 10)
-    for key in 0..<10 { generations.set(key, key) }
+  @Test func `what was used in this epoch or the last one is remembered`() {
+    var epochs = Epochs<Int, Int>(countMax: 10)
+    for key in 0..<10 { epochs.set(key, key) }
     for key in 10..<19 {
-      generations.set(key, key)
-      #expect(generations.value(3) == 3)
+      epochs.set(key, key)
+      #expect(epochs.value(3) == 3)
     }
-    #expect(generations.value(4) == 4)
-    #expect(generations.value(5) == nil)
+    #expect(epochs.value(4) == 4)
+    #expect(epochs.value(5) == nil)
   }
 
-  @Test func `no more than two generations are remembered`() {
-    var generations = Generations<Int, Int>(countMax: 10)
+  @Test func `no more than two epochs are remembered`() {
+    var epochs = Epochs<Int, Int>(countMax: 10)
     for key in 0..<10_000 {
-      generations.set(key, key)
-      #expect(generations.count <= 20)
+      epochs.set(key, key)
+      #expect(epochs.count <= 20)
     }
   }
 
-  @Test func `what is removed is gone from both generations`() {
-    var generations = Generations<Int, Int>(countMax: 2)
-    generations.set(1, 1)
-    generations.age()
-    generations.set(2, 2)
-    generations.remove(1)
-    generations.remove(2)
-    #expect(generations.count == 0)
+  @Test func `what is removed is gone from both epochs`() {
+    var epochs = Epochs<Int, Int>(countMax: 2)
+    epochs.set(1, 1)
+    epochs.age()
+    epochs.set(2, 2)
+    epochs.remove(1)
+    epochs.remove(2)
+    #expect(epochs.count == 0)
   }
 }

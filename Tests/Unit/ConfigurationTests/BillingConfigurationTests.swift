@@ -3,6 +3,7 @@ import Configuration
 import KnownStores
 import Stripe
 import Testing
+import Tiers
 
 struct BillingConfigurationTests {
   static let complete = [
@@ -36,11 +37,11 @@ struct BillingConfigurationTests {
   }
 
   @Test(arguments: [
-    ("sk_test_1", GrantingEnvironment.sandbox), ("rk_test_1", .sandbox),
+    ("sk_test_1", StoreEnvironment.sandbox), ("rk_test_1", .sandbox),
     ("sk_live_1", .live), ("rk_live_1", .live),
   ])
   func `the API key says which deliveries grant`(
-    key: String, environment: GrantingEnvironment
+    key: String, environment: StoreEnvironment
   ) throws {
     let stripe = try configuration([
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x", "COFFER_STRIPE_API_KEY": key,

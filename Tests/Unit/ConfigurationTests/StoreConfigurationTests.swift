@@ -24,7 +24,7 @@ struct StoreConfigurationTests {
 
     static func grantingEnvironment(
       reading reader: inout SettingsReader
-    ) -> GrantingEnvironment? {
+    ) -> StoreEnvironment? {
       reader.value(tokenSetting).map { $0.hasPrefix("sandbox-") ? .sandbox : .live }
     }
 

@@ -155,7 +155,7 @@ import Testing
     #expect(try alice.grant(alice.add(), to: bob.account).rules == ["too_many_invitations"])
   }
 
-  @Test func `a change of a standing invitation is no new one`() throws {
+  @Test func `a change of an open invitation is no new one`() throws {
     let server = try server(open: 1, perDay: 1)
     let (alice, bob) = (try server.register(), try server.register())
     let file = try alice.add()

@@ -17,7 +17,7 @@ struct ScheduleTests {
   }
 
   private func reasons(_ schedule: Schedule) -> [String] {
-    schedule.breaks.map { "\($0.from) \($0.planID) \($0.reason.rawValue)" }
+    schedule.boundaries.map { "\($0.from) \($0.planID) \($0.reason.rawValue)" }
   }
 
   @Test func `an unknown account has the free plan for ever`() {
@@ -54,7 +54,7 @@ struct ScheduleTests {
   @Test func `the larger plan wins where two overlap, and the smaller returns after it`() {
     let schedule = Schedule(
       owed: [owed(small, 0, 100), owed(premium, 10, 20)], endings: [], catalogue: catalogue)
-    #expect(schedule.breaks.map(\.planID) == ["free", "small", "premium", "small", "free"])
+    #expect(schedule.boundaries.map(\.planID) == ["free", "small", "premium", "small", "free"])
   }
 
   @Test func `a plan never adds up with another`() {

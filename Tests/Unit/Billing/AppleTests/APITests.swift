@@ -8,6 +8,7 @@ import ProviderAPI
 import Subscriptions
 import TestCertificates
 import Testing
+import Tiers
 
 /// The read client against answers made here.
 struct APITests {
@@ -57,14 +58,14 @@ struct APITests {
   }
 
   private func api(
-    _ transport: Transport, partition: ObjectKey.Partition = .live,
+    _ transport: Transport, environment: StoreEnvironment = .live,
     clock: Clock = .fixed(Sample.now)
   ) throws -> AppleAPI {
     let key = AppleAPIKey(
       keyID: "ABC123DEFG", issuerID: "57246542-96fe-1a63-e053-0824d011072a",
       bundleID: Sample.bundleID, pem: Self.pem)
     return AppleAPI(
-      base: "https://apple.test", partition: partition, key: try #require(key),
+      base: "https://apple.test", environment: environment, key: try #require(key),
       verifier: Sample.verifier(), transport: transport, clock: clock)
   }
 
@@ -163,7 +164,7 @@ struct APITests {
   }
 
   @Test func `an answer of the other environment is a wrong configuration`() throws {
-    let api = try api(Transport(Self.answers), partition: .sandbox)
+    let api = try api(Transport(Self.answers), environment: .sandbox)
     #expect(throws: APIFailure.misconfigured("the API answers for the other environment")) {
       try api.record(of: Sample.original)
     }

@@ -4,6 +4,7 @@ import JSON
 import Subscriptions
 import TestCertificates
 import Testing
+import Tiers
 
 /// What notifications become: facts from their contents, never from their type.
 struct NotificationTests {
@@ -39,7 +40,7 @@ struct NotificationTests {
   }
 
   private static func key(_ kind: ObjectKey.Kind, _ id: String = Sample.original) -> ObjectKey {
-    ObjectKey(provider: .apple, partition: .live, kind: kind, id: id)
+    ObjectKey(provider: .apple, environment: .live, kind: kind, id: id)
   }
 
   @Test func `a renewal tells of a transaction, what follows it and a status`() throws {
@@ -47,7 +48,7 @@ struct NotificationTests {
     #expect(notification.id == "6a3c0c1e-7d0b-4c6e-9b3e-2f1d0a9b8c7d")
     #expect(notification.type == "DID_RENEW")
     #expect(notification.created == Sample.now)
-    #expect(notification.hints.isEmpty)
+    #expect(notification.incompleteObjects.isEmpty)
     #expect(notification.notes.isEmpty)
     let transaction = AppleTransaction(
       originalTransactionID: Sample.original, productID: "notes.pro.monthly",
@@ -121,7 +122,7 @@ struct NotificationTests {
       ["notificationType": "TEST"],
       data: ["signedTransactionInfo": nil, "signedRenewalInfo": nil, "status": nil])
     #expect(notification.facts.isEmpty)
-    #expect(notification.hints.isEmpty)
+    #expect(notification.incompleteObjects.isEmpty)
     #expect(notification.notes.isEmpty)
   }
 
@@ -148,7 +149,7 @@ struct NotificationTests {
   @Test func `a renewal without its transaction asks for a read`() throws {
     let notification = try read(data: ["signedTransactionInfo": .null])
     #expect(notification.facts.count == 2)
-    #expect(notification.hints == [Self.key(.subscription)])
+    #expect(notification.incompleteObjects == [Self.key(.subscription)])
   }
 
   @Test func `a status that is nobody's is noted`() throws {

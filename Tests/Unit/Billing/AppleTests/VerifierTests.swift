@@ -6,6 +6,7 @@ import JWS
 import Subscriptions
 import TestCertificates
 import Testing
+import Tiers
 
 struct VerifierTests {
   @Test func `Apple's root is the published one`() {
@@ -27,14 +28,14 @@ struct VerifierTests {
 
   @Test func `production and sandbox are told apart by what was signed`() throws {
     let verifier = Sample.verifier()
-    #expect(try verifier.verify(body: Sample.body(), now: Sample.now).partition == .live)
+    #expect(try verifier.verify(body: Sample.body(), now: Sample.now).environment == .live)
     let sandbox: Sample.Changes = [
       "environment": "Sandbox", "appAppleId": nil,
       "signedTransactionInfo": Sample.transaction(["environment": "Sandbox"]),
       "signedRenewalInfo": Sample.renewal(["environment": "Sandbox"]),
     ]
     let verified = try verifier.verify(body: Sample.body(data: sandbox), now: Sample.now)
-    #expect(verified.partition == .sandbox)
+    #expect(verified.environment == .sandbox)
   }
 
   @Test func `an old notification is believed at the time it was signed`() throws {
@@ -157,7 +158,7 @@ struct VerifierTests {
   @Test func `a client's transaction is verified alone`() throws {
     let verifier = Sample.verifier()
     let text = Sample.chain.sign(Sample.transactionPayload())
-    #expect(try verifier.verify(transaction: text, now: Sample.now).partition == .live)
+    #expect(try verifier.verify(transaction: text, now: Sample.now).environment == .live)
     let other = Sample.chain.sign(Sample.transactionPayload(["bundleId": "com.example.other"]))
     #expect(throws: AppleRefusal.wrongBundle) {
       try verifier.verify(transaction: other, now: Sample.now)

@@ -8,16 +8,18 @@ import Tiers
 /// What is told of one account may come in any order and any number of times.
 struct LawTests {
   /// One thing that is told, as a record takes it.
-  private struct Told: Hashable {
+  private struct Shown: Hashable {
     let id: String
     let object: BTCPayObject
     let asOf: AsOf
-    let source: Int64
+    let delivery: Int64
   }
 
-  private static func record(_ told: some Sequence<Told>) -> BTCPayRecord {
+  private static func record(_ shown: some Sequence<Shown>) -> BTCPayRecord {
     var record = BTCPayRecord(id: Samples.account.description)
-    for one in told { record.insert(one.object, id: one.id, asOf: one.asOf, source: one.source) }
+    for one in shown {
+      record.insert(one.object, id: one.id, asOf: one.asOf, delivery: one.delivery)
+    }
     return record
   }
 
@@ -27,8 +29,8 @@ struct LawTests {
 
   /// Whatever could be told of a few invoices, true or not.
   ///
-  /// A source says one thing of an object, so each has a number of its own above `start`.
-  private static func told(_ random: inout SeededGenerator, above start: Int64 = 0) -> [Told] {
+  /// A delivery says one thing of an object, so each has a number of its own above `start`.
+  private static func shown(_ random: inout SeededGenerator, above start: Int64 = 0) -> [Shown] {
     let products = [
       ("premium-month", "3.00"), ("premium-year", "30.00"), ("plus-month", "10.00"),
       ("extra-month", "1.00"), ("premium-month", "2.00"), ("nothing", "3.00"),
@@ -38,16 +40,16 @@ struct LawTests {
       (.settled, .marked), (.invalid, .marked), (.expired, .paidLate),
     ]
     let count = Int.random(in: 1...9, using: &random)
-    return (1...count).flatMap { number -> [Told] in
+    return (1...count).flatMap { number -> [Shown] in
       let id = "I\(Int.random(in: 1...4, using: &random))"
       let day = Int64.random(in: 0...60, using: &random)
       let moment = Shop.day(day)
-      let source = start + Int64(number)
+      let delivery = start + Int64(number)
       if Bool.random(using: &random) {
         return [
-          Told(
+          Shown(
             id: id, object: .settlement(BTCPaySettlement(Samples.account, at: moment)),
-            asOf: BTCPaySettlement.asOf, source: source)
+            asOf: BTCPaySettlement.asOf, delivery: delivery)
         ]
       }
       let (product, amount) = products.randomElement(using: &random)!
@@ -55,7 +57,7 @@ struct LawTests {
       let account = Int.random(in: 0..<8, using: &random) == 0 ? Samples.other : Samples.account
       let invoice = Samples.invoice(product, account: account, amount: amount, status, additional)
       return [
-        Told(id: id, object: .invoice(invoice), asOf: .generation(day), source: source)
+        Shown(id: id, object: .invoice(invoice), asOf: .readNumber(day), delivery: delivery)
       ]
     }
   }
@@ -64,9 +66,9 @@ struct LawTests {
     let seed = SeededGenerator.seed(of: "BTCPayTests.LawTests.order")
     var random = SeededGenerator(seed: seed)
     for _ in 0..<1500 {
-      let told = Self.told(&random)
-      let record = Self.record(told)
-      let again = (told + told).shuffled(using: &random)
+      let shown = Self.shown(&random)
+      let record = Self.record(shown)
+      let again = (shown + shown).shuffled(using: &random)
       #expect(Self.record(again) == record, "seed \(seed)")
       #expect(Self.coverage(Self.record(again)) == Self.coverage(record), "seed \(seed)")
     }
@@ -76,7 +78,7 @@ struct LawTests {
     let seed = SeededGenerator.seed(of: "BTCPayTests.LawTests.join")
     var random = SeededGenerator(seed: seed)
     for _ in 0..<1000 {
-      let parts = (0..<3).map { Self.record(Self.told(&random, above: 100 * $0)) }
+      let parts = (0..<3).map { Self.record(Self.shown(&random, above: 100 * $0)) }
       func joined(_ order: [Int]) -> BTCPayRecord {
         var result = BTCPayRecord(id: Samples.account.description)
         for index in order { result.merge(parts[index]) }
@@ -121,10 +123,10 @@ struct LawTests {
     let seed = SeededGenerator.seed(of: "BTCPayTests.LawTests.last")
     var random = SeededGenerator(seed: seed)
     for _ in 0..<1000 {
-      let told = Self.told(&random)
-      var last: [String: Told] = [:]
-      var first: [String: Told] = [:]
-      for one in told {
+      let shown = Self.shown(&random)
+      var last: [String: Shown] = [:]
+      var first: [String: Shown] = [:]
+      for one in shown {
         switch one.object {
         case .invoice:
           guard let known = last[one.id] else {
@@ -141,11 +143,11 @@ struct LawTests {
         }
       }
       // What one read says twice, it may say otherwise; then both count.
-      let moments = told.filter { if case .invoice = $0.object { true } else { false } }
+      let moments = shown.filter { if case .invoice = $0.object { true } else { false } }
         .map { [$0.id, $0.asOf.from.description] }
       guard Set(moments).count == moments.count else { continue }
       let short = Self.record(Array(last.values) + Array(first.values))
-      #expect(Self.coverage(short) == Self.coverage(Self.record(told)), "seed \(seed)")
+      #expect(Self.coverage(short) == Self.coverage(Self.record(shown)), "seed \(seed)")
     }
   }
 }

@@ -6,25 +6,25 @@ import Tiers
 /// What one account bought, told in short, and what is owed for it.
 struct Shop {
   private(set) var record = BTCPayRecord(id: Samples.account.description)
-  private var source: Int64 = 0
+  private var delivery: Int64 = 0
 
   /// Days after the beginning.
   static func day(_ count: Int64) -> Instant { Samples.start + .days(count) }
 
   /// What the read of that number shows of an invoice.
   mutating func read(_ id: String, _ invoice: BTCPayInvoice, day number: Int64 = 0) {
-    source += 1
-    record.insert(.invoice(invoice), id: id, asOf: .generation(number), source: source)
+    delivery += 1
+    record.insert(.invoice(invoice), id: id, asOf: .readNumber(number), delivery: delivery)
   }
 
   mutating func settled(_ id: String, day: Int64) { settled(id, at: Self.day(day)) }
 
   mutating func settled(_ id: String, at moment: Instant) {
-    source += 1
+    delivery += 1
     record.insert(
       .settlement(BTCPaySettlement(Samples.account, at: moment)), id: id,
       asOf: BTCPaySettlement.asOf,
-      source: source)
+      delivery: delivery)
   }
 
   /// An invoice that settled on a day, as the read of that day shows it.

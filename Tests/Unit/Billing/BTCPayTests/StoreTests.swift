@@ -12,7 +12,7 @@ import Tiers
 /// The door through which the ledger knows the store.
 struct StoreTests {
   private static let key = ObjectKey(
-    provider: .btcpay, partition: .live, kind: .prepaid, id: Samples.account.description)
+    provider: .btcpay, environment: .live, kind: .prepaid, id: Samples.account.description)
 
   private func store(_ answers: [JSONValue] = []) -> BTCPayStore {
     BTCPayStore(
@@ -22,19 +22,19 @@ struct StoreTests {
         transport: Lists(answers)))
   }
 
-  private func request(_ key: ObjectKey = key, _ number: Int64 = 1) -> ReadRequest {
-    ReadRequest(key, generation: number, secret: nil) { .init(reasons: [], parts: []) }
+  private func request(_ key: ObjectKey = key, _ number: Int64 = 1) -> StoreRead {
+    StoreRead(key, readNumber: number, secret: nil) { .init(reasons: [], parts: []) }
   }
 
-  private func deliver(_ body: [UInt8], _ header: String) throws -> DecodedSource? {
+  private func deliver(_ body: [UInt8], _ header: String) throws -> DecodedDelivery? {
     let webhook = try #require(store().webhook)
     let head = RequestHead(
       method: "POST", target: "/webhooks/btcpay", headers: Headers([("btcpay-sig", header)]),
       authority: "billing")
     guard case .ready(let prepare) = try webhook.admit(head, Samples.start),
-      case .decoded(let source) = try prepare(body, Samples.start).content
+      case .decoded(let delivery) = try prepare(body, Samples.start).content
     else { return nil }
-    return source
+    return delivery
   }
 
   private static func event(_ type: String, store: String = Samples.store) -> [UInt8] {
@@ -48,27 +48,27 @@ struct StoreTests {
 
   @Test func `a delivery asks for the account's invoices, and tells when one settled`() throws {
     let body = Self.event("InvoiceSettled")
-    let source = try #require(try deliver(body, Signing.header(body, Samples.secret)))
-    #expect(source.hints.map(\.object) == [Self.key])
-    #expect(source.facts.map(\.key.description) == ["btcpay:live:settlement:I1"])
-    #expect(source.facts.flatMap(\.links) == [Link(source.facts[0].key, .part, of: Self.key)])
-    #expect(source.disposition == .joined)
-    #expect(source.deliveryID == "W1:D0")
+    let delivery = try #require(try deliver(body, Signing.header(body, Samples.secret)))
+    #expect(delivery.requests.map(\.object) == [Self.key])
+    #expect(delivery.facts.map(\.key.description) == ["btcpay:live:settlement:I1"])
+    #expect(delivery.facts.flatMap(\.links) == [Link(delivery.facts[0].key, .part, of: Self.key)])
+    #expect(delivery.disposition == .joined)
+    #expect(delivery.deliveryID == "W1:D0")
   }
 
   @Test func `any other delivery asks for a read and tells nothing`() throws {
     let body = Self.event("InvoiceProcessing")
-    let source = try #require(try deliver(body, Signing.header(body, Samples.secret)))
-    #expect(source.hints.map(\.object) == [Self.key])
-    #expect(source.facts.isEmpty)
-    #expect(source.disposition == .recorded)
+    let delivery = try #require(try deliver(body, Signing.header(body, Samples.secret)))
+    #expect(delivery.requests.map(\.object) == [Self.key])
+    #expect(delivery.facts.isEmpty)
+    #expect(delivery.disposition == .recorded)
   }
 
   @Test func `another store's delivery is kept and asks for nothing`() throws {
     let body = Self.event("InvoiceSettled", store: "another")
-    let source = try #require(try deliver(body, Signing.header(body, Samples.secret)))
-    #expect(source.hints.isEmpty && source.facts.isEmpty && source.notes.isEmpty)
-    #expect(source.disposition == .foreign)
+    let delivery = try #require(try deliver(body, Signing.header(body, Samples.secret)))
+    #expect(delivery.requests.isEmpty && delivery.facts.isEmpty && delivery.notes.isEmpty)
+    #expect(delivery.disposition == .foreign)
   }
 
   @Test func `a forged delivery is refused, and told nothing but that`() throws {
@@ -102,18 +102,18 @@ struct StoreTests {
         "btcpay:live:prepaid_invoice:I1", "btcpay:live:settlement:I1",
         "btcpay:live:prepaid_invoice:I2",
       ])
-    #expect(answer.facts[0].asOf == .generation(7))
+    #expect(answer.facts[0].asOf == .readNumber(7))
     #expect(answer.facts.flatMap(\.links).allSatisfy { $0.kind == .part && $0.target == Self.key })
-    #expect(answer.hints.isEmpty)
+    #expect(answer.requests.isEmpty)
   }
 
   @Test func `while an invoice is open it is looked at again, but not for ever`() throws {
     let open = Samples.json([("status", "Processing"), ("createdTime", 1_768_000_000)])
-    let hints = try store([open]).read(request()).hints
-    #expect(hints.map(\.object) == [Self.key])
-    #expect(hints.map(\.delay) == [.minutes(10)])
+    let requests = try store([open]).read(request()).requests
+    #expect(requests.map(\.object) == [Self.key])
+    #expect(requests.map(\.delay) == [.minutes(10)])
     let old = Samples.json([("status", "Processing"), ("createdTime", 1_766_000_000)])
-    #expect(try store([old]).read(request()).hints.isEmpty)
+    #expect(try store([old]).read(request()).requests.isEmpty)
   }
 
   @Test func `what is no account's cannot be read, nor anything of a store that is off`() {
@@ -126,8 +126,8 @@ struct StoreTests {
       }
     }
     let invoice = ObjectKey(
-      provider: .btcpay, partition: .live, kind: .prepaidInvoice, id: "I1")
-    let nobody = ObjectKey(provider: .btcpay, partition: .live, kind: .prepaid, id: "x")
+      provider: .btcpay, environment: .live, kind: .prepaidInvoice, id: "I1")
+    let nobody = ObjectKey(provider: .btcpay, environment: .live, kind: .prepaid, id: "x")
     for key in [invoice, nobody] {
       guard case .refused? = failure(store(), key) else {
         Issue.record("\(key) was read")

@@ -59,9 +59,9 @@ struct BTCPayForgeryTests {
       }
     }
 
-    func sourceCount() throws -> Int64 {
+    func deliveryCount() throws -> Int64 {
       try database.read { reader in
-        try reader.first("SELECT count(*) FROM billing.sources") { row in try row.integer(0) }
+        try reader.first("SELECT count(*) FROM billing.deliveries") { row in try row.integer(0) }
       } ?? -1
     }
   }
@@ -88,7 +88,7 @@ struct BTCPayForgeryTests {
     let again = shop.store.request(for: try #require(shop.store.deliveries.last), at: day(1))
     #expect(again.body != request.body)
     #expect(try shop.deliver(again) == (200, "duplicate"))
-    #expect(try shop.sourceCount() == 1)
+    #expect(try shop.deliveryCount() == 1)
   }
 
   @Test func `a signature that is missing, doubled, malformed or another's is refused`() throws {
@@ -106,7 +106,7 @@ struct BTCPayForgeryTests {
       let answer = try shop.deliver(request, signatures: signatures)
       #expect(answer == (401, "signature_refused"), "\(signatures)")
     }
-    #expect(try shop.sourceCount() == 0)
+    #expect(try shop.deliveryCount() == 0)
   }
 
   @Test func `one altered bit anywhere is refused`() throws {
@@ -120,7 +120,7 @@ struct BTCPayForgeryTests {
       let answer = try shop.deliver(altered, signatures: [signature])
       #expect(answer == (401, "signature_refused"), "byte \(index)")
     }
-    #expect(try shop.sourceCount() == 0)
+    #expect(try shop.deliveryCount() == 0)
   }
 
   @Test func `the secret of before still proves a delivery`() throws {
@@ -161,6 +161,6 @@ struct BTCPayForgeryTests {
       #"{"deliveryId":"D","type":"InvoiceSettled","timestamp":1,"storeId":"other","invoiceId":"I"}"#
         .utf8)
     #expect(try shop.deliver(FakeBTCPay.request(foreign, secret: secret)) == (200, "foreign"))
-    #expect(try shop.sourceCount() == 2)
+    #expect(try shop.deliveryCount() == 2)
   }
 }

@@ -192,7 +192,7 @@ struct CatalogueChangeTests {
       courtesyForPausedCollection: false)
     try harness.service(rules: LedgerRules(policy: other, catalogue: catalogue)).applyRules()
     #expect(try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60)).status == 503)
-    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 3)
+    #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 3)
   }
 
   @Test(arguments: TestEngine.available)

@@ -9,6 +9,7 @@ import Storage
 import Subscriptions
 import TestEngines
 import Testing
+import Tiers
 
 /// Whose a purchase is: a claim is the weakest word, a transfer the strongest.
 struct ClaimTests {
@@ -17,7 +18,7 @@ struct ClaimTests {
   private let original = "2000000\(Int64.random(in: 100_000_000...999_999_999))"
 
   private var key: ObjectKey {
-    ObjectKey(provider: .apple, partition: .live, kind: .subscription, id: original)
+    ObjectKey(provider: .apple, environment: .live, kind: .subscription, id: original)
   }
 
   private func claim(
@@ -46,12 +47,12 @@ struct ClaimTests {
   @Test func `a claim on another account's purchase is refused and keeps nothing`() throws {
     let shop = try Shop()
     #expect(try shop.post(claim(), by: shop.device(of: ada)) == (200, "owned"))
-    let sources = try shop.count("SELECT count(*) FROM billing.sources")
+    let deliveries = try shop.count("SELECT count(*) FROM billing.deliveries")
     #expect(
       try shop.post(claim(at: day(1) + .seconds(9)), by: shop.device(of: bob))
         == (409, "purchase_owned"))
     #expect(try shop.cap(of: bob, at: day(2)) == 10)
-    #expect(try shop.count("SELECT count(*) FROM billing.sources") == sources)
+    #expect(try shop.count("SELECT count(*) FROM billing.deliveries") == deliveries)
   }
 
   @Test func `the provider's own token outweighs a claim`() throws {
@@ -123,7 +124,7 @@ struct ClaimTests {
       try shop.post(
         ["provider": "apple", "transaction": .string(forged)], by: shop.device(of: ada)
       ) == (400, "bad_signature"))
-    #expect(try shop.count("SELECT count(*) FROM billing.sources") == 0)
+    #expect(try shop.count("SELECT count(*) FROM billing.deliveries") == 0)
   }
 
   @Test func `a grant lifts the cap, and taking it back lowers it from then on`() throws {
@@ -132,7 +133,7 @@ struct ClaimTests {
     try shop.decide(
       .grant(ada, planID: "premium", from: day(1), until: nil, note: "our tester"))
     #expect(try shop.cap(of: ada, at: day(400)) == 1000)
-    let grants = try shop.database.read { try Grant.standing(of: ada, reading: $0) }
+    let grants = try shop.database.read { try Grant.active(of: ada, reading: $0) }
     shop.now = day(5)
     try shop.decide(.ungrant(ada, grant: grants[0].id, note: "left"))
     #expect(try shop.cap(of: ada, at: day(4)) == 1000)

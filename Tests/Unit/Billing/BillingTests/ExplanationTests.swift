@@ -40,9 +40,9 @@ struct ExplanationTests {
     #expect(subscription.willRenew)
     #expect(subscription.ownerEvidence == "checkout.session:cs_\(harness.tag)")
     #expect(subscription.intervals.map(\.why) == [.subscribed, .grace])
-    #expect(subscription.intervals[0].sources.map(\.deliveryID) == [paid.id])
-    #expect(subscription.intervals[1].sources.map(\.type) == ["invoice.payment_failed"])
-    #expect(subscription.sources.map(\.type) == ["customer.subscription.updated"])
+    #expect(subscription.intervals[0].deliveries.map(\.deliveryID) == [paid.id])
+    #expect(subscription.intervals[1].deliveries.map(\.type) == ["invoice.payment_failed"])
+    #expect(subscription.deliveries.map(\.type) == ["customer.subscription.updated"])
   }
 
   @Test(arguments: TestEngine.available)

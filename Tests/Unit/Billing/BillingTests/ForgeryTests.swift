@@ -75,7 +75,7 @@ struct ForgeryTests {
     let shop = try Shop()
     let answer = try shop.deliver(forgery.body(), at: Self.moment)
     #expect(answer == (forgery.status, forgery.reason))
-    let rows = try shop.count("SELECT count(*) FROM billing.sources")
+    let rows = try shop.count("SELECT count(*) FROM billing.deliveries")
     #expect(rows == 0)
     #expect(try shop.count("SELECT count(*) FROM billing.mirrors") == 0)
   }
@@ -89,7 +89,7 @@ struct ForgeryTests {
       let answer = try shop.deliver(altered, at: Self.moment, from: "17.0.0.\(index % 200)")
       #expect(answer.status == 400 || answer.status == 403, "byte \(index): \(answer)")
     }
-    #expect(try shop.count("SELECT count(*) FROM billing.sources") == 0)
+    #expect(try shop.count("SELECT count(*) FROM billing.deliveries") == 0)
   }
 
   @Test func `an address that forges by the hundred has to wait, others do not`() throws {

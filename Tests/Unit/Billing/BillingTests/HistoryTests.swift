@@ -18,8 +18,8 @@ struct HistoryTests {
     }
   }
 
-  private func standing(_ harness: Harness, _ account: Identifier) throws -> [String] {
-    try harness.explanation(account, at: day(100)).standing.map {
+  private func remaining(_ harness: Harness, _ account: Identifier) throws -> [String] {
+    try harness.explanation(account, at: day(100)).remaining.map {
       "\($0.from) \($0.planID) \($0.reason.rawValue)"
     }
   }
@@ -33,7 +33,7 @@ struct HistoryTests {
     #expect(
       try held(harness, customer.account) == ["always \(day(5)) free never_subscribed"])
     #expect(
-      try standing(harness, customer.account) == [
+      try remaining(harness, customer.account) == [
         "\(day(5)) premium subscribed", "\(day(30)) free lapsed",
       ])
   }
@@ -55,7 +55,7 @@ struct HistoryTests {
       try held(harness, customer.account) == [
         "always \(day(0)) free never_subscribed", "\(day(0)) \(day(12)) premium subscribed",
       ])
-    #expect(try standing(harness, customer.account) == ["\(day(12)) free lapsed"])
+    #expect(try remaining(harness, customer.account) == ["\(day(12)) free lapsed"])
   }
 
   @Test(arguments: TestEngine.available)

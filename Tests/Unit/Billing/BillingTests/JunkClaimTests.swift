@@ -23,7 +23,7 @@ struct JunkClaimTests {
     #expect(try shop.job("read", "nonsense") == nil)
     #expect(try shop.claim("nonsense", by: device) == (404, "purchase_unknown"))
     #expect(try shop.count("SELECT count(*) FROM billing.claims") == 0)
-    for table in ["sources", "hints", "decisions", "subscriptions", "mirrors", "jobs"] {
+    for table in ["deliveries", "read_requests", "decisions", "subscriptions", "mirrors", "jobs"] {
       #expect(try shop.count("SELECT count(*) FROM billing.\(table)") == 0, "\(table)")
     }
   }

@@ -84,16 +84,16 @@ struct LedgerTests {
 
   @Test(arguments: TestEngine.available)
   func `sandbox money grants nothing unless the deployment says so`(engine: TestEngine) throws {
-    for partition in ObjectKey.Partition.allCases {
+    for environment in StoreEnvironment.allCases {
       let harness = try Harness(
-        engine, rules: LedgerRules(catalogue: catalogue, grantingPartition: partition))
+        engine, rules: LedgerRules(catalogue: catalogue, grantingEnvironment: environment))
       let customer = Customer(tag: harness.tag)
       for var event in [customer.session(), customer.invoice(1, "paid", 0)] {
         event.isLive = false
         try harness.post(event)
       }
       let plan = try harness.explanation(customer.account, at: day(1)).current.planID
-      #expect(plan == (partition == .sandbox ? "premium" : "free"))
+      #expect(plan == (environment == .sandbox ? "premium" : "free"))
     }
   }
 
@@ -104,7 +104,7 @@ struct LedgerTests {
     var event = customer.invoice(1, "paid", 0)
     event.connectedAccount = "acct_1"
     #expect(try harness.post(event).status == 200)
-    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 1)
+    #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 1)
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
   }
 
@@ -120,7 +120,8 @@ struct LedgerTests {
     #expect(try harness.post(event, at: day0 - .minutes(6)) == (200, "premature"))
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
     #expect(
-      try harness.count("SELECT count(*) FROM billing.hints WHERE reason = 'premature'") == 1)
+      try harness.count("SELECT count(*) FROM billing.read_requests WHERE reason = 'premature'")
+        == 1)
     #expect(try harness.post(event, at: day0 - .minutes(4)).word == "duplicate")
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 1)
   }
@@ -166,7 +167,7 @@ struct LedgerTests {
     let event = customer.session()
     try harness.post(event)
     let sealed = try harness.database.read { reader in
-      try reader.first("SELECT sealed FROM billing.sources") { try $0.blob(0) }
+      try reader.first("SELECT sealed FROM billing.deliveries") { try $0.blob(0) }
     }
     let bytes = try #require(sealed)
     let text = String(decoding: bytes, as: UTF8.self)
@@ -197,18 +198,18 @@ struct LedgerTests {
     try harness.post(customer.invoice(1, "paid", 0) { $0.subscription = nil })
     #expect(
       try harness.count(
-        "SELECT count(*) FROM billing.sources WHERE disposition = 'recorded'") == 1)
+        "SELECT count(*) FROM billing.deliveries WHERE disposition = 'recorded'") == 1)
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 0)
   }
 
   @Test(arguments: TestEngine.available)
-  func `an outdated value leaves its mirror, its source stays`(engine: TestEngine) throws {
+  func `an outdated value leaves its mirror, its delivery stays`(engine: TestEngine) throws {
     let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.subscription("updated", 1))
     try harness.post(customer.subscription("updated", 2))
     try harness.post(customer.subscription("updated", 1.5))
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 1)
-    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 3)
+    #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 3)
   }
 }

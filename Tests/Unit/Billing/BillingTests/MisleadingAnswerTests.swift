@@ -52,7 +52,7 @@ struct MisleadingAnswerTests {
     #expect(job.refusals > 0)
     let (now, object) = (shop.now, job.object)
     let leases = try shop.database.write(for: nil) { transaction in
-      try Jobs.need("read", object, due: now, in: transaction)
+      try Jobs.request("read", object, due: now, in: transaction)
       return try Jobs.lease("read", limit: 1, now: now + .hours(1), in: transaction)
     }
     let lease = try #require(leases.first)

@@ -130,13 +130,13 @@ struct OrderTests {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
     let customers = (0..<20).map { Customer(tag: "\(harness.tag)n\($0)z") }
-    let sources = try customers.flatMap { customer in
+    let deliveries = try customers.flatMap { customer in
       try Self.stories[0].events(customer).map { try prepared($0) }
     }
-    let open = Locked(sources.count * 3)
-    for source in (sources + sources + sources).shuffled(using: &random) {
+    let open = Locked(deliveries.count * 3)
+    for delivery in (deliveries + deliveries + deliveries).shuffled(using: &random) {
       harness.database.submitWrite(
-        for: nil, { transaction in try ledger.record(source, in: transaction) }
+        for: nil, { transaction in try ledger.record(delivery, in: transaction) }
       ) { result in
         if case .failure(let error) = result { Issue.record("seed \(seed): \(error)") }
         open.signal { $0 -= 1 }
@@ -147,8 +147,8 @@ struct OrderTests {
     let digests = try customers.map { try anonymous(harness.digest($0), $0) }
     #expect(Set(digests).count == 1, "seed \(seed)")
     #expect(
-      try harness.count("SELECT count(*) FROM billing.sources WHERE redelivery_count = 2")
-        == Int64(sources.count))
+      try harness.count("SELECT count(*) FROM billing.deliveries WHERE redelivery_count = 2")
+        == Int64(deliveries.count))
   }
 
   private func anonymous(_ digest: [String], _ customer: Customer) -> [String] {
@@ -158,14 +158,14 @@ struct OrderTests {
   }
 
   /// Received on day 40, whatever the order, so that labels compare.
-  private func prepared(_ event: SampleEvent) throws -> PreparedSource {
+  private func prepared(_ event: SampleEvent) throws -> PreparedDelivery {
     let now = day(40)
     let signature = signatureHeader(body: event.body, secret: Harness.secret, at: now)
     let secrets = try #require(WebhookSecrets([Harness.secret]))
     let delivery = try secrets.verify(
       headers: [Array(signature.utf8)], body: event.body, now: now)
-    return PreparedSource(
-      DecodedSource(try StripeEvent(delivery), received: now), of: StripeStore(), received: now,
+    return PreparedDelivery(
+      DecodedDelivery(try StripeEvent(delivery), received: now), of: StripeStore(), received: now,
       head: [],
       body: delivery.body, sealing: Harness.sealing)
   }

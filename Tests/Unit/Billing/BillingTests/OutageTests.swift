@@ -144,7 +144,8 @@ private final class AskingShop {
         with: StripeStore(
           secrets: WebhookSecrets([Harness.secret]),
           api: StripeAPI(
-            base: AskedStore.base, key: Secret("sk_live_x"), partition: .live, transport: store))))
+            base: AskedStore.base, key: Secret("sk_live_x"), environment: .live, transport: store)))
+    )
     try service.applyRules()
   }
 

@@ -181,7 +181,7 @@ final class PlayShop {
         let now = now
         let leases = try database.write(for: nil) { transaction in
           try Jobs.lease(
-            handler.kind, turns: handler.turns, limit: 1, now: now, in: transaction)
+            handler.kind, lanes: handler.lanes, limit: 1, now: now, in: transaction)
         }
         for lease in leases {
           do throws(JobFailure) { try commit(try handler.run(lease), lease) } catch {

@@ -18,8 +18,8 @@ struct WebhookTests {
     let event = Customer(tag: harness.tag).invoice(1, "paid", 0)
     #expect(try harness.post(event) == (200, "recorded"))
     #expect(try harness.post(event, at: day0 + .hours(1)) == (200, "duplicate"))
-    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 1)
-    #expect(try harness.count("SELECT redelivery_count FROM billing.sources") == 1)
+    #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 1)
+    #expect(try harness.count("SELECT redelivery_count FROM billing.deliveries") == 1)
   }
 
   @Test(arguments: TestEngine.available)
@@ -45,7 +45,7 @@ struct WebhookTests {
     #expect(try harness.post(other) == (200, "conflicting"))
     #expect(try harness.post(other).word == "duplicate")
     #expect(
-      try harness.count("SELECT count(*) FROM billing.sources WHERE conflicting = 1") == 1)
+      try harness.count("SELECT count(*) FROM billing.deliveries WHERE conflicting = 1") == 1)
   }
 
   @Test(
@@ -58,7 +58,7 @@ struct WebhookTests {
     #expect(try harness.post(event) == (200, "recorded"))
     #expect(
       try harness.count(
-        "SELECT count(*) FROM billing.sources WHERE disposition = 'recorded'") == 1)
+        "SELECT count(*) FROM billing.deliveries WHERE disposition = 'recorded'") == 1)
   }
 
   @Test(arguments: TestEngine.available)
@@ -73,7 +73,7 @@ struct WebhookTests {
     #expect(try harness.post(body, signatures: [signed(body, at: day(-1))]) == refused)
     #expect(try harness.post(body + [32], signatures: [signed(body)]) == refused)
     #expect(try harness.post(body, signatures: [signed(body), signed(body)]) == refused)
-    #expect(try harness.count("SELECT count(*) FROM billing.sources") == 0)
+    #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 0)
   }
 
   @Test(
@@ -93,7 +93,7 @@ struct WebhookTests {
     #expect(try harness.post(body, signatures: [retry]) == (200, "duplicate"))
     #expect(
       try harness.count(
-        "SELECT count(*) FROM billing.sources WHERE disposition = 'undecodable'") == 1)
+        "SELECT count(*) FROM billing.deliveries WHERE disposition = 'undecodable'") == 1)
   }
 
   @Test(arguments: TestEngine.available)
@@ -103,7 +103,7 @@ struct WebhookTests {
     #expect(try harness.post(body, signatures: [signed(body)]) == (200, "undecodable"))
     #expect(
       try harness.count(
-        "SELECT count(*) FROM billing.sources WHERE disposition = 'undecodable'") == 1)
+        "SELECT count(*) FROM billing.deliveries WHERE disposition = 'undecodable'") == 1)
   }
 
   @Test(arguments: TestEngine.available)

@@ -70,11 +70,11 @@ struct APITests {
     let script = Script { request, _ throws(APIFailure) in
       request.url.contains("/orders/") ? (404, "") : (200, Self.answer(json))
     }
-    let answer = try api(script).read(token: Self.token, generation: 3)
+    let answer = try api(script).read(token: Self.token, readNumber: 3)
     guard case .purchase(let purchase)? = answer.facts.first?.object.base as? GoogleObject else {
       throw APIFailure.malformed("no purchase")
     }
-    #expect(answer.facts.first?.asOf == .generation(3))
+    #expect(answer.facts.first?.asOf == .readNumber(3))
     return purchase
   }
 
@@ -87,7 +87,7 @@ struct APITests {
   func `an answer without a state or items is no purchase`(text: String) throws {
     let script = Script { _, _ throws(APIFailure) in (200, text) }
     let api = try api(script)
-    #expect(throws: APIFailure.self) { try api.read(token: Self.token, generation: 1) }
+    #expect(throws: APIFailure.self) { try api.read(token: Self.token, readNumber: 1) }
   }
 
   @Test func `a purchase with next to nothing in it is none that gives anything`() throws {
@@ -133,7 +133,7 @@ struct APITests {
             + #""subscriptionState":"S","lineItems":[{"productId":"p"}]}"#
         )
     }
-    let answer = try api(script).read(token: Self.token, generation: 1, orders: ["GPA.1"])
+    let answer = try api(script).read(token: Self.token, readNumber: 1, orders: ["GPA.1"])
     let text = String(decoding: answer.transcript, as: UTF8.self)
     for word in ["Ada", "ada@", "oogleInfo", "buyer", "N1"] { #expect(!text.contains(word)) }
     let json = try JSON.parse(answer.transcript)
@@ -170,7 +170,7 @@ struct APITests {
       }
       let text = String(decoding: JSONValue.object(all).encoded(), as: UTF8.self)
       let script = Script { _, _ throws(APIFailure) in (200, text) }
-      let answer = try api(script).read(token: Self.token, generation: 1)
+      let answer = try api(script).read(token: Self.token, readNumber: 1)
       #expect(answer.transcript == expected(.object(others)))
     }
   }
@@ -209,7 +209,7 @@ struct APITests {
       return (200, #"{"orderId":"\#(order)","state":"PROCESSED"}"#)
     }
     let older = (10..<60).map { "GPA.\($0)" }
-    let answer = try api(script).read(token: Self.token, generation: 1, orders: older)
+    let answer = try api(script).read(token: Self.token, readNumber: 1, orders: older)
     #expect(answer.facts.contains { $0.key.id == "GPA.Z" })
     #expect(answer.notes == [.orderMissing])
     #expect(script.requests.withLock { $0.count } == 22)
@@ -219,7 +219,7 @@ struct APITests {
     let script = Script { _, _ throws(APIFailure) in
       (200, Self.answer(#"{"externalAccountIdentifiers":{"obfuscatedExternalAccountId":"alice"}}"#))
     }
-    let answer = try api(script).read(token: Self.token, generation: 1)
+    let answer = try api(script).read(token: Self.token, readNumber: 1)
     #expect(answer.notes == [.malformedAccount])
   }
 
@@ -279,8 +279,8 @@ struct APITests {
   @Test func `one access token serves many reads, and is asked for again before its end`() throws {
     let script = Script { _, _ throws(APIFailure) in (200, Self.answer()) }
     let api = try api(script)
-    for generation in 1...5 {
-      _ = try api.read(token: Self.token, generation: Int64(generation))
+    for readNumber in 1...5 {
+      _ = try api.read(token: Self.token, readNumber: Int64(readNumber))
     }
     #expect(script.requests.withLock { $0.filter { $0.url.hasSuffix("/token") }.count } == 1)
   }
@@ -290,7 +290,7 @@ struct APITests {
       let isFirst = request.headers.contains { $0.1 == "Bearer secret-1" }
       return isFirst ? (401, "") : (200, Self.answer())
     }
-    _ = try api(script).read(token: Self.token, generation: 1)
+    _ = try api(script).read(token: Self.token, readNumber: 1)
     #expect(script.requests.withLock { $0.count } == 4)
   }
 
@@ -305,7 +305,7 @@ struct APITests {
   func `each status means what Google's error codes say`(status: Int, failure: APIFailure) throws {
     let script = Script { _, _ throws(APIFailure) in (status, "{}") }
     let api = try api(script)
-    #expect(throws: failure) { try api.read(token: Self.token, generation: 1) }
+    #expect(throws: failure) { try api.read(token: Self.token, readNumber: 1) }
   }
 
   @Test(arguments: [403, 404, 410, 400])
@@ -313,14 +313,14 @@ struct APITests {
     let script = Script { request, _ throws(APIFailure) in
       request.url.contains("/orders/") ? (status, "") : (200, Self.answer())
     }
-    let answer = try api(script).read(token: Self.token, generation: 1, orders: ["GPA.7"])
+    let answer = try api(script).read(token: Self.token, readNumber: 1, orders: ["GPA.7"])
     #expect(answer.notes == [.orderMissing])
     #expect(answer.facts.count == 1)
   }
 
   @Test func `tokens stand percent-encoded in addresses and in no transcript or error`() throws {
     let script = Script { _, _ throws(APIFailure) in (200, Self.answer()) }
-    let answer = try api(script).read(token: Self.token, generation: 1)
+    let answer = try api(script).read(token: Self.token, readNumber: 1)
     let urls = script.requests.withLock { $0.map { $0.url } }
     #expect(urls.contains { $0.hasSuffix("token.AO-J1Oz%2F0123%2B456") })
     #expect(!String(decoding: answer.transcript, as: UTF8.self).contains("AO-J1O"))

@@ -12,7 +12,7 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     var longest = Instant.Span.seconds(1)
     var waits: [Instant.Span] = []
     for attempt in 1...40 {
@@ -31,9 +31,9 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `no number of transient failures loses the need`(_ engine: TestEngine) throws {
+  func `no number of transient failures loses the request`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     for _ in 0..<100 {
       #expect(try !queue.retry(try queue.lease(), Self.down))
       queue.pass(.minutes(15))
@@ -45,9 +45,9 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `what the provider asks for is waited`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     try queue.retry(try queue.lease(), .transient("429", retryAfter: .minutes(20)))
-    try queue.need()
+    try queue.request()
     queue.pass(.milliseconds(1_199_999))
     #expect(try queue.leases().isEmpty)
     queue.pass(.milliseconds(1))
@@ -57,18 +57,18 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `no provider is waited for longer than an hour`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     try queue.retry(try queue.lease(), .transient("429", retryAfter: .days(9)))
     #expect(try queue.job().due == queue.now + .hours(1))
   }
 
   @Test(arguments: TestEngine.available)
-  func `a hint ends a wait that is only ours`(_ engine: TestEngine) throws {
+  func `a request ends a wait that is only ours`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     for _ in 0..<12 {
       try queue.retry(try queue.lease(), Self.down)
-      try queue.need()
+      try queue.request()
     }
     #expect(try queue.leases().count == 1)
   }
@@ -76,7 +76,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `twenty refusals are death, and death is kept`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     for number in 1...20 {
       #expect(try queue.retry(try queue.lease(), .refused("no such app")) == (number == 20))
       queue.pass(.minutes(15))
@@ -91,7 +91,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `an outage before a refusal does not count against the object`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     for _ in 0..<30 {
       try queue.retry(try queue.lease(), Self.down)
       queue.pass(.minutes(15))
@@ -100,10 +100,10 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `a hint revives the dead`(_ engine: TestEngine) throws {
+  func `a request revives the dead`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     try Self.kill(queue)
-    try queue.need()
+    try queue.request()
     #expect(try !queue.retry(try queue.lease(), .refused("no")))
   }
 
@@ -118,7 +118,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `the operator has what waits or is settled read now`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need(due: queue.now + .days(1))
+    try queue.request(due: queue.now + .days(1))
     #expect(try queue.revive())
     #expect(try queue.commit(try queue.lease()))
     #expect(try queue.revive())
@@ -129,7 +129,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `a failure's text is stored within bounds`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     try queue.retry(
       try queue.lease(), .refused("a\0b" + String(repeating: "é", count: 1_000)))
     let error = try #require(try queue.job().lastError)
@@ -141,9 +141,9 @@ import Testing
   func `the list shows the dead first, then what is open`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     try Self.kill(queue)
-    try queue.need("b", due: queue.now + .seconds(9))
-    try queue.need("c", kind: "other")
-    try queue.need("d", kind: "other")
+    try queue.request("b", due: queue.now + .seconds(9))
+    try queue.request("c", kind: "other")
+    try queue.request("d", kind: "other")
     for lease in try queue.leases(1, kind: "other") { try queue.commit(lease) }
     let all = try queue.database.read { try Jobs.list($0, limit: 10) }
     #expect(all.map(\.object) == ["a", "d", "b"])
@@ -161,7 +161,7 @@ import Testing
   }
 
   private static func kill(_ queue: Queue) throws {
-    try queue.need()
+    try queue.request()
     for _ in 1...20 {
       try queue.retry(try queue.lease(), .refused("no"))
       queue.pass(.minutes(15))

@@ -6,10 +6,10 @@ import Testing
 
 /// A job that clients alone asked for goes when there is nothing to read; no other does.
 @Suite struct ForgettingTests {
-  private func need(_ queue: Queue, turn: Int) throws {
+  private func request(_ queue: Queue, lane: Int) throws {
     let now = queue.now
     try queue.database.write(for: nil) { transaction in
-      try Jobs.need("k", "a", due: now, turn: turn, in: transaction)
+      try Jobs.request("k", "a", due: now, lane: lane, in: transaction)
     }
   }
 
@@ -20,9 +20,9 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `what a client made up goes with its row`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try need(queue, turn: 3)
+    try request(queue, lane: 3)
     let lease = try queue.lease()
-    #expect(lease.turn == 3)
+    #expect(lease.lane == 3)
     #expect(try forget(lease, queue))
     #expect(try queue.database.read { try Jobs.find("k", "a", reading: $0) } == nil)
   }
@@ -30,22 +30,22 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `what was told before, or during the read, stays`(_ engine: TestEngine) throws {
     let told = try Queue(engine)
-    try need(told, turn: 0)
-    try need(told, turn: 2)
+    try request(told, lane: 0)
+    try request(told, lane: 2)
     #expect(try !forget(try told.lease(), told))
     let during = try Queue(engine)
-    try need(during, turn: 2)
+    try request(during, lane: 2)
     let lease = try during.lease()
-    try need(during, turn: 0)
+    try request(during, lane: 0)
     #expect(try !forget(lease, during))
   }
 
   @Test(arguments: TestEngine.available)
   func `what was ever read stays`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try need(queue, turn: 1)
+    try request(queue, lane: 1)
     try queue.commit(try queue.lease())
-    try need(queue, turn: 1)
+    try request(queue, lane: 1)
     #expect(try !forget(try queue.lease(), queue))
   }
 
@@ -54,13 +54,13 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try need(queue, turn: 1)
+    try request(queue, lane: 1)
     let lost = try queue.lease()
     queue.pass(JobRules.leaseTime)
     #expect(try forget(try queue.lease(), queue))
     let now = queue.now
     let result = JobResult(readBegan: nil) { transaction in
-      try Jobs.need("fact", "a", due: now, in: transaction)
+      try Jobs.request("fact", "a", due: now, in: transaction)
     }
     let isSettled = try queue.database.write(for: nil) { transaction in
       try result.commit(lost, now: now, in: transaction).isSettled
@@ -70,12 +70,12 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `lower turns come first, whoever waits longer`(_ engine: TestEngine) throws {
+  func `lower lanes come first, whoever waits longer`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     let now = queue.now
     try queue.database.write(for: nil) { transaction in
-      for (object, turn) in [("c", 5), ("b", 2), ("a", 1)] {
-        try Jobs.need("k", object, due: now - .seconds(Int64(turn)), turn: turn, in: transaction)
+      for (object, lane) in [("c", 5), ("b", 2), ("a", 1)] {
+        try Jobs.request("k", object, due: now - .seconds(Int64(lane)), lane: lane, in: transaction)
       }
     }
     for object in ["a", "b", "c"] { #expect(try queue.leases(1).map(\.object) == [object]) }

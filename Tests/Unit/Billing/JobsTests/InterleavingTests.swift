@@ -9,7 +9,7 @@ import Testing
 /// happened.
 @Suite struct InterleavingTests {
   @Test(arguments: TestEngine.available, [0, 1])
-  func `no interleaving loses a need or leases twice`(
+  func `no interleaving loses a request or leases twice`(
     _ engine: TestEngine, _ confirmations: Int
   ) throws {
     let queue = try Queue(engine)
@@ -26,22 +26,22 @@ import Testing
   }
 }
 
-/// What happened to one job, kept as a plain list: no generation, no need, no due time.
+/// What happened to one job, kept as a plain list: no numbers, no due time.
 private struct Story {
   let object: String
   let confirmations: Int
-  private var hints: [Hint] = []
+  private var requests: [Request] = []
   private var reads: [Read] = []
   private var refusalCount = 0
 
-  private struct Hint {
+  private struct Request {
     let end: Instant?
   }
 
   private struct Read {
     let lease: Lease
-    /// How many hints there were when it began, and when that was.
-    let hintCount: Int
+    /// How many requests there were when it began, and when that was.
+    let requestCount: Int
     let began: Instant
     var committed: Instant?
     /// It committed or failed.
@@ -61,7 +61,7 @@ private struct Story {
     _ queue: Queue, refuses: Bool, _ random: inout SeededGenerator
   ) throws {
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<15: try hint(queue, &random)
+    case 0..<15: try request(queue, &random)
     case 15..<45: try lease(queue)
     case 45..<65 where !refuses: try commit(queue, &random)
     case 45..<65: try fail(queue, isRefused: true)
@@ -73,13 +73,13 @@ private struct Story {
     }
   }
 
-  /// Nothing is settled that some hint still asks for.
+  /// Nothing is settled that some request still asks for.
   func check(_ queue: Queue) throws {
     guard let job = try job(queue) else {
-      #expect(hints.isEmpty)
+      #expect(requests.isEmpty)
       return
     }
-    if job.state == .settled { #expect(openHints.isEmpty, "\(object): settled too early") }
+    if job.state == .settled { #expect(openRequests.isEmpty, "\(object): settled too early") }
     if job.state == .dead { #expect(refusalCount >= JobRules.refusalCountMax) }
     #expect(job.issued == Int64(reads.count))
   }
@@ -106,12 +106,12 @@ private struct Story {
     try queue.database.read { try Jobs.find(object, object, reading: $0) }
   }
 
-  /// Hints without a kept read that began after them, and that many confirming ones.
-  private var openHints: [Int] {
-    hints.indices.filter { index in
+  /// Requests without a kept read that began after them, and that many confirming ones.
+  private var openRequests: [Int] {
+    requests.indices.filter { index in
       let settling = reads.filter { read in
-        read.committed != nil && read.hintCount > index
-          && (hints[index].end.map { read.began >= $0 } ?? true)
+        read.committed != nil && read.requestCount > index
+          && (requests[index].end.map { read.began >= $0 } ?? true)
       }
       guard let first = settling.compactMap(\.committed).min() else { return true }
       let confirming = settling.filter { $0.began >= first + JobRules.confirmationDelay }
@@ -119,11 +119,11 @@ private struct Story {
     }
   }
 
-  private mutating func hint(_ queue: Queue, _ random: inout SeededGenerator) throws {
+  private mutating func request(_ queue: Queue, _ random: inout SeededGenerator) throws {
     let lead = Int64.random(in: -5...5, using: &random)
     let end = Bool.random(using: &random) ? queue.now + .seconds(lead) : nil
-    try queue.need(object, kind: object, settleAfter: end, confirmations: confirmations)
-    hints.append(Hint(end: end))
+    try queue.request(object, kind: object, settleAfter: end, confirmations: confirmations)
+    requests.append(Request(end: end))
   }
 
   private mutating func lease(_ queue: Queue) throws {
@@ -131,8 +131,8 @@ private struct Story {
     for lease in try queue.leases(kind: object) {
       let others = reads.filter { !$0.isOver && now < $0.began + JobRules.leaseTime }
       #expect(others.isEmpty, "\(object): leased twice")
-      #expect(lease.generation > reads.last?.lease.generation ?? 0)
-      reads.append(Read(lease: lease, hintCount: hints.count, began: now))
+      #expect(lease.readNumber > reads.last?.lease.readNumber ?? 0)
+      reads.append(Read(lease: lease, requestCount: requests.count, began: now))
     }
   }
 

@@ -6,11 +6,11 @@ import Testing
 
 @Suite struct LeaseTests {
   @Test(arguments: TestEngine.available)
-  func `a need is leased once, and settled by its commit`(_ engine: TestEngine) throws {
+  func `a request is leased once, and settled by its commit`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need(payload: [1, 2])
+    try queue.request(payload: [1, 2])
     let lease = try queue.lease()
-    #expect(lease.generation == 1)
+    #expect(lease.readNumber == 1)
     #expect(lease.payload == [1, 2])
     #expect(try queue.leases().isEmpty)
     #expect(try queue.commit(lease))
@@ -22,8 +22,8 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `a job waits until it is due`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need(due: queue.now + .seconds(10))
-    try queue.need(due: queue.now + .seconds(20))
+    try queue.request(due: queue.now + .seconds(10))
+    try queue.request(due: queue.now + .seconds(20))
     queue.pass(.milliseconds(9_999))
     #expect(try queue.leases().isEmpty)
     queue.pass(.milliseconds(1))
@@ -34,45 +34,45 @@ import Testing
   func `the longest due come first, of the kind asked for`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     for (index, object) in ["c", "a", "b"].enumerated() {
-      try queue.need(object, due: queue.now - .seconds(Int64(10 - index)))
+      try queue.request(object, due: queue.now - .seconds(Int64(10 - index)))
     }
-    try queue.need("d", kind: "other", due: queue.now - .seconds(60))
+    try queue.request("d", kind: "other", due: queue.now - .seconds(60))
     #expect(try queue.leases(2).map(\.object).sorted() == ["a", "c"])
     #expect(try queue.leases(2).map(\.object) == ["b"])
   }
 
   @Test(arguments: TestEngine.available)
-  func `a hint during a read is not lost`(_ engine: TestEngine) throws {
+  func `a request during a read is not lost`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let first = try queue.lease()
-    try queue.need()
+    try queue.request()
     #expect(try !queue.commit(first))
     #expect(try queue.leases().isEmpty)
     queue.pass(JobRules.pauseMin)
     let second = try queue.lease()
-    #expect(second.generation == 2)
+    #expect(second.readNumber == 2)
     #expect(try queue.commit(second))
   }
 
   @Test(arguments: TestEngine.available)
-  func `a hundred hints before a read are one read`(_ engine: TestEngine) throws {
+  func `a hundred requests before a read are one read`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    for _ in 0..<100 { try queue.need() }
+    for _ in 0..<100 { try queue.request() }
     #expect(try queue.commit(try queue.lease()))
   }
 
   @Test(arguments: TestEngine.available)
   func `a reader that does not come back loses its lease`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let first = try queue.lease()
     queue.pass(.milliseconds(JobRules.leaseTime.milliseconds - 1))
     #expect(try queue.leases().isEmpty)
     queue.pass(.milliseconds(1))
     let second = try queue.lease()
     #expect(!first.isRepeated && second.isRepeated)
-    #expect(second.generation == 2)
+    #expect(second.readNumber == 2)
     #expect(second.attempts == 1)
   }
 
@@ -81,7 +81,7 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let first = try queue.lease()
     queue.pass(JobRules.leaseTime)
     let second = try queue.lease()
@@ -91,26 +91,26 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `a late commit does not settle a hint that came after its read`(
+  func `a late commit does not settle a request that came after its read`(
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let first = try queue.lease()
     queue.pass(JobRules.leaseTime)
     let second = try queue.lease()
-    try queue.need()
+    try queue.request()
     #expect(try !queue.commit(first))
     #expect(try queue.leases().isEmpty)
     #expect(try !queue.commit(second))
     queue.pass(JobRules.pauseMin)
-    #expect(try queue.lease().generation == 3)
+    #expect(try queue.lease().readNumber == 3)
   }
 
   @Test(arguments: TestEngine.available)
   func `an older commit after a newer one changes nothing`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let first = try queue.lease()
     queue.pass(JobRules.leaseTime)
     try queue.commit(try queue.lease())
@@ -122,7 +122,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `a late failure changes nothing`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let first = try queue.lease()
     queue.pass(JobRules.leaseTime)
     _ = try queue.lease()
@@ -134,7 +134,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `a failure after a late commit leaves the job settled`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let first = try queue.lease()
     queue.pass(JobRules.leaseTime)
     let second = try queue.lease()
@@ -144,12 +144,12 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `a need that is rolled back is none`(_ engine: TestEngine) throws {
+  func `a request that is rolled back is none`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     let now = queue.now
     #expect(throws: JobFailure.refused("undone")) {
       try queue.database.write(for: nil) { transaction in
-        try Jobs.need("k", "a", due: now, in: transaction)
+        try Jobs.request("k", "a", due: now, in: transaction)
         throw JobFailure.refused("undone")
       }
     }
@@ -159,7 +159,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `many runners lease each job once`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    for number in 0..<100 { try queue.need("job\(number)") }
+    for number in 0..<100 { try queue.request("job\(number)") }
     let taken = Locked<[String]>([])
     let threads = (0..<4).map { _ in
       Thread {

@@ -9,9 +9,9 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `what a run asks to have done later is not done before`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     let lease = try queue.lease()
-    try queue.need(due: queue.now + .hours(24))
+    try queue.request(due: queue.now + .hours(24))
     try queue.commit(lease)
     #expect(try queue.job().due == queue.now + .hours(24))
     queue.pass(.milliseconds(Instant.Span.hours(24).milliseconds - 1))
@@ -25,13 +25,13 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.need(due: queue.now - .hours(1))
+    try queue.request(due: queue.now - .hours(1))
     var runs = 0
     // Ten seconds, a look each twentieth of one.
     for _ in 0..<200 {
       for lease in try queue.leases() {
         runs += 1
-        try queue.need(due: queue.now - .hours(1))
+        try queue.request(due: queue.now - .hours(1))
         try queue.commit(lease)
       }
       queue.pass(.milliseconds(50))
@@ -44,12 +44,12 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     var runs = 0
     for _ in 0..<200 {
       for lease in try queue.leases() {
         runs += 1
-        try queue.need()
+        try queue.request()
         try queue.retry(lease, .transient("down", retryAfter: nil))
       }
       queue.pass(.milliseconds(50))
@@ -58,15 +58,15 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `a hint during the last refused read keeps the job alive`(_ engine: TestEngine) throws {
+  func `a request during the last refused read keeps the job alive`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need()
+    try queue.request()
     for _ in 1..<JobRules.refusalCountMax {
       try queue.retry(try queue.lease(), .refused("no"))
       queue.pass(.minutes(15))
     }
     let last = try queue.lease()
-    try queue.need()
+    try queue.request()
     #expect(try !queue.retry(last, .refused("no")))
     queue.pass(.minutes(15))
     #expect(try queue.leases().count == 1)
@@ -76,7 +76,7 @@ import Testing
   func `failures put off the next run, not since when it is wanted`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     let (wanted, failed) = (queue.now, queue.now + .seconds(3))
-    try queue.need()
+    try queue.request()
     queue.pass(.seconds(3))
     for _ in 0..<100 {
       try queue.retry(try queue.lease(), .transient("down", retryAfter: nil))
@@ -96,7 +96,7 @@ import Testing
   func `neither death nor an operator's retry is an answer`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     let wanted = queue.now
-    try queue.need()
+    try queue.request()
     for _ in 0..<JobRules.refusalCountMax {
       try queue.retry(try queue.lease(), .refused("no"))
       queue.pass(.minutes(15))
@@ -112,10 +112,10 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.need(due: queue.now - .hours(1))
+    try queue.request(due: queue.now - .hours(1))
     let lease = try queue.lease()
     queue.pass(.seconds(5))
-    try queue.need()
+    try queue.request()
     let asked = queue.now
     queue.pass(.seconds(5))
     try queue.commit(lease)
@@ -126,7 +126,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `a confirming read is wanted from its own time on`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.need(confirmations: 1)
+    try queue.request(confirmations: 1)
     try queue.commit(try queue.lease())
     #expect(try queue.job().unsettledSince == queue.now + JobRules.confirmationDelay)
   }
@@ -136,7 +136,7 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.need(confirmations: 1)
+    try queue.request(confirmations: 1)
     let first = try queue.lease()
     queue.pass(JobRules.leaseTime)
     let second = try queue.lease()

@@ -22,13 +22,13 @@ final class Queue: Sendable {
 
   func pass(_ span: Instant.Span) { time.withLock { $0 = $0 + span } }
 
-  func need(
+  func request(
     _ object: String = "a", kind: String = "k", payload: [UInt8]? = nil, due: Instant? = nil,
     settleAfter: Instant? = nil, confirmations: Int = 0
   ) throws {
     let due = due ?? now
     try database.write(for: nil) { transaction in
-      try Jobs.need(
+      try Jobs.request(
         kind, object, payload: payload, due: due, settleAfter: settleAfter,
         confirmations: confirmations, in: transaction)
     }

@@ -36,7 +36,7 @@ import Testing
           committed.withLock { $0.append(value) }
         }
       })
-    try queue.need()
+    try queue.request()
     #expect(try eventually { try queue.job().state == .settled })
     #expect(eventually { committed.withLock { $0 } == ["a"] })
     #expect(eventually { running.shows("coffer_job_runs_done_total{kind=\"k\"} 1") })
@@ -45,7 +45,7 @@ import Testing
   @Test func `a jump of the clock makes a job due`() throws {
     let queue = try Queue(.sqlite)
     let running = Running(queue, JobHandler("k") { _ in Self.nothing })
-    try queue.need(due: queue.now + .days(300))
+    try queue.request(due: queue.now + .days(300))
     pause(milliseconds: 200)
     #expect(try queue.job().issued == 0)
     queue.pass(.days(300))
@@ -62,7 +62,7 @@ import Testing
       queue,
       JobHandler("k") { lease in
         JobResult(readBegan: nil) { transaction in
-          try Jobs.need("fact", lease.object, due: now, in: transaction)
+          try Jobs.request("fact", lease.object, due: now, in: transaction)
           let isFirst = attempts.withLock { count in
             count += 1
             return count == 1
@@ -70,12 +70,12 @@ import Testing
           if isFirst { throw JobFailure.transient("undone", retryAfter: .seconds(30)) }
         }
       })
-    try queue.need()
+    try queue.request()
     #expect(try eventually { try queue.job().lastError == "undone" })
     #expect(try queue.database.read { try Jobs.find("fact", "a", reading: $0) } == nil)
     queue.pass(.seconds(30))
     #expect(try eventually { try queue.job().state == .settled })
-    #expect(try queue.job(kind: "fact").needed == 1)
+    #expect(try queue.job(kind: "fact").requested == 1)
     withExtendedLifetime(running) {}
   }
 
@@ -86,8 +86,8 @@ import Testing
       JobHandler("k") { lease throws(JobFailure) in
         throw lease.object == "a" ? .transient("down", retryAfter: nil) : .refused("no")
       })
-    try queue.need("a")
-    try queue.need("b")
+    try queue.request("a")
+    try queue.request("b")
     #expect(
       try eventually(.seconds(20)) {
         // Not while one runs, or its lease would run out.
@@ -110,7 +110,7 @@ import Testing
       } died: { lease in
         deaths.withLock { $0.append(lease.object) }
       })
-    try queue.need()
+    try queue.request()
     #expect(
       try eventually(.seconds(20)) {
         if try queue.job().state != .running { queue.pass(.minutes(15)) }
@@ -126,8 +126,8 @@ import Testing
     let made = Locked<[String]>([])
     let running = Running(
       queue, threads: 2,
-      JobHandler("k", turns: 0...0, concurrencyMax: 2) { _ in Self.nothing },
-      JobHandler("k", turns: 1...Int64.max, concurrencyMax: 1) { lease in
+      JobHandler("k", lanes: 0...0, concurrencyMax: 2) { _ in Self.nothing },
+      JobHandler("k", lanes: 1...Int64.max, concurrencyMax: 1) { lease in
         made.withLock { $0.append(lease.object) }
         gate.pass()
         return Self.nothing
@@ -135,16 +135,16 @@ import Testing
     let now = queue.now
     try queue.database.write(for: nil) { transaction in
       for number in 0..<20 {
-        try Jobs.need("k", "made\(number)", due: now, turn: 1 + number % 5, in: transaction)
+        try Jobs.request("k", "made\(number)", due: now, lane: 1 + number % 5, in: transaction)
       }
     }
     #expect(eventually { gate.insideCount == 1 })
-    try queue.need("told")
+    try queue.request("told")
     #expect(try eventually { try queue.job("told").state == .settled })
     #expect(gate.insideCount == 1)
     gate.open()
     #expect(eventually { made.withLock { $0.count } == 20 })
-    // The lower turns first.
+    // The lower lanes first.
     #expect(Set(made.withLock { $0.prefix(4) }) == ["made0", "made5", "made10", "made15"])
     withExtendedLifetime(running) {}
   }
@@ -156,20 +156,20 @@ import Testing
       JobHandler("k") { _ in
         JobResult(readBegan: nil) { try $0.execute("INSERT INTO billing.nowhere VALUES (1)") }
       })
-    try queue.need()
+    try queue.request()
     #expect(try eventually { try queue.job().refusals == 1 })
     withExtendedLifetime(running) {}
   }
 
-  @Test func `a hint during the read leads to another`() throws {
+  @Test func `a request during the read leads to another`() throws {
     let queue = try Queue(.sqlite)
     let running = Running(
       queue,
       JobHandler("k") { lease in
-        if lease.generation == 1 { try? queue.need() }
+        if lease.readNumber == 1 { try? queue.request() }
         return Self.nothing
       })
-    try queue.need()
+    try queue.request()
     #expect(try eventually { try queue.job().committed == 1 })
     queue.pass(JobRules.pauseMin)
     #expect(try eventually { try queue.job().state == .settled })
@@ -179,7 +179,7 @@ import Testing
 
   @Test func `the work of a crashed reader is done again`() throws {
     let queue = try Queue(.sqlite)
-    try queue.need()
+    try queue.request()
     _ = try queue.lease()
     let running = Running(queue, JobHandler("k") { _ in Self.nothing })
     pause(milliseconds: 200)
@@ -198,9 +198,9 @@ import Testing
         gate.pass()
         return Self.nothing
       }, JobHandler("k") { _ in Self.nothing })
-    for number in 0..<6 { try queue.need("s\(number)", kind: "slow") }
+    for number in 0..<6 { try queue.request("s\(number)", kind: "slow") }
     #expect(eventually { gate.insideCount == 2 })
-    try queue.need("a")
+    try queue.request("a")
     #expect(try eventually { try queue.job("a").state == .settled })
     #expect(gate.insideCount == 2)
     gate.open()
@@ -221,9 +221,9 @@ import Testing
         gate.pass()
         return Self.nothing
       })
-    try queue.need("a")
+    try queue.request("a")
     #expect(eventually { gate.insideCount == 1 })
-    try queue.need("b")
+    try queue.request("b")
     let stopping = Thread { [runner = running.runner] in runner.stop() }
     pause(milliseconds: 100)
     gate.open()
@@ -240,7 +240,7 @@ import Testing
       runs.withLock { $0.append(lease.object) }
       return Self.nothing
     }
-    for number in 0..<60 { try queue.need("o\(number)") }
+    for number in 0..<60 { try queue.request("o\(number)") }
     let runners = [Running(queue, handler), Running(queue, handler)]
     #expect(
       try eventually(.seconds(20)) { try queue.database.read { try Jobs.counts($0) }.isEmpty })
@@ -251,7 +251,7 @@ import Testing
 
   @Test func `the gauges show what is open, dead and late`() throws {
     let queue = try Queue(.sqlite)
-    try queue.need("a", due: queue.now - .seconds(90))
+    try queue.request("a", due: queue.now - .seconds(90))
     _ = try queue.lease()
     let running = Running(queue, JobHandler("k") { _ in Self.nothing })
     #expect(eventually { running.shows("coffer_jobs_open{kind=\"k\"} 1") })

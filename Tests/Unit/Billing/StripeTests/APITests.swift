@@ -6,6 +6,7 @@ import Stripe
 import StripeSamples
 import Subscriptions
 import Testing
+import Tiers
 
 /// The read client against answers made here.
 struct APITests {
@@ -42,14 +43,14 @@ struct APITests {
   }
 
   private func record(
-    _ answers: [String: JSONValue] = answers, partition: ObjectKey.Partition = .live
+    _ answers: [String: JSONValue] = answers, environment: StoreEnvironment = .live
   ) throws(APIFailure) -> StripeAnswer {
-    try api(Transport(answers), partition: partition).record(of: "sub_1")
+    try api(Transport(answers), environment: environment).record(of: "sub_1")
   }
 
-  private func api(_ transport: Transport, partition: ObjectKey.Partition = .live) -> StripeAPI {
+  private func api(_ transport: Transport, environment: StoreEnvironment = .live) -> StripeAPI {
     StripeAPI(
-      base: "https://stripe.test", key: Secret("sk_live_secret"), partition: partition,
+      base: "https://stripe.test", key: Secret("sk_live_secret"), environment: environment,
       transport: transport)
   }
 
@@ -186,7 +187,7 @@ struct APITests {
         "id": "du_1", "object": "dispute", "status": "lost",
       ]),
     ]
-    let key = ObjectKey(provider: .stripe, partition: .live, kind: kind, id: id)
+    let key = ObjectKey(provider: .stripe, environment: .live, kind: kind, id: id)
     let api = api(Transport(Self.answers.merging(more) { $1 }))
     let found = Set(try api.records(about: key).facts.map(\.key.id))
     #expect(found.isSuperset(of: ["sub_1", "cs_1", "in_1", "inpay_1", "re_1"]))
@@ -195,7 +196,7 @@ struct APITests {
   @Test func `a payment for something else tells of no subscription`() throws {
     let payments =
       "/v1/invoice_payments?payment%5Btype%5D=payment_intent&payment%5Bpayment_intent%5D=pi_9&limit=100"
-    let key = ObjectKey(provider: .stripe, partition: .live, kind: .payment, id: "pi_9")
+    let key = ObjectKey(provider: .stripe, environment: .live, kind: .payment, id: "pi_9")
     #expect(
       try api(Transport([payments: Self.list([])])).records(about: key).facts.isEmpty)
   }
@@ -258,11 +259,11 @@ struct APITests {
     }
   }
 
-  @Test func `a key of the other mode is a mistake of configuration`() {
+  @Test func `a key of another environment is a mistake of configuration`() {
     #expect(
-      throws: APIFailure.misconfigured("the key is of the other mode than the subscription")
+      throws: APIFailure.misconfigured("the key is of another environment than the subscription")
     ) {
-      try record(partition: .sandbox)
+      try record(environment: .sandbox)
     }
   }
 

@@ -4,6 +4,7 @@ import Stripe
 import StripeSamples
 import Subscriptions
 import Testing
+import Tiers
 
 struct EventTests {
   private static let day0 = Instant(seconds: 1_767_225_600)
@@ -160,7 +161,7 @@ struct EventTests {
         "livemode":false,"account":"acct_1","data":{"object":{"object":"plan"}},"novel":{}}
         """.utf8))
     #expect(event.apiVersion == nil)
-    #expect(event.partition == .sandbox)
+    #expect(event.environment == .sandbox)
     #expect(event.connectedAccount == "acct_1")
   }
 

@@ -25,22 +25,22 @@ struct FakeStoreTests {
 
   @Test(arguments: cases)
   func `who paid has what was paid for, and nobody what was not`(it: Case) throws {
-    let told = try Told(it)
-    let sales = told.stripe.subscriptions.flatMap { told.stripe.sales(of: $0) }
-    for (key, coverage) in told.coverages(told.facts) {
-      let sold = sales.filter { $0.subscription == key.id && told.planID($0) != nil }
+    let run = try StoryRun(it)
+    let sales = run.stripe.subscriptions.flatMap { run.stripe.sales(of: $0) }
+    for (key, coverage) in run.coverages(run.facts) {
+      let sold = sales.filter { $0.subscription == key.id && run.planID($0) != nil }
       for sale in sold {
         for moment in [sale.from, sale.to - .seconds(1)] {
           let plans = coverage.intervals.filter { $0.from <= moment && moment < $0.to }
           #expect(
-            plans.contains { told.size($0.planID) >= told.size(told.planID(sale)!) },
+            plans.contains { run.size($0.planID) >= run.size(run.planID(sale)!) },
             "\(it): \(sale) at \(moment) has \(plans)")
         }
       }
       for interval in coverage.intervals where interval.why == .subscribed {
         let moment = interval.to - .seconds(1)
         // Also what stood then and was taken back since.
-        let stood = sold + told.stripe.sales(asOf: moment).filter { $0.subscription == key.id }
+        let stood = sold + run.stripe.sales(asOf: moment).filter { $0.subscription == key.id }
         #expect(
           stood.contains { $0.from <= moment && moment < $0.to }, "\(it): \(interval) of \(stood)")
       }
@@ -49,45 +49,45 @@ struct FakeStoreTests {
 
   @Test(arguments: cases)
   func `a read at the end tells all that the deliveries told`(it: Case) throws {
-    let told = try Told(it)
-    let read = try told.read()
-    #expect(told.coverages(read) == told.coverages(told.facts), "\(it)")
-    #expect(told.coverages(told.facts + read) == told.coverages(told.facts), "\(it)")
+    let run = try StoryRun(it)
+    let read = try run.read()
+    #expect(run.coverages(read) == run.coverages(run.facts), "\(it)")
+    #expect(run.coverages(run.facts + read) == run.coverages(run.facts), "\(it)")
   }
 
   @Test(arguments: cases)
   func `a read makes up for any delivery that was lost`(it: Case) throws {
-    let told = try Told(it)
-    let read = try told.read()
-    let expected = told.coverages(told.facts)
-    for index in told.facts.indices {
-      var facts = told.facts
+    let run = try StoryRun(it)
+    let read = try run.read()
+    let expected = run.coverages(run.facts)
+    for index in run.facts.indices {
+      var facts = run.facts
       facts.remove(at: index)
-      #expect(told.coverages(facts + read) == expected, "\(it), without \(told.types[index])")
+      #expect(run.coverages(facts + read) == expected, "\(it), without \(run.types[index])")
     }
   }
 
   @Test(arguments: cases)
   func `a read of a replica that lags is settled by a later one`(it: Case) throws {
-    let told = try Told(it)
-    let expected = told.coverages(told.facts)
-    told.stripe.faults.setReplicaLag(.seconds(5))
-    let stale = try told.read(after: .seconds(0))
-    told.stripe.faults.setReplicaLag(.seconds(0))
-    let fresh = try told.read()
-    #expect(told.coverages(stale + fresh) == expected, "\(it)")
-    #expect(told.coverages(fresh + told.facts + stale) == expected, "\(it)")
+    let run = try StoryRun(it)
+    let expected = run.coverages(run.facts)
+    run.stripe.faults.setReplicaLag(.seconds(5))
+    let stale = try run.read(after: .seconds(0))
+    run.stripe.faults.setReplicaLag(.seconds(0))
+    let fresh = try run.read()
+    #expect(run.coverages(stale + fresh) == expected, "\(it)")
+    #expect(run.coverages(fresh + run.facts + stale) == expected, "\(it)")
   }
 
   @Test(arguments: cases)
   func `every order gives one answer`(it: Case) throws {
-    let told = try Told(it)
-    let expected = told.coverages(told.facts)
+    let run = try StoryRun(it)
+    let expected = run.coverages(run.facts)
     let seed = SeededGenerator.seed(of: "fake store")
     var random = SeededGenerator(seed: seed)
     for _ in 0..<10 {
-      let order = (told.facts + told.facts.prefix(3)).shuffled(using: &random)
-      #expect(told.coverages(order) == expected, "\(it), seed \(seed)")
+      let order = (run.facts + run.facts.prefix(3)).shuffled(using: &random)
+      #expect(run.coverages(order) == expected, "\(it), seed \(seed)")
     }
   }
 }
@@ -95,22 +95,22 @@ struct FakeStoreTests {
 extension FakeStoreTests {
   @Test(arguments: cases.filter { $0.story.name.hasPrefix("refund") })
   func `a refund that is all that is known leads to its subscription`(it: Case) throws {
-    let told = try Told(it)
-    let fact = try #require(told.facts.joined().first { $0.key.kind == .refund })
+    let run = try StoryRun(it)
+    let fact = try #require(run.facts.joined().first { $0.key.kind == .refund })
     let payments = fact.links.filter { $0.origin == fact.key }.map(\.target)
     #expect(!payments.isEmpty)
     for payment in payments {
-      let found = try told.api.records(about: payment).facts
+      let found = try run.api.records(about: payment).facts
       let subscriptions = found.flatMap { $0.links }.map(\.target).filter {
         $0.kind == .subscription
       }
-      #expect(Set(subscriptions.map(\.id)) == Set(told.stripe.subscriptions), "\(it), \(payment)")
+      #expect(Set(subscriptions.map(\.id)) == Set(run.stripe.subscriptions), "\(it), \(payment)")
     }
   }
 }
 
 /// A story told to its end, and what its deliveries said.
-private struct Told {
+private struct StoryRun {
   let stripe: FakeStripe
   let facts: [[Fact]]
   let types: [String]
@@ -155,8 +155,8 @@ private struct Told {
   func size(_ planID: String) -> Int64 { catalogue.plan(planID)?.byteCount ?? 0 }
 
   /// What every subscription owes, found by links as the ledger finds it.
-  func coverages(_ sources: [[Fact]]) -> [ObjectKey: Coverage] {
-    let all = sources.enumerated().flatMap { index, facts in facts.map { (index, $0) } }
+  func coverages(_ deliveries: [[Fact]]) -> [ObjectKey: Coverage] {
+    let all = deliveries.enumerated().flatMap { index, facts in facts.map { (index, $0) } }
     let links = Set(all.flatMap { $0.1.links })
     let keys = Set(all.map { $0.1.key }.filter { $0.kind == .subscription })
     var coverages: [ObjectKey: Coverage] = [:]
@@ -173,7 +173,7 @@ private struct Told {
       }
       var subscription = StripeStore().subscription(key)
       for (index, fact) in all where reached.contains(fact.key) {
-        subscription.insert(fact, source: Int64(index))
+        subscription.insert(fact, delivery: Int64(index))
       }
       coverages[key] = subscription.coverage(policy: .standard, catalogue: catalogue)
     }
@@ -182,7 +182,7 @@ private struct Told {
 
   var api: StripeAPI {
     StripeAPI(
-      base: "https://stripe.test", key: stripe.key, partition: .live,
+      base: "https://stripe.test", key: stripe.key, environment: .live,
       transport: FakeTransport(stripe: stripe))
   }
 

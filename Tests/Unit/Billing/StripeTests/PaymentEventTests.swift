@@ -101,7 +101,7 @@ struct PaymentEventTests {
         == .charge(
           StripeCharge(paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 120)))
     #expect(event.facts.map(\.key.id) == ["ch_1", "re_1"])
-    #expect(event.hints.isEmpty)
+    #expect(event.incompleteObjects.isEmpty)
   }
 
   @Test func `a list of refunds that is cut short asks for a read`() throws {
@@ -111,7 +111,7 @@ struct PaymentEventTests {
     ])
     let event = try decode("charge.refunded", object)
     #expect(event.notes == [.listCutShort])
-    #expect(event.hints.map(\.id) == ["ch_1"])
+    #expect(event.incompleteObjects.map(\.id) == ["ch_1"])
   }
 
   @Test func `a charge without invoice and refund says nothing about a subscription`() throws {

@@ -1,5 +1,6 @@
 import Base
 import Google
+import StoreFacts
 import Subscriptions
 import Testing
 import Tiers
@@ -14,7 +15,7 @@ struct OutageRuleTests {
     var subscription = F.subscription(key, facts)
     subscription.unansweredSince = at(since)
     let coverage = subscription.coverage(policy: .standard, catalogue: F.catalogue)
-    return Schedule([coverage], catalogue: F.catalogue).breaks.dropFirst().map { step in
+    return Schedule([coverage], catalogue: F.catalogue).boundaries.dropFirst().map { step in
       "\(dayText(step.from)) \(step.planID) \(step.reason.rawValue)"
     }
   }

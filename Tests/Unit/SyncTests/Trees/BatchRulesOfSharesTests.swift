@@ -1,6 +1,7 @@
 import Base
 import Sync
 import Testing
+import Tiers
 
 /// The rules of shares and links over every small case, beside tables. See `BatchRulesTests`.
 @Suite struct BatchRulesOfSharesTests {

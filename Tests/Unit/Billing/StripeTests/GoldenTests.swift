@@ -1,11 +1,12 @@
 import Base
 import Goldens
+import StoreFacts
 import Stripe
 import Subscriptions
 import Testing
 
 /// What one more fact does to a label, from every state there is: a table to review line by line.
-struct StripeGoldenTests {
+struct GoldenTests {
   private static let now = 16.0
 
   private struct State: Sendable {

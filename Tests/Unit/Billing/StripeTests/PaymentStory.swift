@@ -1,4 +1,5 @@
 import Base
+import StoreFacts
 import Stripe
 import Subscriptions
 

@@ -1,11 +1,12 @@
 import Base
 import Google
+import StoreFacts
 import Subscriptions
 import Testing
 import Tiers
 
 /// Several items of one purchase: a plan and what comes on top of it.
-struct GoogleAddOnTests {
+struct AddOnTests {
   private typealias F = StoreFacts
 
   private func item(
@@ -22,7 +23,7 @@ struct GoogleAddOnTests {
     let purchase = GooglePurchase(
       state: state, startTime: at(0), items: items, ended: ended.map { at($0) })
     let fact = Fact(
-      key: F.googleKey, object: GoogleObject.purchase(purchase), asOf: .generation(1))
+      key: F.googleKey, object: GoogleObject.purchase(purchase), asOf: .readNumber(1))
     return F.subscription(F.googleKey, [fact]).coverage(policy: .standard, catalogue: F.catalogue)
   }
 

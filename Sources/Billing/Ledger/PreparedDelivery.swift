@@ -5,28 +5,28 @@ package import Stores
 package import Subscriptions
 
 /// A verified delivery or answer with everything done that needs no database.
-package struct PreparedSource: Sendable {
-  let decoded: DecodedSource
+package struct PreparedDelivery: Sendable {
+  let decoded: DecodedDelivery
   let received: Instant
   /// Equal for deliveries that mean the same, however they were signed, counted or rendered.
   let fingerprint: [UInt8]
   /// What came, in the form of an HTTP message, sealed.
   let sealed: [UInt8]
-  /// The hints' secrets, sealed for the jobs that need them.
-  package let hintPayloads: [[UInt8]?]
+  /// The requests' secrets, sealed for the jobs that need them.
+  package let requestPayloads: [[UInt8]?]
   /// What each fact's content is stored as.
   let contents: [String]
 
   /// `head` and `body` are what came; neither is kept in clear.
   package init(
-    _ decoded: DecodedSource, of store: any Store, received: Instant, head: [UInt8],
+    _ decoded: DecodedDelivery, of store: any Store, received: Instant, head: [UInt8],
     body: [UInt8], sealing: SealingKeys
   ) {
     self.decoded = decoded
     self.received = received
     contents = decoded.facts.map { store.stored($0.object) }
-    hintPayloads = decoded.hints.map { hint in
-      hint.secret.map { sealing.seal($0.exposed, context: Self.payloadContext(hint.object)) }
+    requestPayloads = decoded.requests.map { request in
+      request.secret.map { sealing.seal($0.exposed, context: Self.payloadContext(request.object)) }
     }
     fingerprint = SHA256.hash(
       decoded.meaning.encoded() + contents.flatMap { Array($0.utf8) })
@@ -42,13 +42,13 @@ package struct PreparedSource: Sendable {
     _ delivery: Delivery, of store: any Store, received: Instant, body: [UInt8],
     sealing: SealingKeys
   ) {
-    let decoded: DecodedSource
+    let decoded: DecodedDelivery
     switch delivery.content {
-    case .decoded(let source): decoded = source
+    case .decoded(let content): decoded = content
     case .undecodable(let id, let why):
       let digest = Hex.encode(SHA256.hash(body))
-      decoded = DecodedSource(
-        provider: store.provider, partition: nil, deliveryID: id ?? "sha256:" + digest,
+      decoded = DecodedDelivery(
+        provider: store.provider, environment: nil, deliveryID: id ?? "sha256:" + digest,
         type: "undecodable: \(why)", disposition: .undecodable,
         meaning: ["body": .string(digest)])
     }

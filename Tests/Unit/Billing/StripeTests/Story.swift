@@ -1,4 +1,5 @@
 import Base
+import StoreFacts
 import Stripe
 import Subscriptions
 import Tiers
@@ -16,17 +17,17 @@ struct Story {
 
   init(_ deliveries: [Delivery]) { self.deliveries = deliveries }
 
-  /// The record after the deliveries in that order; a delivery's index is its source.
+  /// The record after the deliveries in that order; a delivery's index is its number.
   func record(order: [Int]) -> Subscription {
-    var subscription = Subscription(subscriptionKey)
+    var subscription = Subscription(subscriptionKey, StripeRecord(id: subscriptionKey.id))
     for index in order {
       let delivery = deliveries[index]
       subscription.insert(
         Fact(
           key: ObjectKey(
-            provider: .stripe, partition: .live, kind: delivery.object.kind, id: delivery.id),
+            provider: .stripe, environment: .live, kind: delivery.object.kind, id: delivery.id),
           object: delivery.object, asOf: .second(delivery.created)),
-        source: Int64(index))
+        delivery: Int64(index))
     }
     return subscription
   }
@@ -37,14 +38,14 @@ struct Story {
 
   /// One line per step of the schedule: `day 0 premium subscribed`.
   var schedule: [String] {
-    Schedule([coverage], catalogue: catalogue).breaks.dropFirst().map { step in
+    Schedule([coverage], catalogue: catalogue).boundaries.dropFirst().map { step in
       "\(dayText(step.from)) \(step.planID) \(step.reason.rawValue)"
     }
   }
 
   /// The same with the cap: `day 0 1050 premium subscribed`.
   var caps: [String] {
-    Schedule([coverage], catalogue: catalogue).breaks.dropFirst().map { step in
+    Schedule([coverage], catalogue: catalogue).boundaries.dropFirst().map { step in
       "\(dayText(step.from)) \(step.capByteCount) \(step.planID) \(step.reason.rawValue)"
     }
   }
@@ -54,10 +55,7 @@ struct Story {
 
 let subscriptionID = "sub_1"
 let subscriptionKey = ObjectKey(
-  provider: .stripe, partition: .live, kind: .subscription, id: subscriptionID)
-let accountA = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!
-let accountB = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a02")!
-
+  provider: .stripe, environment: .live, kind: .subscription, id: subscriptionID)
 let catalogue: Catalogue = {
   do {
     return try Catalogue(
@@ -78,17 +76,6 @@ private func plan(_ id: String, _ byteCount: Int64, price: String, adds: Bool = 
   Plan(
     id: id, title: id, byteCount: byteCount, isAddition: adds,
     products: [Plan.Product(provider: "stripe", id: price)])
-}
-
-/// 2026-01-01 and so many days.
-func at(_ day: Double) -> Instant {
-  Instant(seconds: 1_767_225_600 + Int64(day * 86_400))
-}
-
-func dayText(_ instant: Instant) -> String {
-  let seconds = instant.seconds - 1_767_225_600
-  let hours = seconds % 86_400 / 3600
-  return "day \(seconds / 86_400)" + (hours == 0 ? "" : " \(hours) h")
 }
 
 func subscription(

@@ -1,9 +1,9 @@
 /// A dictionary that forgets what was not used lately, of bounded size and without ever searching.
 ///
-/// There are two generations. What is used goes into the younger one; when that is full, or the
+/// There are two epochs. What is used goes into the younger one; when that is full, or the
 /// owner says so, it becomes the elder, and the elder is dropped whole. So what is dropped was not
-/// used for one generation at least, and at most twice `countMax` entries are remembered.
-package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+/// used for one epoch at least, and at most twice `countMax` entries are remembered.
+package struct Epochs<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var younger: [Key: Value] = [:]
   private var elder: [Key: Value] = [:]
   private let countMax: Int
@@ -33,7 +33,7 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     elder[key] = nil
   }
 
-  /// Begins another generation.
+  /// Begins another epoch.
   package mutating func age() {
     elder = younger
     younger = [:]

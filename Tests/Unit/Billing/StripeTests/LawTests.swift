@@ -1,5 +1,6 @@
 import Base
 import SeededRandom
+import StoreFacts
 import Stripe
 import Subscriptions
 import Testing
@@ -67,8 +68,8 @@ struct LawTests {
     var mirror = Mirror<StripeCheckoutSession>()
     let done = StripeCheckoutSession(subscription: "sub_1", isOpen: false, account: nil)
     let open = StripeCheckoutSession(subscription: nil, isOpen: true, account: nil)
-    mirror.insert(.init(done, asOf: .second(at(0))), source: 1)
-    let change = mirror.insert(.init(open, asOf: .second(at(1))), source: 2)
+    mirror.insert(.init(done, asOf: .second(at(0))), delivery: 1)
+    let change = mirror.insert(.init(open, asOf: .second(at(1))), delivery: 2)
     #expect(change.rankFell)
     #expect(!change.isNew)
     #expect(mirror.contents == [done])

@@ -5,7 +5,7 @@ import ProviderFakes
 import Stores
 import Subscriptions
 
-extension Told {
+extension StoryRun {
   init(_ story: AppleStory) throws {
     let recorder = AppleTales.record(story)
     let store = recorder.store

@@ -1,13 +1,15 @@
 import Base
+import StoreFacts
 import Stripe
 import Subscriptions
 import Testing
+import Tiers
 
 /// How a record is found from its subscription, and a subscription from a reversal.
-struct StripeLinkTests {
+struct LinkTests {
   private func links(_ delivery: Story.Delivery) -> [String] {
     let key = ObjectKey(
-      provider: .stripe, partition: .live, kind: delivery.object.kind, id: delivery.id)
+      provider: .stripe, environment: .live, kind: delivery.object.kind, id: delivery.id)
     return delivery.object.links(from: key).map { link in
       "\(link.origin.kind.rawValue) \(link.origin.id) \(link.kind.rawValue) of "
         + "\(link.target.kind.rawValue) \(link.target.id)"

@@ -1,11 +1,12 @@
 import Base
+import StoreFacts
 import Stripe
 import Subscriptions
 import Testing
 import Tiers
 
 /// Several items on one subscription: a plan, and what adds to it.
-struct StripeItemTests {
+struct ItemTests {
   /// Whether prorations name their item, as before basil (2025-03-31).
   static let shapes = [true, false]
 

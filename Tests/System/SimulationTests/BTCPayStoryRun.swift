@@ -7,8 +7,8 @@ import ProviderFakes
 import Stores
 import Subscriptions
 
-extension Told {
-  /// What a story's deliveries say, and the reads that they ask for, each of its own generation.
+extension StoryRun {
+  /// What a story's deliveries say, and the reads that they ask for, each with a number of its own.
   init(_ story: BTCPayStory) throws {
     let recorder = story.record()
     let (store, end) = (recorder.store, recorder.clock.now + .hours(2))
@@ -21,8 +21,8 @@ extension Told {
         count += 1
         return count
       }
-      let request = ReadRequest(key, generation: number, secret: nil) {
-        ReadRequest.Known(reasons: [], parts: [])
+      let request = StoreRead(key, readNumber: number, secret: nil) {
+        StoreRead.Known(reasons: [], parts: [])
       }
       return try btcpay.read(request).facts
     }
@@ -35,15 +35,15 @@ extension Told {
       let verified = try secrets.verify(
         headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body,
         now: delivery.emitted)
-      let told = DecodedSource(try BTCPayEvent(verified, store: store.settings.storeID))
+      let delivered = DecodedDelivery(try BTCPayEvent(verified, store: store.settings.storeID))
       let name = store.type(of: delivery)
-      if !told.facts.isEmpty {
-        parts.append(Part(at: delivery.emitted, what: .facts(told.facts), name: name))
+      if !delivered.facts.isEmpty {
+        parts.append(Part(at: delivery.emitted, what: .facts(delivered.facts), name: name))
       }
-      for hint in told.hints {
+      for request in delivered.requests {
         let at = delivery.emitted
         parts.append(
-          Part(at: at, what: .facts(try read(hint.object, at: at)), name: "read after \(name)"))
+          Part(at: at, what: .facts(try read(request.object, at: at)), name: "read after \(name)"))
       }
     }
     self.init(

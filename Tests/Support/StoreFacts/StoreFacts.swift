@@ -1,19 +1,18 @@
-import Apple
-import Base
-import Google
-import SeededRandom
-import Stripe
-import Subscriptions
-import Tiers
+package import Apple
+package import Base
+package import Google
+package import SeededRandom
+package import Subscriptions
+package import Tiers
 
 /// Facts of the App Store and Google Play, as their decoders make them.
-enum StoreFacts {
-  static let appleKey = ObjectKey(
-    provider: .apple, partition: .live, kind: .subscription, id: "1000")
-  static let googleKey = ObjectKey(
-    provider: .google, partition: .live, kind: .purchase, id: "a1")
+package enum StoreFacts {
+  package static let appleKey = ObjectKey(
+    provider: .apple, environment: .live, kind: .subscription, id: "1000")
+  package static let googleKey = ObjectKey(
+    provider: .google, environment: .live, kind: .purchase, id: "a1")
 
-  static let catalogue: Catalogue = {
+  package static let catalogue: Catalogue = {
     do {
       return try Catalogue(
         version: "stores", free: Plan(id: "free", title: "Free", byteCount: 10),
@@ -42,7 +41,7 @@ enum StoreFacts {
     }
   }()
 
-  static func transaction(
+  package static func transaction(
     _ id: String, _ from: Double, _ to: Double, product: String = "premium",
     revoked: Double? = nil, _ kind: AppleTransaction.Revocation.Kind = .full,
     percentage: Int64? = nil, signed: Double? = nil, account: Identifier? = accountA,
@@ -61,7 +60,7 @@ enum StoreFacts {
           commitment: committedTo.map { .init(end: at($0)) })), signed ?? from)
   }
 
-  static func renewal(
+  package static func renewal(
     _ signed: Double, renews: Bool = true, intent: Int64? = nil, retry: Bool = false,
     grace: Double? = nil, commitmentRenews: Bool? = nil
   ) -> Fact {
@@ -74,7 +73,7 @@ enum StoreFacts {
           commitmentWillRenew: commitmentRenews)), signed)
   }
 
-  static func status(_ signed: Double, _ number: Int64) -> Fact {
+  package static func status(_ signed: Double, _ number: Int64) -> Fact {
     fact(.status, "1000", .status(AppleStatus(AppleStatus.State(number))), signed)
   }
 
@@ -82,17 +81,17 @@ enum StoreFacts {
     _ kind: ObjectKey.Kind, _ id: String, _ object: AppleObject, _ signed: Double
   ) -> Fact {
     Fact(
-      key: ObjectKey(provider: .apple, partition: .live, kind: kind, id: id),
+      key: ObjectKey(provider: .apple, environment: .live, kind: kind, id: id),
       object: object, asOf: .moment(at(signed)))
   }
 
-  static func purchase(
+  package static func purchase(
     _ state: GooglePurchase.State, _ from: Double?, _ to: Double?, id: String = "a1",
-    generation: Int64 = 1, product: String = "premium", renews: Bool = true,
+    readNumber: Int64 = 1, product: String = "premium", renews: Bool = true,
     replaces: String? = nil, order: String? = "o0", account: Identifier? = accountA
   ) -> Fact {
     Fact(
-      key: ObjectKey(provider: .google, partition: .live, kind: .purchase, id: id),
+      key: ObjectKey(provider: .google, environment: .live, kind: .purchase, id: id),
       object:
         GoogleObject.purchase(
           GooglePurchase(
@@ -101,41 +100,48 @@ enum StoreFacts {
               GooglePurchase.Item(
                 productID: product, expiryTime: to.map { at($0) }, autoRenews: renews,
                 latestOrderID: order)
-            ], replaces: replaces, account: account)), asOf: .generation(generation))
+            ], replaces: replaces, account: account)), asOf: .readNumber(readNumber))
   }
 
-  static func order(_ id: String, _ state: GoogleOrder.State, generation: Int64 = 1) -> Fact {
+  package static func order(_ id: String, _ state: GoogleOrder.State, readNumber: Int64 = 1) -> Fact
+  {
     Fact(
-      key: ObjectKey(provider: .google, partition: .live, kind: .order, id: id),
+      key: ObjectKey(provider: .google, environment: .live, kind: .order, id: id),
       object: GoogleObject.order(GoogleOrder(purchase: "a1", state: state)),
-      asOf: .generation(generation))
+      asOf: .readNumber(readNumber))
   }
 
   /// One line per step of the schedule: `day 0 premium subscribed`.
-  static func schedule(
+  package static func schedule(
     _ key: ObjectKey, _ facts: [Fact], policy: Policy = .standard
   ) -> [String] {
     let coverage = subscription(key, facts).coverage(policy: policy, catalogue: catalogue)
-    return Schedule([coverage], catalogue: catalogue).breaks.dropFirst().map { step in
+    return Schedule([coverage], catalogue: catalogue).boundaries.dropFirst().map { step in
       "\(dayText(step.from)) \(step.planID) \(step.reason.rawValue)"
     }
   }
 
-  static func label(_ key: ObjectKey, _ facts: [Fact], day: Double) -> Label {
+  package static func label(_ key: ObjectKey, _ facts: [Fact], day: Double) -> Label {
     let subscription = subscription(key, facts)
     return subscription.label(
       subscription.coverage(policy: .standard, catalogue: catalogue), at: at(day))
   }
 
-  static func subscription(_ key: ObjectKey, _ facts: [Fact]) -> Subscription {
-    var subscription = Subscription(key)
-    for (index, fact) in facts.enumerated() { subscription.insert(fact, source: Int64(index)) }
+  package static func subscription(_ key: ObjectKey, _ facts: [Fact]) -> Subscription {
+    var subscription = empty(key)
+    for (index, fact) in facts.enumerated() { subscription.insert(fact, delivery: Int64(index)) }
     return subscription
+  }
+
+  /// One of the key's store, of which nothing is known yet.
+  package static func empty(_ key: ObjectKey) -> Subscription {
+    key.provider == .apple
+      ? Subscription(key, AppleRecord(id: key.id)) : Subscription(key, GoogleRecord(id: key.id))
   }
 
   // MARK: nonsense that must obey the laws all the same
 
-  static func anyApple(_ random: inout SeededGenerator) -> Fact {
+  package static func anyApple(_ random: inout SeededGenerator) -> Fact {
     let day = Double(Int.random(in: 0...40, using: &random)) / 2
     switch Int.random(in: 0..<4, using: &random) {
     case 0:
@@ -159,12 +165,12 @@ enum StoreFacts {
     }
   }
 
-  static func anyGoogle(_ random: inout SeededGenerator) -> Fact {
-    let generation = Int64.random(in: 1...4, using: &random)
+  package static func anyGoogle(_ random: inout SeededGenerator) -> Fact {
+    let readNumber = Int64.random(in: 1...4, using: &random)
     if Int.random(in: 0..<5, using: &random) == 0 {
       return order(
         "o\(Int.random(in: 1...3, using: &random))",
-        GoogleOrder.State.allCases.randomElement(using: &random)!, generation: generation)
+        GoogleOrder.State.allCases.randomElement(using: &random)!, readNumber: readNumber)
     }
     let isSuccessor = Bool.random(using: &random)
     let states: [GooglePurchase.State] = [
@@ -173,17 +179,6 @@ enum StoreFacts {
     return purchase(
       states.randomElement(using: &random)!, Bool.random(using: &random) ? 0 : nil,
       Bool.random(using: &random) ? 30 : nil, id: isSuccessor ? "b2" : "a1",
-      generation: generation, replaces: isSuccessor ? "a1" : nil)
-  }
-}
-
-extension Subscription {
-  /// Of the store that its key names, with nothing known yet.
-  init(_ key: ObjectKey) {
-    switch key.provider {
-    case .stripe: self.init(key, StripeRecord(id: key.id))
-    case .apple: self.init(key, AppleRecord(id: key.id))
-    default: self.init(key, GoogleRecord(id: key.id))
-    }
+      readNumber: readNumber, replaces: isSuccessor ? "a1" : nil)
   }
 }

@@ -10,9 +10,10 @@ import StripeSamples
 import Subscriptions
 import TestEngines
 import Testing
+import Tiers
 
 /// What is kept of deliveries and answers that do not tell all, or tell it twice.
-struct StripeHintTests {
+struct StripeReadRequestTests {
   private static func thin(
     _ id: String, _ type: String, _ related: JSONValue, context: JSONValue = nil,
     isLive: Bool = true
@@ -34,7 +35,8 @@ struct StripeHintTests {
   }
 
   @Test(arguments: TestEngine.available)
-  func `a thin event is kept, and hints at the object it names`(engine: TestEngine) throws {
+  func `a thin event is kept, and asks for a read of the object it names`(engine: TestEngine) throws
+  {
     let harness = try Harness(engine)
     let tag = harness.tag
     let body = Self.thin(
@@ -44,7 +46,8 @@ struct StripeHintTests {
     #expect(try post(body, to: harness) == "duplicate")
     #expect(
       try harness.count(
-        "SELECT count(*) FROM billing.hints WHERE object = 'stripe:live:subscription:sub_\(tag)'")
+        "SELECT count(*) FROM billing.read_requests WHERE object = 'stripe:live:subscription:sub_\(tag)'"
+      )
         == 1)
   }
 
@@ -66,14 +69,14 @@ struct StripeHintTests {
     #expect(
       try harness.count(
         """
-        SELECT count(*) FROM billing.hints WHERE object IN
+        SELECT count(*) FROM billing.read_requests WHERE object IN
           ('stripe:live:subscription:sub_\(tag)', 'stripe:live:invoice:price_\(tag)')
         """) == 0)
   }
 
-  /// No key reads the other mode, so that a job would be tried for ever.
+  /// No key reads the other environment, so that a job would be tried for ever.
   @Test(arguments: TestEngine.available)
-  func `a thin event of the other mode asks for nothing`(engine: TestEngine) throws {
+  func `a thin event of the other environment asks for nothing`(engine: TestEngine) throws {
     let harness = try Harness(engine)
     let tag = harness.tag
     let ledger = Ledger(
@@ -86,10 +89,10 @@ struct StripeHintTests {
       let signature = Array(signatureHeader(body: body, secret: Harness.secret, at: day0).utf8)
       let event = try StripeThinEvent(
         try #require(secrets).verify(headers: [signature], body: body, now: day0))
-      let source = PreparedSource(
-        DecodedSource(event), of: StripeStore(), received: day0, head: [], body: body,
+      let delivery = PreparedDelivery(
+        DecodedDelivery(event), of: StripeStore(), received: day0, head: [], body: body,
         sealing: Harness.sealing)
-      try harness.database.write(for: nil) { _ = try ledger.record(source, in: $0) }
+      try harness.database.write(for: nil) { _ = try ledger.record(delivery, in: $0) }
     }
     let jobs = try harness.database.read { reader in
       try reader.rows(
@@ -109,21 +112,21 @@ struct StripeHintTests {
     let facts = statuses.enumerated().map { index, status in
       let from = day0 + .seconds(Int64(index) * 3)
       return Fact(
-        key: ObjectKey(provider: .stripe, partition: .live, kind: .invoice, id: id),
+        key: ObjectKey(provider: .stripe, environment: .live, kind: .invoice, id: id),
         object: StripeObject.invoice(
           StripeInvoice(
             subscription: "sub_\(harness.tag)", status: status, isCycle: false,
             isAttempted: true, created: day0, amountPaid: Int64(index), lines: [])),
         asOf: AsOf(from: from, to: from + .seconds(7)))
     }
-    let source = PreparedSource(
-      DecodedSource(
-        provider: .stripe, partition: .live, deliveryID: "read:\(id):1", type: "read",
-        facts: facts, disposition: .joined, isAnswer: true, meaning: ["generation": 1]),
+    let delivery = PreparedDelivery(
+      DecodedDelivery(
+        provider: .stripe, environment: .live, deliveryID: "read:\(id):1", type: "read",
+        facts: facts, disposition: .joined, isAnswer: true, meaning: ["read": 1]),
       of: StripeStore(), received: day0 + .minutes(1), head: [], body: [], sealing: Harness.sealing)
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     try harness.database.write(for: nil) { transaction in
-      _ = try ledger.record(source, in: transaction)
+      _ = try ledger.record(delivery, in: transaction)
     }
     let contents = try harness.database.read { reader in
       try reader.rows(

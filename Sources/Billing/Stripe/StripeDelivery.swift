@@ -3,13 +3,13 @@ internal import JSON
 package import Stores
 internal import Subscriptions
 
-extension DecodedSource {
+extension DecodedDelivery {
   package init(_ event: StripeEvent, received: Instant) {
     let disposition = Self.disposition(of: event, received: received)
     self.init(
-      provider: .stripe, partition: event.partition, deliveryID: event.id, type: event.type,
+      provider: .stripe, environment: event.environment, deliveryID: event.id, type: event.type,
       apiVersion: event.apiVersion, object: event.objectID, created: event.created,
-      facts: event.facts, hints: Self.hints(event, disposition),
+      facts: event.facts, requests: Self.requests(event, disposition),
       notes: Set(event.notes.map(\.rawValue)), disposition: disposition,
       meaning: [
         "type": .string(event.type), "created": .integer(event.created.milliseconds),
@@ -18,13 +18,14 @@ extension DecodedSource {
       ])
   }
 
-  /// A thin event is a hint: what happened is read.
+  /// A thin event tells only where to look: what happened is read.
   package init(_ event: StripeThinEvent) {
     let isOurs = event.context == nil
     self.init(
-      provider: .stripe, partition: event.partition, deliveryID: event.id, type: event.type,
+      provider: .stripe, environment: event.environment, deliveryID: event.id, type: event.type,
       object: event.objectID, created: event.created,
-      hints: isOurs ? [event.object].compactMap { $0 }.map { .happened(event.type, to: $0) } : [],
+      requests: isOurs
+        ? [event.object].compactMap { $0 }.map { .happened(event.type, to: $0) } : [],
       disposition: isOurs ? .recorded : .foreign,
       meaning: [
         "type": .string(event.type), "created": .integer(event.created.milliseconds),
@@ -39,23 +40,23 @@ extension DecodedSource {
     return event.facts.contains { isPremature($0.asOf, received: received) } ? .premature : .joined
   }
 
-  private static func hints(_ event: StripeEvent, _ disposition: Disposition) -> [Hint] {
+  private static func requests(_ event: StripeEvent, _ disposition: Disposition) -> [ReadRequest] {
     let reason: String? =
-      if disposition == .premature { "premature" } else if !event.hints.isEmpty {
+      if disposition == .premature { "premature" } else if !event.incompleteObjects.isEmpty {
         StripeEvent.Note.listCutShort.rawValue
       } else { nil }
     guard let reason else { return [] }
-    return Set(event.facts.flatMap { $0.readable }).sorted().map { Hint($0, reason: reason) }
+    return Set(event.facts.flatMap { $0.readable }).sorted().map { ReadRequest($0, reason: reason) }
   }
 }
 
-extension DecodedSource.Hint {
+extension ReadRequest {
   /// Several thin events may tell of one change.
   private static let settlingTime = Instant.Span.seconds(2)
 
   /// Something happened to the object.
-  fileprivate static func happened(_ type: String, to object: ObjectKey) -> DecodedSource.Hint {
-    DecodedSource.Hint(object, reason: type, delay: settlingTime)
+  fileprivate static func happened(_ type: String, to object: ObjectKey) -> ReadRequest {
+    ReadRequest(object, reason: type, delay: settlingTime)
   }
 }
 

@@ -1,11 +1,12 @@
 import Base
+import StoreFacts
 import Stripe
 import Subscriptions
 import Testing
 import Tiers
 
 /// Money that goes back, and what it takes with it.
-struct StripeReversalTests {
+struct ReversalTests {
   /// Two paid months, each by a payment of its own.
   private static let twoMonths = [
     subscription(0, .active), invoice(0, "in_1", .paid, from: 0, to: 30),
@@ -63,19 +64,19 @@ struct StripeReversalTests {
   }
 
   @Test func `two reads within a moment of what did not change agree`() {
-    var subscription = Subscription(subscriptionKey)
+    var subscription = Subscription(subscriptionKey, StripeRecord(id: subscriptionKey.id))
     let objects: [(StripeObject, String)] = [
       (.charge(StripeCharge(paymentIntent: "pi_2", invoice: nil, amountRefunded: 5)), "ch_2"),
       (.customer(StripeCustomer()), "cus_1"),
     ]
-    for (source, seconds) in [0, 3].enumerated() {
+    for (delivery, seconds) in [0, 3].enumerated() {
       let asOf = AsOf(from: at(1) + .seconds(Int64(seconds)), to: at(1) + .seconds(10))
       for (object, id) in objects {
         subscription.insert(
           Fact(
-            key: ObjectKey(provider: .stripe, partition: .live, kind: object.kind, id: id),
+            key: ObjectKey(provider: .stripe, environment: .live, kind: object.kind, id: id),
             object: object, asOf: asOf),
-          source: Int64(source))
+          delivery: Int64(delivery))
       }
     }
     #expect(!subscription.isDirty)

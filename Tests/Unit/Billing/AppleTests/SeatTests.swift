@@ -1,9 +1,10 @@
 import Apple
+import StoreFacts
 import Subscriptions
 import Testing
 
 /// Seats, values that nobody knows yet, and years that are paid by the month.
-struct AppleSeatTests {
+struct SeatTests {
   private typealias F = StoreFacts
 
   private func coverage(_ facts: [Fact]) -> Coverage {

@@ -1,11 +1,12 @@
 import Base
+import StoreFacts
 import Stripe
 import Subscriptions
 import Testing
 import Tiers
 
 /// What is owed where no money came: forgiven, awaited, paused, or told by nobody yet.
-struct StripeGoodwillTests {
+struct GoodwillTests {
   private static let paid = [
     subscription(0, .active), invoice(0, "in_1", .paid, from: 0, to: 30),
     invoicePayment(0, "inpay_1", of: "in_1", by: "pi_1"),

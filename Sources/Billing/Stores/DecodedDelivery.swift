@@ -1,12 +1,13 @@
 package import Base
 package import JSON
 package import Subscriptions
+package import Tiers
 
 /// What a verified delivery or a provider's answer says, in one shape for every provider.
-package struct DecodedSource: Sendable {
+package struct DecodedDelivery: Sendable {
   package let provider: ObjectKey.Provider
   /// Nil where it could not be read.
-  package let partition: ObjectKey.Partition?
+  package let environment: StoreEnvironment?
   /// Names the delivery at its provider, the same at every retry.
   package let deliveryID: String
   package let type: String
@@ -16,7 +17,7 @@ package struct DecodedSource: Sendable {
   package let created: Instant?
   package let facts: [Fact]
   /// Objects to read again, and why.
-  package let hints: [Hint]
+  package let requests: [ReadRequest]
   /// What the decoder noticed, as metrics labels.
   package let notes: Set<String>
   package let disposition: Disposition
@@ -25,57 +26,11 @@ package struct DecodedSource: Sendable {
   /// Equal for deliveries that mean the same, beyond their facts.
   package let meaning: JSONValue
 
-  package struct Hint: Sendable {
-    /// What its job reads: a subscription, a purchase, or a payment whose invoice is unknown.
-    package let object: ObjectKey
-    package let reason: String
-    /// What the reader needs to know and rows may not hold in clear: a purchase's token.
-    package let secret: Secret?
-    /// Whether an object that was ever read needs no other read because of it.
-    package let isFirstOnly: Bool
-    /// Whether a client alone says that there is something to read.
-    package let isClaim: Bool
-    /// Whether a read that was asked for this very reason before was enough.
-    package let isOnce: Bool
-    /// How long to wait for what may tell as much by itself.
-    package let delay: Instant.Span
-
-    package init(
-      _ object: ObjectKey, reason: String, secret: Secret? = nil, isFirstOnly: Bool = false,
-      isClaim: Bool = false, isOnce: Bool = false, delay: Instant.Span = .seconds(0)
-    ) {
-      self.object = object
-      self.reason = reason
-      self.secret = secret
-      self.isFirstOnly = isFirstOnly
-      self.isClaim = isClaim
-      self.isOnce = isOnce
-      self.delay = delay
-    }
-
-    /// Other deliveries of the same change may be on their way.
-    private static let settlingTime = Instant.Span.minutes(2)
-
-    /// A subscription names an object that nobody told of: one read, unless it is told soon.
-    static func unknown(_ object: ObjectKey, of subscription: ObjectKey) -> Hint {
-      Hint(
-        subscription, reason: "unknown_\(object.kind.rawValue):\(object.id)", isOnce: true,
-        delay: settlingTime)
-    }
-
-    /// The same about another object.
-    package func about(_ other: ObjectKey) -> Hint {
-      Hint(
-        other, reason: reason, secret: secret, isFirstOnly: isFirstOnly, isClaim: isClaim,
-        isOnce: isOnce, delay: delay)
-    }
-  }
-
   /// What became of a delivery's objects.
   package enum Disposition: String, Sendable, CaseIterable {
     /// Merged into their mirrors.
     case joined
-    /// Kept only: of no kind or connection that billing mirrors, or a hint to read again.
+    /// Kept only: of no kind or connection that billing mirrors, or a reason to read again.
     case recorded
     /// Of a connected account or another app, not ours.
     case foreign
@@ -86,20 +41,21 @@ package struct DecodedSource: Sendable {
   }
 
   package init(
-    provider: ObjectKey.Provider, partition: ObjectKey.Partition?, deliveryID: String,
+    provider: ObjectKey.Provider, environment: StoreEnvironment?, deliveryID: String,
     type: String, apiVersion: String? = nil, object: String? = nil, created: Instant? = nil,
-    facts: [Fact] = [], hints: [Hint] = [], notes: Set<String> = [], disposition: Disposition,
+    facts: [Fact] = [], requests: [ReadRequest] = [], notes: Set<String> = [],
+    disposition: Disposition,
     isAnswer: Bool = false, meaning: JSONValue
   ) {
     self.provider = provider
-    self.partition = partition
+    self.environment = environment
     self.deliveryID = deliveryID
     self.type = type
     self.apiVersion = apiVersion
     self.object = object
     self.created = created
     self.facts = Self.newest(facts)
-    self.hints = hints
+    self.requests = requests
     self.notes = notes
     self.disposition = disposition
     self.isAnswer = isAnswer
@@ -148,10 +104,10 @@ package struct DecodedSource: Sendable {
   package func unsettled(
     _ dirty: [ObjectKey], unknown: [(subscription: ObjectKey, object: ObjectKey)],
     dangling: [Fact]
-  ) -> [Hint] {
+  ) -> [ReadRequest] {
     guard !isAnswer else { return [] }
-    return dirty.map { Hint($0, reason: "contradiction") }
+    return dirty.map { ReadRequest($0, reason: "contradiction") }
       + unknown.map { .unknown($0.object, of: $0.subscription) }
-      + dangling.compactMap(\.searched).map { Hint($0, reason: "dangling") }
+      + dangling.compactMap(\.searched).map { ReadRequest($0, reason: "dangling") }
   }
 }

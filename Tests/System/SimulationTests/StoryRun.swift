@@ -7,14 +7,14 @@ import Subscriptions
 import Tiers
 
 /// A story told to its end: what was delivered, what our own server decided, what the store knows.
-struct Told: CustomStringConvertible {
+struct StoryRun: CustomStringConvertible {
   let name: String
   let start: Instant
   let end: Instant
   let parts: [Part]
   /// Reads a subscription's record as the store shows it at the end.
   let reread: (ObjectKey) throws -> [Fact]
-  /// Who had paid for what until when, as the till knew it at a moment.
+  /// Who had paid for what until when, as the sales oracle knew it at a moment.
   let truth: @Sendable (Instant) -> [PaidPeriod]
   /// Parts that tell what no read tells as well.
   var irreparable: Set<Int> = []
@@ -40,7 +40,7 @@ struct Told: CustomStringConvertible {
     var ledger = MemoryLedger()
     for index in order {
       switch parts[index].what {
-      case .facts(let facts): ledger.join(facts, source: Int64(index) + 1)
+      case .facts(let facts): ledger.join(facts, delivery: Int64(index) + 1)
       // Our own decisions have their place in the database's sequence, whatever arrives around them.
       case .claim(let key, let account):
         ledger.claim(key, by: account, sequence: Int64(index) + 1)
@@ -62,7 +62,7 @@ struct Told: CustomStringConvertible {
   }
 }
 
-extension Told {
+extension StoryRun {
   init(_ story: StripeStory, _ version: StripeVersion) throws {
     let stripe = story.makeStripe(version)
     let start = stripe.clock.now
@@ -85,13 +85,13 @@ extension Told {
         parts.append(Part(at: moment, what: .deletion(account), name: "deletion"))
       case .claim(let subscription, let account, let moment):
         let key = ObjectKey(
-          provider: .stripe, partition: .live, kind: .subscription, id: subscription)
+          provider: .stripe, environment: .live, kind: .subscription, id: subscription)
         parts.append(Part(at: moment, what: .claim(key, by: account), name: "claim"))
       }
     }
     let base = "https://stripe.fake"
     let api = StripeAPI(
-      base: base, key: stripe.key, partition: .live,
+      base: base, key: stripe.key, environment: .live,
       transport: FakeTransport(base: base) { stripe.answer($0) })
     stripe.run(for: .minutes(10))
     self.init(

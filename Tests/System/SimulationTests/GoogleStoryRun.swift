@@ -8,18 +8,18 @@ import ProviderFakes
 import Stores
 import Subscriptions
 
-extension Told {
-  /// The reads that a story's notifications ask for, each of its own generation.
+extension StoryRun {
+  /// The reads that a story's notifications ask for, each with a number of its own.
   init(_ story: GoogleStory) throws {
     let recorder = GoogleTales.record(story)
     let moment = Locked(recorder.clock.now)
     let api = GoogleTales.api(recorder.store, Clock { moment.withLock { $0 } })
-    var generations: [PurchaseToken: Int64] = [:]
+    var readNumbers: [PurchaseToken: Int64] = [:]
     var parts: [Part] = []
     func read(_ token: PurchaseToken, at now: Instant, _ name: String) throws {
-      generations[token, default: 0] += 1
+      readNumbers[token, default: 0] += 1
       moment.withLock { $0 = now }
-      let answer = try api.read(token: token, generation: generations[token]!)
+      let answer = try api.read(token: token, readNumber: readNumbers[token]!)
       parts.append(Part(at: now, what: .facts(answer.facts), name: name))
     }
     var happenings: [(at: Instant, what: () throws -> Void)] = []
@@ -50,18 +50,18 @@ extension Told {
     }
     for happening in happenings.sorted(by: { $0.at < $1.at }) { try happening.what() }
     let end = recorder.clock.now + .hours(2)
-    let known = generations
+    let known = readNumbers
     self.init(
       name: "google/\(story.name)", start: parts.map { $0.at }.min() ?? end, end: end,
       parts: parts,
       reread: { key in
-        guard let (token, generation) = known.first(where: { $0.key.objectKey == key }) else {
+        guard let (token, readNumber) = known.first(where: { $0.key.objectKey == key }) else {
           return []
         }
         moment.withLock { $0 = end }
         // Sixty days after its end a purchase cannot be read: what was read last still holds.
         let read = Result { () throws(APIFailure) in
-          try api.read(token: token, generation: generation + 1).facts
+          try api.read(token: token, readNumber: readNumber + 1).facts
         }
         return if case .failure(.gone) = read { [] } else { try read.get() }
       },
