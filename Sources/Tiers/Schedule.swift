@@ -1,6 +1,7 @@
 package import Base
 
-/// An account's cap over all time, as a function of time with boundaries: time only indexes it, nothing ends it.
+/// An account's cap over all time, in steps from boundary to boundary: time only indexes it, nothing
+/// ends it.
 ///
 /// Billing derives and stores it; sync looks up `now`. So a boundary needs no job, and a day
 /// without billing changes nothing.

@@ -11,7 +11,7 @@ internal import Subscriptions
 
 /// Reads again what deliveries did not tell, or told in contradictions, and records the answers.
 ///
-/// An answer is a delivery like a delivery: sealed, kept for ever, and merged by the same door.
+/// An answer is a delivery like a webhook's: sealed, kept for ever, and merged by the same door.
 struct StoreReads: Sendable {
   let ledger: Ledger
   let sealing: SealingKeys

@@ -3,8 +3,8 @@ package import Storage
 
 /// The durable queue of objects to read from their providers, one job for each kind and object.
 ///
-/// A read takes a read number before it begins, so that a request that arrives meanwhile raises
-/// what is requested above it and is not lost. A request never is: it ends by a committed read or waits, dead,
+/// A read takes its number before it begins, so that a request that arrives meanwhile asks for a
+/// later one and is not lost. A request never is: it ends by a committed read or waits, dead,
 /// for the operator. All steps are re-runnable: no effect but through the transaction.
 package enum Jobs {
   /// Asks for a read that begins from now on.

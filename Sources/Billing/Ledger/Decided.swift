@@ -6,7 +6,7 @@ internal import Subscriptions
 /// A decision as it was kept.
 package struct Decided: Sendable {
   package let id: Identifier
-  /// Its place among all deliveries, by which the evidence of an owner names it.
+  /// Its place among deliveries and decisions, by which the evidence of an owner names it.
   package let sequence: Int64
   package let at: Instant
   package let decision: Decision

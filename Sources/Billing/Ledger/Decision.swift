@@ -6,7 +6,7 @@ internal import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Something we decided ourselves: a delivery like a provider's, kept for ever, never edited.
+/// Something we decided ourselves: kept for ever like a delivery, never edited.
 package enum Decision: Sendable {
   /// A plan for a time, whatever anybody pays; `until` nil is without end.
   case grant(Identifier, planID: String, from: Instant, until: Instant?, note: String)

@@ -51,8 +51,7 @@ enum EntitlementRows {
         ON CONFLICT (account_id, from_ms) DO UPDATE SET cap_bytes = excluded.cap_bytes,
           plan = excluded.plan, reason = excluded.reason
         """, .id(account), .instant(boundary.from), .integer(boundary.capByteCount),
-        .text(boundary.planID),
-        .text(boundary.reason.rawValue))
+        .text(boundary.planID), .text(boundary.reason.rawValue))
     }
   }
 }

@@ -101,12 +101,16 @@ import Tiers
     return count
   }
 
-  @Test func `one who has a link rejects its share together with it alone`() throws {
+  @Test(arguments: [false, true])
+  func `one who has a link rejects its share together with it alone`(seesFolder: Bool) throws {
     var count = 0
     for state in Self.states {
       for hasLink in [false, true] {
         for deletesLink in hasLink ? [false, true] : [false] {
           var world = Self.world()
+          if seesFolder {
+            world.shares[.init(file: 1, account: World.bob)] = .init(mode: .read, state: .accepted)
+          }
           if let state {
             world.shares[.init(file: 2, account: World.bob)] = .init(mode: .read, state: state)
           }
@@ -125,8 +129,9 @@ import Tiers
             world.snapshot(seenBy: World.bob), files: files, shares: [grant])
           let isLive = state?.isLive == true
           let expected: [Rule] =
-            state != .pending && state != .accepted
-            ? [.fileNotFound] : isLive && hasLink && !deletesLink ? [.linkExists] : []
+            !isLive
+            ? [seesFolder ? .shareStale : .fileNotFound]
+            : hasLink && !deletesLink ? [.linkExists] : []
           #expect(found == expected, "\(String(describing: state)), \(hasLink), \(deletesLink)")
           count += 1
         }
@@ -187,7 +192,7 @@ import Tiers
   // MARK: Links
 
   /// What else a batch does that makes a link.
-  private enum Beside: CaseIterable { case nothing, deletesLink, endsShare }
+  private enum Beside: CaseIterable { case nothing, deletesLink, endsShare, grantsShare }
 
   @Test func `a new link, in every place, to every target, whatever stands in its way`() throws {
     var (count, seen) = (0, Set<Rule>())
@@ -207,7 +212,7 @@ import Tiers
         }
       }
     }
-    #expect(count == 11_400)
+    #expect(count == 17_400)
     #expect(
       seen == [
         .linkNotOwnTree, .linkTargetNotFound, .linkTargetOwned, .linkExists, .tooManyLinks,
@@ -266,6 +271,9 @@ import Tiers
         SmallGrant(
           action: .revoke, file: 11, account: World.carol, expectation: access.state))
       after.shares[carols] = nil
+    case .grantsShare:
+      shares.append(SmallGrant(action: .grant, file: 11, account: World.alice))
+      after.shares[.init(file: 11, account: World.alice)] = .init(mode: .read, state: .pending)
     }
     files.append(SmallChange(expectation: .new, file: link))
     var count = 0

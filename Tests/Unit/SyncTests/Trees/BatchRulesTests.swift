@@ -205,6 +205,25 @@ import Testing
     #expect(takenCount == 4461)
   }
 
+  @Test func `what gets into a circle that others of the batch make is told so`() throws {
+    var world = SmallWorld()
+    for id in [1, 2] {
+      world.add(
+        World.File(
+          id: id, owner: World.alice, parent: World.aliceRoot, kind: .folder, name: id))
+    }
+    let moves = [(1, 2), (2, 1)].map { id, parent in
+      SmallChange(
+        expectation: .at(parent: World.aliceRoot, name: id),
+        file: World.File(id: id, owner: World.alice, parent: parent, kind: .folder, name: id))
+    }
+    let new = SmallChange(
+      expectation: .new,
+      file: World.File(id: 9, owner: World.alice, parent: 1, kind: .document, name: 9))
+    let found = try broken(world.snapshot(seenBy: World.alice), files: moves + [new])
+    #expect(found == [.cycle, .cycle, .cycle])
+  }
+
   // MARK: Depth
 
   @Test func `a folder goes where its levels have room, counted where its height is in doubt`()
