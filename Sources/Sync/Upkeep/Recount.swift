@@ -45,7 +45,7 @@ package struct Recount {
 }
 
 extension UsageFinding {
-  /// Writes what is missing to the total, the count and the ledger; false, and nothing written, where
+  /// Writes what is missing to the total, the count and the usage ledger; false, and nothing written, where
   /// another recount has posted since this was found.
   ///
   /// Differences are added, so what writers changed since stays. They leave a difference as it is;
@@ -61,7 +61,7 @@ extension UsageFinding {
     ) { row in try row.integer(0) }
     guard other == nil else { return false }
     try owners.change(account) { owner in
-      // The entry makes up for what the ledger lacks, which may be another amount.
+      // The entry makes up for what the usage ledger lacks, which may be another amount.
       owner.charge(
         trueByteCount - recordedByteCount, ledger: trueByteCount - ledgerByteCount,
         records: trueRecordCount - recordedRecordCount, reason: .recount, file: root,

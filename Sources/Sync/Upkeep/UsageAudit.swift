@@ -6,7 +6,7 @@ package import Storage
 /// Rows are read in slices by their numbers, each slice in a snapshot of its own. The last snapshot
 /// settles it: whatever changes a file's charge gives the file the account's next number and so
 /// leaves a gap behind, therefore a slice of which as many rows are left as were read weighs what it
-/// weighed. Only slices with gaps, what came after the last slice, and the ledger, which is never long,
+/// weighed. Only slices with gaps, what came after the last slice, and the usage ledger, which is never long,
 /// are read there. So all that is found holds at that one snapshot, and no snapshot is held for long.
 package struct UsageAudit {
   package let account: Identifier
@@ -155,7 +155,7 @@ package struct UsageFinding: Sendable, Equatable {
     }
   }
 
-  /// Entries of the ledger of one reason.
+  /// Entries of the usage ledger of one reason.
   package struct Posted: Sendable, Equatable {
     package let entryCount: Int64
     package let byteCount: Int64

@@ -42,7 +42,7 @@ struct LockedOwners {
     return value
   }
 
-  /// Writes totals, sequences and the ledger.
+  /// Writes totals, sequences and the usage ledger.
   func save(_ transaction: Transaction, now: Instant) throws {
     for owner in owners.values { try owner.save(transaction, now: now) }
   }
@@ -92,8 +92,8 @@ struct LockedOwner {
     return sequence
   }
 
-  /// Adds to the total and to the ledger, which gets one entry per reason: of the first file, under
-  /// its number; a recount may have to add another amount to the ledger. `save` writes both.
+  /// Adds to the total and to the usage ledger, which gets one entry per reason: of the first file, under
+  /// its number; a recount may have to add another amount to the usage ledger. `save` writes both.
   mutating func charge(
     _ delta: Int64, ledger: Int64? = nil, records: Int64 = 0, reason: UsageReason,
     file: Identifier, sequence: Int64

@@ -1,10 +1,10 @@
 package import Base
 package import Storage
 
-/// One line of the ledger: why an account's usage changed.
+/// One line of the usage ledger: why an account's usage changed.
 ///
 /// The latest 5,000 of an account stand one by one. Older ones are folded, 500 numbers of the account's
-/// sequence apart, into one for each reason: an account's ledger has no more than about 5,500 lines,
+/// sequence apart, into one for each reason: an account's usage ledger has no more than about 5,500 lines,
 /// however long it writes, and its sums stay what they were.
 package struct UsageEntry: Sendable, Equatable {
   /// The account's number of the change.
@@ -20,7 +20,7 @@ package struct UsageEntry: Sendable, Equatable {
   private static let keptCount: Int64 = 5000
   /// Entries are folded when the sequence passes a multiple of this, so most writes look for none.
   private static let foldSpan: Int64 = 500
-  /// At a time: twice what can have come since, so that a longer ledger shrinks.
+  /// At a time: twice what can have come since, so that a longer usage ledger shrinks.
   private static let foldCountMax: Int64 = 2 * foldSpan
 
   private static let columns = "seq, delta_bytes, reason, file_id, at_ms, entry_count"
