@@ -175,11 +175,12 @@ let package = Package(
       "Support/StoreFacts", ["Apple", "Base", "Google", "SeededRandom", "Subscriptions", "Tiers"]),
     support("Support/StripeSamples", ["Base", "JSON"]),
     support("Support/RecordedStories", ["Base", "Crypto", "JSON", "TestFiles"]),
+    support("Support/Simulation", ["Base", "HTTPMessages", "HTTPServer"]),
     support(
       "Support/ClaimingDevice",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Endpoints",
-        "Storage",
+        "Storage", "Simulation",
       ]),
 
     // The stores, in virtual time.
@@ -209,7 +210,6 @@ let package = Package(
     // Whole stories in virtual time, for tests and for ops/simulate.
     .target(
       name: "SeededOpenSSL", dependencies: ["COpenSSL"], path: "Tests/Support/SeededOpenSSL"),
-    support("Support/Simulation", ["Base", "HTTPMessages", "HTTPServer"]),
     support(
       "Support/BillingSimulation",
       [

@@ -43,6 +43,21 @@ package enum Hex {
   }
 }
 
+/// Everything but unreserved characters in percent form (RFC 3986, section 2), for a part of a URL.
+package enum PercentEncoding {
+  package static func encode(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      default: result += "%" + Hex.encode([byte]).uppercased()
+      }
+    }
+    return result
+  }
+}
+
 /// Base64 (RFC 4648). Decoding is strict: padding as the alphabet demands, no stray bits, no space.
 package struct Base64: Sendable {
   private let alphabet: [UInt8]

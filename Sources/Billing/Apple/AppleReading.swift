@@ -20,7 +20,7 @@ struct AppleReading {
 
   /// Get All Subscription Statuses: the last transaction, renewal info and status of each.
   mutating func readStatuses(_ id: String) throws(APIFailure) {
-    let json = try get("/inApps/v1/subscriptions/\(encoded(id))")
+    let json = try get("/inApps/v1/subscriptions/\(PercentEncoding.encode(id))")
     for group in try malformed({ () throws(JSONError) in try json["data"].requireArray() }) {
       let last = group["lastTransactions"]
       for item in try malformed({ () throws(JSONError) in try last.requireArray() }) {
@@ -31,10 +31,11 @@ struct AppleReading {
 
   /// Get Transaction History, newest first, so that what is cut short is the oldest.
   mutating func readHistory(_ id: String) throws(APIFailure) {
-    let path = "/inApps/v2/history/\(encoded(id))?productType=AUTO_RENEWABLE&sort=DESCENDING"
+    let path =
+      "/inApps/v2/history/\(PercentEncoding.encode(id))?productType=AUTO_RENEWABLE&sort=DESCENDING"
     var revision: String?
     for _ in 0..<Self.pageCountMax {
-      let json = try get(path + (revision.map { "&revision=\(encoded($0))" } ?? ""))
+      let json = try get(path + (revision.map { "&revision=\(PercentEncoding.encode($0))" } ?? ""))
       let texts = try malformed { () throws(JSONError) in
         try json["signedTransactions"].requireArray().map { (text) throws(JSONError) in
           try text.requireString()
@@ -171,24 +172,4 @@ extension APIReply {
       }
     }
   }
-}
-
-/// The error that an answer is which cannot be read.
-private func malformed<Value>(
-  _ work: () throws(JSONError) -> Value
-) throws(APIFailure) -> Value {
-  do { return try work() } catch { throw .malformed("\(error)") }
-}
-
-/// Everything but unreserved characters in percent form (RFC 3986, section 2).
-private func encoded(_ text: String) -> String {
-  var result = ""
-  for byte in text.utf8 {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-      result.unicodeScalars.append(Unicode.Scalar(byte))
-    default: result += "%" + Hex.encode([byte]).uppercased()
-    }
-  }
-  return result
 }

@@ -1,5 +1,6 @@
 internal import Base
 internal import Crypto
+internal import Stores
 
 /// Whom to believe, and about which app.
 package struct AppleTrust: Sendable {

@@ -1,20 +1,8 @@
 internal import Base
 internal import JSON
-
-/// Whether a text can be an id of the store: bounded, visible ASCII.
-func isID(_ text: String) -> Bool {
-  (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-}
+internal import Stores
 
 extension JSON {
-  func requireID() throws(JSONError) -> String {
-    let text = try requireString()
-    guard isID(text) else {
-      throw JSONError(code: .wrongType, path: path, message: "must be an id")
-    }
-    return text
-  }
-
   func optionalID() throws(JSONError) -> String? { isAbsent ? nil : try requireID() }
 
   /// Milliseconds since 1970, as everywhere in the store's payloads.
@@ -29,8 +17,6 @@ extension JSON {
   func optionalInstant() throws(JSONError) -> Instant? { isAbsent ? nil : try requireInstant() }
   func optionalInteger() throws(JSONError) -> Int64? { isAbsent ? nil : try requireInteger() }
   func optionalBool() throws(JSONError) -> Bool { isAbsent ? false : try requireBool() }
-
-  private var isAbsent: Bool { !exists || isNull }
 
   private static let millisecondsMax: Int64 = 253_402_300_799_999
 }

@@ -1,6 +1,7 @@
 package import Base
 internal import JSON
 package import ProviderAPI
+internal import Stores
 
 /// Reads invoices from the Greenfield API of one BTCPay server.
 ///
@@ -22,7 +23,7 @@ package struct BTCPayAPI: Sendable {
 
   /// `base` is without a slash at its end; `store` is the id of the store that sells.
   package init(base: String, store: String, key: Secret, transport: any ProviderTransport) {
-    root = "\(base)/api/v1/stores/\(encoded(store))/invoices"
+    root = "\(base)/api/v1/stores/\(PercentEncoding.encode(store))/invoices"
     self.store = store
     self.key = key
     self.transport = transport
@@ -108,24 +109,4 @@ package struct BTCPayAnswer: Sendable {
       "target": .string(path), "date": .integer(date.milliseconds), "invoices": .array(invoices),
     ])
   }
-}
-
-/// The error that an answer is which cannot be read.
-private func malformed<Value>(
-  _ work: () throws(JSONError) -> Value
-) throws(APIFailure) -> Value {
-  do { return try work() } catch { throw .malformed("\(error)") }
-}
-
-/// Everything but unreserved characters in percent form (RFC 3986, section 2).
-private func encoded(_ text: String) -> String {
-  var result = ""
-  for byte in text.utf8 {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-      result.unicodeScalars.append(Unicode.Scalar(byte))
-    default: result += "%" + Hex.encode([byte]).uppercased()
-    }
-  }
-  return result
 }

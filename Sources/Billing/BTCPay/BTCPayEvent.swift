@@ -1,5 +1,6 @@
 package import Base
 package import JSON
+internal import Stores
 
 /// A webhook delivery, decoded: that something happened to an invoice of an account.
 ///

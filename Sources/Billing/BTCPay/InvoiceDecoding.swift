@@ -1,5 +1,6 @@
 internal import Base
 internal import JSON
+internal import Stores
 
 /// Turns `InvoiceData` of the Greenfield API into what is kept of it.
 extension BTCPayInvoice {

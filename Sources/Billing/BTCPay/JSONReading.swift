@@ -1,20 +1,10 @@
 internal import Base
 internal import JSON
+internal import Stores
 
 extension JSON {
   private func failure(_ message: String) -> JSONError {
     JSONError(code: .wrongType, path: path, message: message)
-  }
-
-  private var isAbsent: Bool { !exists || isNull }
-
-  /// Bounded, visible ASCII.
-  func requireID() throws(JSONError) -> String {
-    let text = try requireString()
-    guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-      throw failure("must be an id")
-    }
-    return text
   }
 
   func optionalID() throws(JSONError) -> String? { isAbsent ? nil : try requireID() }

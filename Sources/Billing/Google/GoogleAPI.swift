@@ -25,7 +25,7 @@ package struct GoogleAPI: Sendable {
     base: String = GoogleAPI.standardBase, package: String, account: ServiceAccount,
     transport: any ProviderTransport, clock: Clock
   ) {
-    root = "\(base)/androidpublisher/v3/applications/\(encoded(package))"
+    root = "\(base)/androidpublisher/v3/applications/\(PercentEncoding.encode(package))"
     self.account = account
     self.transport = transport
     self.clock = clock
@@ -41,13 +41,13 @@ package struct GoogleAPI: Sendable {
     var answer = GoogleAnswer()
     var decoder = PurchaseDecoder(readNumber: readNumber, now: clock.now())
     let path = "/purchases/subscriptionsv2/tokens/"
-    let reply = try authorized("GET", root + path + encoded(token.text), body: nil)
+    let reply = try authorized("GET", root + path + PercentEncoding.encode(token.text), body: nil)
     let purchase = try read(reply, told: path + "<token>", &answer)
     do { try decoder.readPurchase(purchase, of: token) } catch {
       throw .malformed("the purchase: \(error)")
     }
     for order in wanted(decoder.orders + orders, &decoder) {
-      let path = "/orders/\(encoded(order))"
+      let path = "/orders/\(PercentEncoding.encode(order))"
       // What fails here is the way to Google, not the order.
       let reply = try authorized("GET", root + path, body: nil)
       do throws(APIFailure) {
@@ -81,7 +81,7 @@ package struct GoogleAPI: Sendable {
       "externalAccountIds": ["obfuscatedAccountId": .string(owner.description)]
     ]
     let path =
-      "/purchases/subscriptions/\(encoded(productID))/tokens/\(encoded(token.text)):acknowledge"
+      "/purchases/subscriptions/\(PercentEncoding.encode(productID))/tokens/\(PercentEncoding.encode(token.text)):acknowledge"
     _ = try accepted(authorized("POST", root + path, body: body.encoded()))
   }
 
@@ -91,13 +91,11 @@ package struct GoogleAPI: Sendable {
     _ reply: APIReply, told: String, _ answer: inout GoogleAnswer
   ) throws(APIFailure) -> JSON {
     let reply = try accepted(reply)
-    do {
-      let json = try JSON.parse(reply.body, limits: Self.limits).requireObject()
-      answer.add(told, PersonalMembers.removed(from: reply.body, parsed: json))
-      return json
-    } catch {
-      throw .malformed("\(error)")
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parse(reply.body, limits: Self.limits).requireObject()
     }
+    answer.add(told, PersonalMembers.removed(from: reply.body, parsed: json))
+    return json
   }
 
   /// A reply that says 2xx. Whether Google knows a purchase is Google's to say: where it does not know
@@ -162,17 +160,4 @@ package struct GoogleAnswer: Sendable {
     let head: JSONValue = ["path": .string(path)]
     parts.append(head.encoded().dropLast() + Array(",\"answer\":".utf8) + body + Array("}".utf8))
   }
-}
-
-/// Everything but unreserved characters in percent form (RFC 3986, section 2).
-private func encoded(_ text: String) -> String {
-  var result = ""
-  for byte in text.utf8 {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-      result.unicodeScalars.append(Unicode.Scalar(byte))
-    default: result += "%" + Hex.encode([byte]).uppercased()
-    }
-  }
-  return result
 }

@@ -1,5 +1,6 @@
 package import Base
 package import JSON
+internal import Stores
 
 /// A real-time developer notification, decoded: that something happened to a purchase, not what.
 package struct GoogleNotification: Hashable, Sendable {

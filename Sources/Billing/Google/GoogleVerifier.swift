@@ -2,6 +2,7 @@ package import Base
 internal import Crypto
 internal import JSON
 internal import JWS
+internal import Stores
 
 /// Whom to believe, and about which app.
 package struct GoogleTrust: Sendable {

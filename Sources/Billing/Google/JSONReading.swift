@@ -1,20 +1,10 @@
 internal import Base
 internal import JSON
-
-/// Whether a text can be an id of the store: bounded, visible ASCII.
-func isID(_ text: String) -> Bool {
-  (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-}
+internal import Stores
 
 extension JSON {
   private func failure(_ message: String) -> JSONError {
     JSONError(code: .wrongType, path: path, message: message)
-  }
-
-  func requireID() throws(JSONError) -> String {
-    let text = try requireString()
-    guard isID(text) else { throw failure("must be an id") }
-    return text
   }
 
   /// In proto3 an empty text says as little as none.
@@ -54,5 +44,4 @@ extension JSON {
   /// Proto3 leaves false out.
   func optionalBool() throws(JSONError) -> Bool { isAbsent ? false : try requireBool() }
 
-  private var isAbsent: Bool { !exists || isNull }
 }

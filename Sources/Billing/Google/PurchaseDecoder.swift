@@ -1,5 +1,6 @@
 internal import Base
 internal import JSON
+internal import Stores
 internal import Subscriptions
 
 /// Turns answers of the purchases API into facts of one read.

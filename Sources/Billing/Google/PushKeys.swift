@@ -3,6 +3,7 @@ internal import Crypto
 internal import HTTPMessages
 internal import JSON
 package import ProviderAPI
+internal import Stores
 
 /// Google's keys that push tokens are signed with, read from its key set and kept for a while.
 ///

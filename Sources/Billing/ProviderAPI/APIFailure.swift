@@ -28,3 +28,10 @@ extension APIFailure: CustomStringConvertible {
     }
   }
 }
+
+/// The failure that an answer is which cannot be read.
+package func malformed<Value, Failure: Error>(
+  _ work: () throws(Failure) -> Value
+) throws(APIFailure) -> Value {
+  do { return try work() } catch { throw .malformed("\(error)") }
+}

@@ -1,10 +1,6 @@
 internal import Base
 internal import JSON
-
-/// Whether a text can be a provider's id: bounded, visible ASCII, nothing our keys are joined by.
-func isID(_ text: String) -> Bool {
-  (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-}
+internal import Stores
 
 extension JSON {
   /// The id in a field that holds an id or, where somebody asked for it, the whole object.
@@ -19,14 +15,6 @@ extension JSON {
     return reference
   }
 
-  func requireID() throws(JSONError) -> String {
-    let text = try requireString()
-    guard isID(text) else {
-      throw JSONError(code: .wrongType, path: path, message: "must be an id")
-    }
-    return text
-  }
-
   func requireInstant() throws(JSONError) -> Instant {
     let seconds = try requireInteger()
     guard (0...Self.secondsMax).contains(seconds) else {
@@ -36,11 +24,11 @@ extension JSON {
   }
 
   func optionalInstant() throws(JSONError) -> Instant? {
-    !exists || isNull ? nil : try requireInstant()
+    isAbsent ? nil : try requireInstant()
   }
 
   func optionalBool() throws(JSONError) -> Bool {
-    !exists || isNull ? false : try requireBool()
+    isAbsent ? false : try requireBool()
   }
 
   /// One of a fixed set of words.

@@ -47,17 +47,17 @@ package struct StripeAPI: Sendable {
     switch key.kind {
     case .subscription: try reading.readRecord(of: key.id)
     case .payment: try reading.readRecords(paidBy: key.id)
-    case .customer: try reading.read("/v1/customers/\(encoded(key.id))")
+    case .customer: try reading.read("/v1/customers/\(PercentEncoding.encode(key.id))")
     case .invoice: try reading.readRecords(ofInvoices: [key.id])
     case .invoicePayment:
-      let payment = try reading.read("/v1/invoice_payments/\(encoded(key.id))")
+      let payment = try reading.read("/v1/invoice_payments/\(PercentEncoding.encode(key.id))")
       try reading.readRecords(ofInvoices: [payment["invoice"].reference].compactMap { $0 })
     case .checkoutSession:
-      let session = try reading.read("/v1/checkout/sessions/\(encoded(key.id))")
+      let session = try reading.read("/v1/checkout/sessions/\(PercentEncoding.encode(key.id))")
       if let id = session["subscription"].reference { try reading.readRecord(of: id) }
     case .charge: try reading.readRecords(paidBy: key.id)
     case .refund, .dispute:
-      let reversal = try reading.read("/v1/\(key.kind.rawValue)s/\(encoded(key.id))")
+      let reversal = try reading.read("/v1/\(key.kind.rawValue)s/\(PercentEncoding.encode(key.id))")
       let payment = reversal["payment_intent"].reference ?? reversal["charge"].reference
       if let payment { try reading.readRecords(paidBy: payment) }
     default:
@@ -70,7 +70,7 @@ package struct StripeAPI: Sendable {
 extension StripeReading {
   /// The subscription and all that hangs on it.
   fileprivate mutating func readRecord(of subscription: String) throws(APIFailure) {
-    let object = try read("/v1/subscriptions/\(encoded(subscription))")
+    let object = try read("/v1/subscriptions/\(PercentEncoding.encode(subscription))")
     guard object["livemode"].bool == (api.environment == .live) else {
       throw .misconfigured("the key is of another environment than the subscription")
     }
@@ -85,7 +85,7 @@ extension StripeReading {
   fileprivate mutating func readRecords(paidBy payment: String) throws(APIFailure) {
     var (kind, id) = ("payment_intent", payment)
     if !payment.hasPrefix("pi_") {
-      let charge = try read("/v1/charges/\(encoded(payment))")
+      let charge = try read("/v1/charges/\(PercentEncoding.encode(payment))")
       if let intent = charge["payment_intent"].reference {
         id = intent
       } else {
@@ -98,7 +98,7 @@ extension StripeReading {
   }
 
   fileprivate mutating func readRecords(ofInvoices ids: [String]) throws(APIFailure) {
-    for id in Set(ids).sorted() { try read("/v1/invoices/\(encoded(id))") }
+    for id in Set(ids).sorted() { try read("/v1/invoices/\(PercentEncoding.encode(id))") }
     let subscriptions = answer.facts.compactMap { fact -> String? in
       guard case .invoice(let invoice)? = fact.object.base as? StripeObject,
         ids.contains(fact.key.id)

@@ -1,5 +1,6 @@
 package import Base
 package import JSON
+internal import Stores
 package import Subscriptions
 package import Tiers
 

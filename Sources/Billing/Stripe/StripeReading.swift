@@ -31,7 +31,7 @@ struct StripeReading {
 
   /// Reads all that hangs on a subscription.
   mutating func readRest(of subscription: String, customer: String?) throws(APIFailure) {
-    if let customer { try read("/v1/customers/\(encoded(customer))") }
+    if let customer { try read("/v1/customers/\(PercentEncoding.encode(customer))") }
     try list("/v1/checkout/sessions", [("subscription", subscription)])
     let invoices = try list(
       "/v1/invoices", [("subscription", subscription), ("expand[]", "data.payments")])
@@ -126,7 +126,8 @@ struct StripeReading {
     let (lines, items) = (object["lines"], object["items"])
     if lines["has_more"].bool == true {
       return try pages(
-        "/v1/invoices/\(encoded(id))/lines", [], after: lines["data"].array?.last?["id"].reference
+        "/v1/invoices/\(PercentEncoding.encode(id))/lines", [],
+        after: lines["data"].array?.last?["id"].reference
       ).flatMap { $0.items }
     }
     guard items["has_more"].bool == true else { return nil }
@@ -143,7 +144,8 @@ struct StripeReading {
     guard requestCount <= Self.requestCountMax else {
       throw .refused(status: 0, "one read takes more than \(Self.requestCountMax) requests")
     }
-    let query = parameters.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
+    let query = parameters.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }
+      .joined(separator: "&")
     let target = query.isEmpty ? path : "\(path)?\(query)"
     let reply = try api.transport.send(
       APIRequest(
@@ -184,24 +186,4 @@ extension APIReply {
     else { return nil }
     return code
   }
-}
-
-/// The error that an answer is which cannot be read.
-private func malformed<Value>(
-  _ work: () throws(JSONError) -> Value
-) throws(APIFailure) -> Value {
-  do { return try work() } catch { throw .malformed("\(error)") }
-}
-
-/// Everything but unreserved characters in percent form (RFC 3986, section 2).
-func encoded(_ text: String) -> String {
-  var result = ""
-  for byte in text.utf8 {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-      result.unicodeScalars.append(Unicode.Scalar(byte))
-    default: result += "%" + Hex.encode([byte]).uppercased()
-    }
-  }
-  return result
 }

@@ -58,6 +58,15 @@ struct KeyStatement: Sendable {
     return signature
   }
 
+  /// The signature in the member `signature`, by the key that also signed the request.
+  func keySignature(
+    of body: JSON, by author: Ed25519PublicKey
+  ) throws(Refusal) -> KeySignature {
+    KeySignature(
+      created: created, author: author.bytes,
+      signature: try signature("signature", of: body, by: author))
+  }
+
   /// Refuses a statement about another account, and one that is old or not yet made.
   func require(account caller: Identifier, now: Instant) throws(Refusal) {
     guard account == caller else {

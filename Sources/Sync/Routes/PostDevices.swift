@@ -30,9 +30,7 @@ struct PostDevices: SyncWrite {
       throw Refusal.bodyInvalid(path: "$.device.key", rule: "must be an Ed25519 public key")
     }
     let statement = Device.Statement(
-      author: KeySignature(
-        created: stated.created, author: author.bytes,
-        signature: try stated.signature("signature", of: json, by: author)),
+      author: try stated.keySignature(of: json, by: author),
       proof: try stated.signature("proof", of: json, by: key))
     return Body(stated: stated, statement: statement, label: label ?? "")
   }

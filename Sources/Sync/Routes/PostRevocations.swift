@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
@@ -23,10 +22,7 @@ struct PostRevocations: SyncWrite {
     let json = try JSON.body(body)
     try json.requireMembers(["revocation", "signature"])
     let stated = try KeyStatement(.revocation, of: json)
-    let revocation = KeySignature(
-      created: stated.created, author: author.bytes,
-      signature: try stated.signature("signature", of: json, by: author))
-    return Body(stated: stated, revocation: revocation)
+    return Body(stated: stated, revocation: try stated.keySignature(of: json, by: author))
   }
 
   func write(

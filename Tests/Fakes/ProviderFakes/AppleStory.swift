@@ -21,11 +21,8 @@ package struct AppleStory: Sendable, CustomStringConvertible {
     var settings = FakeAppStore.Settings()
     change(&settings)
     self.settings = settings
-    // Mornings of March 2026, with milliseconds as the store's times have them.
-    let digest = SHA256.hash(Array(name.utf8))
-    start = Instant(
-      milliseconds: 1_772_442_000_000 + Int64(digest[0] % 20) * 86_400_000
-        + Int64(digest[1]) * 17_113)
+    // With milliseconds, as the store's times have them.
+    start = .morning(of: name, apart: .milliseconds(17_113))
   }
 
   package var description: String { name }

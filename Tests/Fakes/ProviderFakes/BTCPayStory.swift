@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 
 /// What one customer lives through at a shop that is paid by a BTCPay server, with what must hold
 /// after each delivery.
@@ -16,10 +15,7 @@ package struct BTCPayStory: Sendable, CustomStringConvertible {
     self.name = name
     self.title = title
     self.script = script
-    // Mornings of March 2026.
-    let digest = SHA256.hash(Array(name.utf8))
-    start = Instant(
-      seconds: 1_772_442_000 + Int64(digest[0] % 20) * 86_400 + Int64(digest[1]) * 17)
+    start = .morning(of: name, apart: .seconds(17))
   }
 
   package var description: String { name }

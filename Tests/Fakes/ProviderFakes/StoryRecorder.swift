@@ -263,3 +263,13 @@ extension FakeRequest {
         + headers, body: body)
   }
 }
+
+extension Instant {
+  /// When the story of that name begins: one of the mornings of March 2026, up to 255 times `apart`
+  /// after nine.
+  static func morning(of name: String, apart: Span) -> Instant {
+    let digest = SHA256.hash(Array(name.utf8))
+    return Instant(seconds: 1_772_442_000) + .days(Int64(digest[0] % 20))
+      + .milliseconds(Int64(digest[1]) * apart.milliseconds)
+  }
+}

@@ -5,6 +5,7 @@ internal import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 package import JSON
+internal import Simulation
 package import Storage
 
 /// A device with a key that the sync program knows, posting claims to billing's route.
@@ -56,7 +57,7 @@ package struct ClaimingDevice: Sendable {
     guard let route = routes.first(where: { $0.pattern == head.target }) else { return (404, "") }
     let response: Response
     do {
-      response = try wait(for: try wait(for: try route.admit(head, [])).finish(bytes))
+      response = try route.admit(head, []).outcome().finish(bytes).outcome()
     } catch {
       response = problem(for: error, head).response(requestID: "r")
     }
@@ -64,20 +65,5 @@ package struct ClaimingDevice: Sendable {
     let json = try JSON.parse(bytes)
     let word = json["status"].string ?? json["type"].string ?? ""
     return (response.status, word.split(separator: ":").last.map(String.init) ?? word)
-  }
-
-  private struct NoAnswer: Error {}
-
-  private func wait<Value>(for step: Step<Value>) throws -> Value {
-    switch step {
-    case .ready(let value): return value
-    case .pending(let start):
-      let outcome = Locked<Result<Value, any Error>?>(nil)
-      start { result in outcome.signal { $0 = result } }
-      guard let result = outcome.wait(until: .now() + .seconds(30), { $0 }) else {
-        throw NoAnswer()
-      }
-      return try result.get()
-    }
   }
 }

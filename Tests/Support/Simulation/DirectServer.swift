@@ -9,8 +9,6 @@ package struct DirectServer: Sendable {
   private let authority: String
   private let problem: @Sendable (any Error, RequestHead) -> Problem
 
-  package struct NoAnswer: Error {}
-
   package init(
     _ routes: [Route], authority: String,
     problem: @escaping @Sendable (any Error, RequestHead) -> Problem
@@ -32,8 +30,8 @@ package struct DirectServer: Sendable {
       return .empty(404)
     }
     do {
-      let admission = try Self.wait(for: try route.admit(head, captures))
-      return try Self.wait(for: try admission.finish(try Self.receive(body, admission)))
+      let admission = try route.admit(head, captures).outcome()
+      return try admission.finish(try Self.receive(body, admission)).outcome()
     } catch {
       return problem(error, head).response(requestID: "r")
     }
@@ -48,10 +46,15 @@ package struct DirectServer: Sendable {
     }
     return []
   }
+}
 
-  /// Storage answers on its own threads; nothing else happens meanwhile.
-  private static func wait<Value>(for step: Step<Value>) throws -> Value {
-    switch step {
+/// A step that came to nothing in half a minute.
+package struct NoAnswer: Error {}
+
+extension Step {
+  /// What it comes to. Storage answers on its own threads; nothing else happens meanwhile.
+  package func outcome() throws -> Value {
+    switch self {
     case .ready(let value): return value
     case .pending(let start):
       let outcome = Locked<Result<Value, any Error>?>(nil)

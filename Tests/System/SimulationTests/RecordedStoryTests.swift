@@ -71,7 +71,7 @@ private final class RecordedDecoder {
   private let secrets: WebhookSecrets?
   private let apple: AppleVerifier?
   private let google: GoogleAPI?
-  private let btcpay: BTCPayStore
+  private let btcpay: BTCPayStore?
   private let api = RecordedAPI()
   private let moment: Locked<Instant>
   private var readNumbers: [String: Int64] = [:]
@@ -85,12 +85,13 @@ private final class RecordedDecoder {
     apple = trust.map { AppleVerifier($0) }
     let (api, moment) = (api, Locked(story.steps[0].at))
     self.moment = moment
-    func setting(_ name: String) -> String { story.settings["COFFER_BTCPAY_" + name] ?? "" }
-    btcpay = BTCPayStore(
-      secrets: BTCPaySecrets([Secret(setting("WEBHOOK_SECRETS"))]),
-      api: BTCPayAPI(
-        base: setting("URL"), store: setting("STORE_ID"), key: Secret(setting("API_KEY")),
-        transport: api))
+    btcpay = story.settings["COFFER_BTCPAY_URL"].map { url in
+      func setting(_ name: String) -> String { story.settings["COFFER_BTCPAY_" + name] ?? "" }
+      return BTCPayStore(
+        secrets: BTCPaySecrets([Secret(setting("WEBHOOK_SECRETS"))]),
+        api: BTCPayAPI(
+          base: url, store: setting("STORE_ID"), key: Secret(setting("API_KEY")), transport: api))
+    }
     google = ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)).map {
       GoogleAPI(
         package: story.settings["COFFER_GOOGLE_PACKAGE"] ?? "", account: $0, transport: api,
@@ -138,7 +139,7 @@ private final class RecordedDecoder {
       let request = StoreRead(key, readNumber: readNumbers[name] ?? 0, secret: nil) {
         StoreRead.Known(reasons: [], parts: [])
       }
-      return try btcpay.read(request).facts
+      return try #require(btcpay).read(request).facts
     }
     let token = try #require(PurchaseToken(name))
     // Sixty days after its end a purchase cannot be read: what was read last still holds.

@@ -1,0 +1,19 @@
+package import JSON
+
+/// Whether a text can be an id of a store's: bounded, visible ASCII.
+package func isID(_ text: String) -> Bool {
+  (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+}
+
+extension JSON {
+  /// Whether nothing is said: the member is missing, or null.
+  package var isAbsent: Bool { !exists || isNull }
+
+  package func requireID() throws(JSONError) -> String {
+    let text = try requireString()
+    guard isID(text) else {
+      throw JSONError(code: .wrongType, path: path, message: "must be an id")
+    }
+    return text
+  }
+}
