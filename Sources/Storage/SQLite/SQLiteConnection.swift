@@ -15,7 +15,7 @@ package final class SQLiteConnection {
   package private(set) var logFrameCount = 0
 
   private let handle: OpaquePointer
-  private var cache: [String: SQLiteStatement] = [:]
+  private var cache: [StatementText: SQLiteStatement] = [:]
 
   private static let cachedStatementCountMax = 512
   private static let operationsBetweenDeadlineChecks: Int32 = 20_000
@@ -114,30 +114,49 @@ package final class SQLiteConnection {
   }
 
   /// The single integer a statement such as `PRAGMA sync.data_version` answers.
-  package func integer(_ sql: String) throws(SQLiteError) -> Int64 {
-    let statement = try takeStatement(sql)
-    guard try statement.step() else {
-      throw SQLiteError(code: SQLITE_MISUSE, message: "no row where one was expected")
+  package func integer(_ sql: String) throws -> Int64 {
+    try withStatement(sql) { statement in
+      guard try statement.step() else {
+        throw SQLiteError(code: SQLITE_MISUSE, message: "no row where one was expected")
+      }
+      return statement.integer(0)
     }
-    let value = statement.integer(0)
-    giveBack(statement, for: sql)
-    return value
   }
 
-  /// A ready statement, out of the cache so that a nested use of the same text gets its own.
+  /// Lends a prepared statement to `body`; a nested use of the same text gets its own.
   ///
-  /// Give it back after success. After a failure let it go: "reset" does not restore every failed
-  /// statement (https://sqlite.org/c3ref/reset.html).
-  package func takeStatement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
-    if let statement = cache.removeValue(forKey: sql) { return statement }
-    return try prepare(sql, persistent: true)
+  /// What fails is not used again: "reset" does not restore every failed statement
+  /// (https://sqlite.org/c3ref/reset.html).
+  package func withStatement<Value>(
+    _ sql: String, _ body: (SQLiteStatement) throws -> Value
+  ) throws -> Value {
+    let text = StatementText(sql)
+    let statement = try takeStatement(text)
+    do {
+      let value = try body(statement)
+      statement.reset()
+      statement.isTaken = false
+      return value
+    } catch {
+      cache[text] = nil
+      throw error
+    }
   }
 
-  package func giveBack(_ statement: SQLiteStatement, for sql: String) {
-    statement.reset()
-    // The set of statements is the program's own; past the bound something builds SQL from data.
-    if cache.count >= Self.cachedStatementCountMax { cache.removeAll() }
-    cache[sql] = statement
+  private func takeStatement(_ text: StatementText) throws(SQLiteError) -> SQLiteStatement {
+    let cached = cache[text]
+    if let cached, !cached.isTaken {
+      cached.isTaken = true
+      return cached
+    }
+    let statement = try prepare(text.sql, persistent: true)
+    statement.isTaken = true
+    if cached == nil {
+      // The set of statements is the program's own; past the bound something builds SQL from data.
+      if cache.count >= Self.cachedStatementCountMax { cache.removeAll() }
+      cache[text] = statement
+    }
+    return statement
   }
 
   /// Rows changed by the last completed INSERT, UPDATE or DELETE.

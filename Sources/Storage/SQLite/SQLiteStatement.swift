@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// One prepared statement of one connection, positioned on a row while it is stepped.
 ///
@@ -12,6 +13,8 @@ package final class SQLiteStatement {
   /// How many values the statement takes: the largest `n`.
   package let parameterCount: Int
   package let isReadOnly: Bool
+  /// Whether somebody uses it now; its connection's cache hands it to nobody else meanwhile.
+  var isTaken = false
 
   private let handle: OpaquePointer
   private let connection: OpaquePointer
@@ -57,13 +60,12 @@ package final class SQLiteStatement {
   package func bind(_ text: String, at position: Int) throws(SQLiteError) {
     var text = text
     let code = text.withUTF8 { bytes -> Int32 in
-      let hasZero = unsafe bytes.contains(0)
-      if hasZero { return SQLITE_MISMATCH }
       return unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
         // A null pointer would bind NULL; the empty string has one.
         guard let start = characters.baseAddress else {
           return unsafe coffer_bind_text(handle, Int32(position) + 1, "", 0)
         }
+        if unsafe memchr(start, 0, characters.count) != nil { return SQLITE_MISMATCH }
         return unsafe coffer_bind_text(
           handle, Int32(position) + 1, start, UInt64(characters.count))
       }

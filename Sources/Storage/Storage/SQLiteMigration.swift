@@ -50,12 +50,12 @@ struct SQLiteMigration: MigrationSite {
   }
 
   private static func useWriteAheadLog(_ connection: SQLiteConnection) throws {
-    let sql = "PRAGMA main.journal_mode = WAL"
-    let statement = try connection.takeStatement(sql)
-    guard try statement.step(), statement.text(0) == "wal" else {
+    let mode = try connection.withStatement("PRAGMA main.journal_mode = WAL") { statement in
+      try statement.step() ? statement.text(0) : ""
+    }
+    guard mode == "wal" else {
       throw DatabaseError.unavailable(reason: "the file system does not carry SQLite's WAL mode")
     }
-    connection.giveBack(statement, for: sql)
   }
 }
 

@@ -18,31 +18,37 @@ extension SQLiteConnection: EngineConnection {
   package func perform(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
   ) throws -> DatabaseWork {
-    let statement = try takeStatement(sql)
-    guard values.count == statement.parameterCount else {
+    try withStatement(sql) { statement in
+      try statement.bind(values)
+      var work = DatabaseWork()
+      work.statementCount = 1
+      var wantsMore = true
+      // A writing statement runs to its end: only there are its last checks made.
+      while try (wantsMore || !statement.isReadOnly) && statement.step() {
+        work.returnedRowCount += 1
+        if wantsMore { wantsMore = try row(Row(.sqlite(statement))) }
+      }
+      work.changedRowCount = statement.isReadOnly ? 0 : Int64(changedRowCount)
+      work.stepCount = statement.takeStepCount()
+      return work
+    }
+  }
+}
+
+extension SQLiteStatement {
+  fileprivate func bind(_ values: [SQLValue]) throws(SQLiteError) {
+    guard values.count == parameterCount else {
       throw SQLiteError(
         code: SQLiteError.misuseCode,
-        message: "\(values.count) values for \(statement.parameterCount) parameters")
+        message: "\(values.count) values for \(parameterCount) parameters")
     }
-    for (position, number) in statement.parameters.enumerated() {
+    for (position, number) in parameters.enumerated() {
       switch values[number - 1] {
-      case .null: try statement.bindNull(at: position)
-      case .integer(let value): try statement.bind(value, at: position)
-      case .text(let value): try statement.bind(value, at: position)
-      case .blob(let value): try statement.bind(value, at: position)
+      case .null: try bindNull(at: position)
+      case .integer(let value): try bind(value, at: position)
+      case .text(let value): try bind(value, at: position)
+      case .blob(let value): try bind(value, at: position)
       }
     }
-    var work = DatabaseWork()
-    work.statementCount = 1
-    var wantsMore = true
-    // A writing statement runs to its end: only there are its last checks made.
-    while try (wantsMore || !statement.isReadOnly) && statement.step() {
-      work.returnedRowCount += 1
-      if wantsMore { wantsMore = try row(Row(.sqlite(statement))) }
-    }
-    work.changedRowCount = statement.isReadOnly ? 0 : Int64(changedRowCount)
-    work.stepCount = statement.takeStepCount()
-    giveBack(statement, for: sql)
-    return work
   }
 }
