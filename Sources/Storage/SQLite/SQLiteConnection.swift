@@ -14,6 +14,9 @@ package final class SQLiteConnection {
   /// Frames in the write-ahead log after the last commit of this connection.
   package private(set) var logFrameCount = 0
 
+  /// Of the rows changed in all, those that statements only locked, and left as they were.
+  package var lockedRowCount: Int64 = 0
+
   private let handle: OpaquePointer
   private var cache: [StatementText: SQLiteStatement] = [:]
 
@@ -106,6 +109,19 @@ package final class SQLiteConnection {
     while try statement.step() {}
   }
 
+  /// Runs one statement without parameters that will be run again, such as COMMIT.
+  package func run(_ sql: String) throws(SQLiteError) {
+    let text = StatementText(sql)
+    let statement = try takeStatement(text)
+    do {
+      while try statement.step() {}
+    } catch {
+      cache[text] = nil
+      throw error
+    }
+    giveBack(statement)
+  }
+
   /// Runs statements without parameters or interest in rows, one after the other.
   package func execute(_ sql: String) throws(SQLiteError) {
     guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
@@ -134,8 +150,7 @@ package final class SQLiteConnection {
     let statement = try takeStatement(text)
     do {
       let value = try body(statement)
-      statement.reset()
-      statement.isTaken = false
+      giveBack(statement)
       return value
     } catch {
       cache[text] = nil
@@ -159,8 +174,17 @@ package final class SQLiteConnection {
     return statement
   }
 
+  private func giveBack(_ statement: SQLiteStatement) {
+    statement.reset()
+    statement.isTaken = false
+  }
+
   /// Rows changed by the last completed INSERT, UPDATE or DELETE.
-  package var changedRowCount: Int { Int(unsafe sqlite3_changes64(handle)) }
+  package var changedRowCount: Int64 { unsafe sqlite3_changes64(handle) }
+
+  /// Rows that completed statements changed since the connection was opened, by cascades and
+  /// triggers too, and such as were rolled back.
+  package var totalChangedRowCount: Int64 { unsafe sqlite3_total_changes64(handle) }
 
   /// False once SQLite has rolled a whole transaction back by itself, or it has ended.
   package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
@@ -206,7 +230,7 @@ package final class SQLiteConnection {
       unsafe sqlite3_finalize(statement)
       throw SQLiteError(code: SQLITE_MISUSE, message: "exactly one statement at a time")
     }
-    return unsafe try SQLiteStatement(owning: owned, of: handle)
+    return unsafe try SQLiteStatement(owning: owned, of: handle, text: sql)
   }
 
   private static let spaces: [UInt8] = Array(" \n\t\r".utf8)

@@ -13,6 +13,9 @@ package final class SQLiteStatement {
   /// How many values the statement takes: the largest `n`.
   package let parameterCount: Int
   package let isReadOnly: Bool
+  /// Whether it is `UPDATE t SET c = c WHERE …`: it leaves rows as they are, and locks them on
+  /// PostgreSQL.
+  package let isLock: Bool
   /// Whether somebody uses it now; its connection's cache hands it to nobody else meanwhile.
   var isTaken = false
 
@@ -20,7 +23,9 @@ package final class SQLiteStatement {
   private let connection: OpaquePointer
 
   /// Takes over `handle`; refuses parameters other than `$1`, `$2`, … without a gap.
-  init(owning handle: OpaquePointer, of connection: OpaquePointer) throws(SQLiteError) {
+  init(
+    owning handle: OpaquePointer, of connection: OpaquePointer, text: String
+  ) throws(SQLiteError) {
     var numbers: [Int] = []
     for position in 0..<(unsafe sqlite3_bind_parameter_count(handle)) {
       let name = unsafe sqlite3_bind_parameter_name(handle, position + 1).map {
@@ -41,6 +46,10 @@ package final class SQLiteStatement {
     parameters = numbers
     parameterCount = numbers.max() ?? 0
     isReadOnly = unsafe sqlite3_stmt_readonly(handle) != 0
+    let words = text.split(maxSplits: 7, whereSeparator: \.isWhitespace)
+    isLock =
+      words.count == 8 && words[0] == "UPDATE" && words[2] == "SET" && words[3] == words[5]
+      && words[4] == "=" && words[6] == "WHERE"
     unsafe self.connection = unsafe connection
     unsafe self.handle = unsafe handle
   }

@@ -28,7 +28,8 @@ extension SQLiteConnection: EngineConnection {
         work.returnedRowCount += 1
         if wantsMore { wantsMore = try row(Row(.sqlite(statement))) }
       }
-      work.changedRowCount = statement.isReadOnly ? 0 : Int64(changedRowCount)
+      work.changedRowCount = statement.isReadOnly ? 0 : changedRowCount
+      if statement.isLock { lockedRowCount += work.changedRowCount }
       work.stepCount = statement.takeStepCount()
       return work
     }

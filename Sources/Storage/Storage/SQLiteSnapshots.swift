@@ -35,7 +35,7 @@ struct SQLiteSnapshots: Snapshots {
     let version = "PRAGMA \(foreign).data_version"
     for _ in 0..<Self.attemptCountMax {
       let before = try connection.probe.integer(version)
-      try connection.reader.execute("BEGIN")
+      try connection.reader.run("BEGIN")
       _ = try connection.reader.integer(
         """
         SELECT (SELECT count(*) FROM (SELECT 1 FROM sync.sqlite_schema LIMIT 1))
@@ -45,7 +45,7 @@ struct SQLiteSnapshots: Snapshots {
         connection.reader.readDeadline = .now() + options.readTime
         return
       }
-      try connection.reader.execute("COMMIT")
+      try connection.reader.run("COMMIT")
     }
     throw DatabaseError.busy(retryAfterSeconds: 1)
   }
@@ -55,7 +55,7 @@ struct SQLiteSnapshots: Snapshots {
   }
 
   func commit(on connection: Connection) throws {
-    try connection.reader.execute("COMMIT")
+    try connection.reader.run("COMMIT")
     connection.reader.readDeadline = nil
   }
 

@@ -42,10 +42,12 @@ final class SQLiteWriter: Sendable {
 
   private func run(on connection: SQLiteConnection) {
     var restartsAt = options.logFrameCountMax
+    var needsSavepoints = false
     while let first = queue.next() {
       guard begin(for: first, on: connection) else { continue }
-      var batch = SQLiteBatch(on: connection, counting: work)
+      var batch = SQLiteBatch(on: connection, counting: work, usingSavepoints: needsSavepoints)
       fill(&batch, startingWith: first)
+      needsSavepoints = batch.neededSavepoints
       let length = connection.logFrameCount
       if length < options.logFrameCountMax {
         committed(length)

@@ -12,6 +12,9 @@ enum StorageMetrics {
     "coffer_storage_queued_writes", "Writes waiting for their transaction")
   static let brokenBatches = Metrics.shared.counter(
     "coffer_storage_broken_batches_total", "Batches whose writes had to be run alone")
+  static let repeatedBatches = Metrics.shared.counter(
+    "coffer_storage_repeated_batches_total",
+    "Batches run again with savepoints, for one of their writes failed after it had written")
   static let conflicts = Metrics.shared.counter(
     "coffer_storage_conflicts_total", "Transactions repeated after a conflict")
   static let logFrames = Metrics.shared.gauge(
