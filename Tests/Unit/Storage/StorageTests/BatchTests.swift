@@ -6,70 +6,8 @@ import Testing
 
 /// What one failing write does to the others of its batch: nothing.
 @Suite struct BatchTests {
-  /// A batch on a connection that the test holds, so that it can do what production never does.
-  private struct Bench {
-    let scratch: ScratchDatabase
-    let connection: SQLiteConnection
-    let outcomes = Collector<(Int, Outcome)>()
-
-    init() throws {
-      scratch = try ScratchDatabase(.sqlite)
-      try scratch.open().close()
-      connection = try SQLiteFiles(directory: scratch.directory.path).connect(
-        .writer(.sync), lockWait: .milliseconds(50))
-    }
-
-    func request(
-      _ number: Int, _ body: @escaping @Sendable (Transaction) throws -> Void
-    ) -> WriteRequest {
-      let outcomes = outcomes
-      return WriteRequest(account: nil, deadline: .now() + .seconds(60), body: body) {
-        outcomes.add((number, Outcome($0)))
-      }
-    }
-
-    /// Inserts the item `number` with a body of `byteCount` bytes.
-    func insertion(_ number: Int, byteCount: Int = 10) -> WriteRequest {
-      request(number) { transaction in
-        try transaction.execute(
-          "INSERT INTO sync.items (id, body) VALUES ($1, $2)", .integer(number),
-          .blob([UInt8](repeating: 1, count: byteCount)))
-      }
-    }
-
-    /// Runs the writes as one batch, beginning another where one of them breaks it.
-    func run(_ requests: [WriteRequest]) throws {
-      var batch = SQLiteBatch(on: connection, counting: WorkCounter(.write))
-      try batch.begin()
-      var isOpen = true
-      for request in requests {
-        if !isOpen {
-          batch = SQLiteBatch(on: connection, counting: WorkCounter(.write))
-          try batch.begin()
-        }
-        isOpen = batch.run(request)
-      }
-      if isOpen { batch.commit() }
-    }
-
-    var succeeded: [Int] {
-      outcomes.current.filter { $0.1 == .success }.map(\.0).sorted()
-    }
-
-    func outcome(of number: Int) -> Outcome? {
-      outcomes.current.first { $0.0 == number }?.1
-    }
-
-    /// What a later reader finds.
-    func stored() throws -> [Int] {
-      let database = try scratch.open()
-      defer { database.close() }
-      return try database.itemIDs()
-    }
-  }
-
   @Test func `a refusal, a violation and a wrong statement fail alone`() throws {
-    let bench = try Bench()
+    let bench = try BatchBench()
     try bench.run([
       bench.insertion(1),
       bench.request(2) { transaction in
@@ -91,7 +29,7 @@ import Testing
   }
 
   @Test func `nobody is answered before the commit`() throws {
-    let bench = try Bench()
+    let bench = try BatchBench()
     var batch = SQLiteBatch(on: bench.connection, counting: WorkCounter(.write))
     try batch.begin()
     for request in [bench.insertion(1), bench.request(2) { _ in throw Refusal(reason: "no") }] {
@@ -104,13 +42,12 @@ import Testing
   }
 
   @Test func `an interrupted write takes the transaction but not its neighbours' writes`() throws {
-    let bench = try Bench()
+    let bench = try BatchBench()
     let attempts = Locked(0)
     // The statement interrupts itself: SQLite looks at the flag while it runs.
-    let interrupter = Interrupter(bench.connection)
     try bench.run([
       bench.insertion(1), bench.insertion(2),
-      bench.request(3) { transaction in
+      bench.request(3) { [interrupter = bench.interrupter] transaction in
         attempts.withLock { $0 += 1 }
         let sql = "INSERT INTO sync.items (id) SELECT id + 1000 FROM sync.items RETURNING id"
         try transaction.query(sql, []) { _ in
@@ -130,7 +67,7 @@ import Testing
   }
 
   @Test func `a full file fails the write that does not fit and no other`() throws {
-    let bench = try Bench()
+    let bench = try BatchBench()
     let pageCount = try bench.connection.integer("PRAGMA sync.page_count")
     try bench.connection.execute("PRAGMA sync.max_page_count = \(pageCount + 20)")
     try bench.run([
@@ -144,7 +81,7 @@ import Testing
   }
 
   @Test func `writes fit again once there is space`() throws {
-    let bench = try Bench()
+    let bench = try BatchBench()
     let pageCount = try bench.connection.integer("PRAGMA sync.page_count")
     try bench.connection.execute("PRAGMA sync.max_page_count = \(pageCount)")
     try bench.run([bench.insertion(1, byteCount: 500_000)])
@@ -154,7 +91,7 @@ import Testing
   }
 
   @Test func `a commit that fails is repeated for each write alone`() throws {
-    let bench = try Bench()
+    let bench = try BatchBench()
     // A deferred constraint passes its savepoint and fails the commit; the schema forbids them, so
     // that this stands in for a disk that fails at the commit.
     try bench.connection.execute("PRAGMA defer_foreign_keys = ON")
@@ -174,12 +111,91 @@ import Testing
     }
   }
 
-  /// Lends a connection to a body, which runs on the same thread.
-  private final class Interrupter: @unchecked Sendable {
-    private let connection: SQLiteConnection
+  @Test(arguments: [
+    "SELECT id FROM sync.items",
+    "INSERT INTO sync.items (id) VALUES (0) ON CONFLICT (id) DO NOTHING",
+    "UPDATE sync.items SET amount = amount WHERE id = 0",
+    "UPDATE sync.items SET amount = amount WHERE id >= 0 RETURNING amount",
+    "UPDATE sync.items SET amount = 1 WHERE id = 99",
+    "DELETE FROM sync.parts",
+  ])
+  func `a refusal that changed nothing has nobody run again`(sql: String) throws {
+    #expect(try runCount(ofNeighbourOfRefusalAfter: sql) == 1)
+  }
 
-    init(_ connection: SQLiteConnection) { self.connection = connection }
+  @Test(arguments: [
+    "UPDATE sync.items SET amount = amount + 1 WHERE id = 0",
+    "UPDATE sync.items SET amount = amount , name = 'b' WHERE id = 0",
+    "UPDATE sync.items SET amount = amount, name = 'b' WHERE id = 0",
+    "UPDATE sync.items SET name = amount WHERE id = 0",
+    "INSERT INTO sync.items (id) VALUES (7)",
+    "INSERT INTO sync.items (id) VALUES (0) ON CONFLICT (id) DO UPDATE SET amount = 5",
+    "DELETE FROM sync.items WHERE id = 0",
+  ])
+  func `a refusal that changed something is undone and its neighbours run again`(
+    sql: String
+  ) throws {
+    #expect(try runCount(ofNeighbourOfRefusalAfter: sql) == 2)
+  }
 
-    func interrupt() { connection.interrupt() }
+  private func runCount(ofNeighbourOfRefusalAfter sql: String) throws -> Int {
+    let bench = try BatchBench()
+    try bench.connection.execute("INSERT INTO sync.items (id, name, amount) VALUES (0, 'a', 0)")
+    let runCount = Locked(0)
+    try bench.run([
+      bench.request(1) { transaction in
+        runCount.withLock { $0 += 1 }
+        try transaction.execute("INSERT INTO sync.items (id) VALUES (1)")
+      },
+      bench.request(2) { transaction in
+        try transaction.query(sql, []) { _ in true }
+        throw Refusal(reason: "no")
+      },
+    ])
+    #expect(bench.outcomes.current.map(\.1) == [.success, .refusal(Refusal(reason: "no"))])
+    #expect(try bench.stored() == [0, 1])
+    _ = try bench.connection.perform("SELECT name, amount FROM sync.items WHERE id = 0", []) {
+      let (name, amount) = (try $0.text(0), try $0.integer(1))
+      #expect(name == "a" && amount == 0)
+      return true
+    }
+    return runCount.withLock { $0 }
+  }
+
+  @Test func `the batch after one that ran again has savepoints from its start`() throws {
+    let scratch = try ScratchDatabase(.sqlite)
+    let database = try scratch.open {
+      $0.batchCountMax = 4
+      $0.batchTime = .seconds(60)
+    }
+    defer { database.close() }
+    let gate = Gate()
+    let runCounts = Locked([Int](repeating: 0, count: 16))
+    let outcomes = Collector<(Int, Outcome)>()
+    let repeatedBefore = repeatedBatchCount()
+    // Each third of four refuses after it wrote, in the first, second and fourth batch.
+    for member in 0..<16 {
+      database.submitWrite(for: nil) { transaction in
+        if member == 0 { gate.pass() }
+        runCounts.withLock { $0[member] += 1 }
+        try transaction.execute("INSERT INTO sync.items (id) VALUES ($1)", .integer(member))
+        if [2, 6, 14].contains(member) { throw Refusal(reason: "no") }
+      } completion: {
+        outcomes.add((member, Outcome($0)))
+      }
+      if member == 0 { gate.waitForArrival() }
+    }
+    gate.open()
+    #expect(outcomes.wait(16).map(\.0) == Array(0..<16))
+    #expect(runCounts.withLock { $0 } == [2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 1])
+    #expect(try database.itemIDs() == (0..<16).filter { ![2, 6, 14].contains($0) })
+    // Others may run batches again meanwhile.
+    #expect(repeatedBatchCount() >= repeatedBefore + 2)
+  }
+
+  private func repeatedBatchCount() -> Int {
+    let name = "coffer_storage_repeated_batches_total "
+    let line = Metrics.shared.render().split(separator: "\n").first { $0.hasPrefix(name) }
+    return line.flatMap { Int($0.dropFirst(name.count)) } ?? 0
   }
 }

@@ -14,6 +14,8 @@ final class Collector<Value: Sendable>: Sendable {
   }
 
   var current: [Value] { values.withLock { $0 } }
+
+  func clear() { values.withLock { $0.removeAll() } }
 }
 
 /// What became of a write, without its value.

@@ -8,11 +8,17 @@ extension ScratchDatabase {
   func open(
     _ schema: Schema = .sync, _ change: (inout DatabaseOptions) -> Void = { _ in }
   ) throws -> Database {
-    var options = DatabaseOptions()
-    options.syncMigrations = [migration(1, Self.syncSchema)]
-    options.billingMigrations = [migration(1, Self.billingSchema)]
+    var options = Self.options
     change(&options)
     return try Database.open(location, owning: schema, options: options)
+  }
+
+  /// With the tests' own schema, for a process that knows no more than where the database is.
+  static var options: DatabaseOptions {
+    var options = DatabaseOptions()
+    options.syncMigrations = [migration(1, syncSchema)]
+    options.billingMigrations = [migration(1, billingSchema)]
+    return options
   }
 
   /// A connection of its own to a PostgreSQL scratch database.
