@@ -20,10 +20,12 @@ func system(_ name: String, _ library: String, debian package: String) -> Target
 /// A target is named by its folder.
 func name(_ path: String) -> String { String(path.split(separator: "/").last!) }
 
-func module(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+func module(
+  _ path: String, _ dependencies: [Target.Dependency], embedding files: [String] = []
+) -> Target {
   .target(
     name: name(path), dependencies: dependencies, path: "Sources/\(path)",
-    swiftSettings: settings)
+    resources: files.map { .embedInCode($0) }, swiftSettings: settings)
 }
 
 func program(
@@ -59,9 +61,11 @@ let package = Package(
     system("CCurl", "libcurl", debian: "libcurl4-openssl-dev"),
     system("CJansson", "jansson", debian: "libjansson-dev"),
     system("CMicrohttpd", "libmicrohttpd", debian: "libmicrohttpd-dev"),
+    system("CZstd", "libzstd", debian: "libzstd-dev"),
 
     module("Base", []),
     module("Crypto", ["Base", "COpenSSL"]),
+    module("Compression", ["Base", "CZstd"]),
     module("JSON", ["Base", "CJansson"]),
     module("JWS", ["Base", "JSON"]),
 
@@ -89,33 +93,33 @@ let package = Package(
     module(
       "Billing/Stores",
       [
-        "Base", "Configuration", "HTTPMessages", "HTTPServer", "JSON", "ProviderAPI",
-        "Subscriptions", "Tiers",
+        "Base", "Compression", "Configuration", "HTTPMessages", "HTTPServer", "JSON",
+        "ProviderAPI", "Subscriptions", "Tiers",
       ]),
     module(
       "Billing/Apple",
       [
-        "Base", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "JWS",
-        "ProviderAPI", "Stores", "Subscriptions", "Tiers",
-      ]),
+        "Base", "Compression", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON",
+        "JWS", "ProviderAPI", "Stores", "Subscriptions", "Tiers",
+      ], embedding: ["apple_1.zdict"]),
     module(
       "Billing/Stripe",
       [
-        "Base", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "ProviderAPI",
-        "Stores", "Subscriptions", "Tiers",
-      ]),
+        "Base", "Compression", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON",
+        "ProviderAPI", "Stores", "Subscriptions", "Tiers",
+      ], embedding: ["stripe_1.zdict"]),
     module(
       "Billing/Google",
       [
-        "Base", "Configuration", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
-        "JWS", "ProviderAPI", "Stores", "Subscriptions", "Tiers",
-      ]),
+        "Base", "Compression", "Configuration", "Crypto", "HTTPClient", "HTTPMessages",
+        "HTTPServer", "JSON", "JWS", "ProviderAPI", "Stores", "Subscriptions", "Tiers",
+      ], embedding: ["google_1.zdict"]),
     module(
       "Billing/BTCPay",
       [
-        "Base", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "ProviderAPI",
-        "Stores", "Subscriptions", "Tiers",
-      ]),
+        "Base", "Compression", "Configuration", "Crypto", "HTTPMessages", "HTTPServer", "JSON",
+        "ProviderAPI", "Stores", "Subscriptions", "Tiers",
+      ], embedding: ["btcpay_1.zdict"]),
     module(
       "Billing/KnownStores",
       [
@@ -125,8 +129,8 @@ let package = Package(
     module(
       "Billing/Ledger",
       [
-        "Base", "Configuration", "Crypto", "JSON", "Jobs", "Storage", "Stores", "Subscriptions",
-        "Tiers",
+        "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "Storage", "Stores",
+        "Subscriptions", "Tiers",
       ]),
     module(
       "Billing/Billing",
@@ -153,8 +157,9 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Storage", "Tiers", "Configuration", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
+        "Base", "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
+        "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs", "KnownStores", "Ledger",
+        "ProviderAPI",
         "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
 
@@ -232,6 +237,7 @@ let package = Package(
     // One module each, as in Sources.
     tests("Unit/BaseTests", ["Base", "SeededRandom", "TestFiles"]),
     tests("Unit/CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
+    tests("Unit/CompressionTests", ["Base", "Compression", "SeededRandom", "TestFiles"]),
     tests("Unit/JSONTests", ["Base", "JSON", "SeededRandom"]),
     tests("Unit/JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
     tests("Unit/HTTP/HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
@@ -303,7 +309,7 @@ let package = Package(
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Ledger", "Stores", "KnownStores", "BTCPay",
+        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression",
       ]),
     tests(
       "Unit/SyncTests",
@@ -318,7 +324,8 @@ let package = Package(
     tests(
       "System/CommandTests",
       [
-        "Base", "Goldens", "Jobs", "RecordedStories", "Storage", "TestEngines", "TestFiles",
+        "Base", "Compression", "Crypto", "Goldens", "Jobs", "RecordedStories", "Storage", "Stripe",
+        "TestEngines", "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
       "System/SimulationTests",
@@ -350,6 +357,7 @@ let package = Package(
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
         "Tiers", "Subscriptions", "Billing", "LocalServer", "SeededRandom", "TestCertificates",
         "TestDevices", "TestFiles", "Stripe", "Apple", "Ledger", "Stores", "KnownStores",
+        "Compression", "RecordedStories",
       ]),
   ]
 )
@@ -360,7 +368,8 @@ if Context.environment["COFFER_FUZZ"] != nil {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Apple", "Base", "Crypto", "Google", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Stripe",
+        "Apple", "Base", "Compression", "Crypto", "Google", "HTTPMessages", "JSON", "JWS",
+        "ProviderAPI", "Stripe",
         "Subscriptions", "TestCertificates",
       ], path: "Tests/Fuzz", exclude: ["corpus"], swiftSettings: settings))
 }

@@ -47,5 +47,7 @@ package enum Migrations {
       number: 10, name: "sold_prices", sql: PackageResources.billing_0010_sold_prices_sql),
     Migration(
       number: 11, name: "vocabulary", sql: PackageResources.billing_0011_vocabulary_sql),
+    Migration(
+      number: 12, name: "compression", sql: PackageResources.billing_0012_compression_sql),
   ]
 }

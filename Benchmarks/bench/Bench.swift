@@ -25,6 +25,7 @@ enum Bench {
     let report =
       switch options.subject {
       case .webhooks: try WebhookBench(options, workspace).report()
+      case .kept: try KeptBench(options, workspace).report()
       case .sync: try SyncBench(options, workspace).report()
       case .fold: try FoldBench(options, workspace).report()
       case .tree: try TreeBench(options, workspace).report()

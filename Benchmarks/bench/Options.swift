@@ -2,7 +2,7 @@ internal import Base
 
 /// What the command line asks for.
 struct Options: Sendable {
-  enum Subject: String, CaseIterable { case webhooks, sync, fold, tree, worst }
+  enum Subject: String, CaseIterable { case webhooks, kept, sync, fold, tree, worst }
 
   enum Store: String, CaseIterable { case stripe, apple, google }
 
@@ -31,16 +31,19 @@ struct Options: Sendable {
   /// Leaves the peers out, for trying a change; there are no ratios then.
   var measuresOursOnly = false
   var wantsJSON = false
+  /// Where the samples go that dictionaries are trained on; nil where none are wanted.
+  var samples: String?
   /// Where the databases go: a real disk, or durability costs nothing.
   var directory = ".build/bench-data"
 
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|sync|fold|tree|worst [options]
+    usage: ops/bench webhooks|kept|sync|fold|tree|worst [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
                 P-256 and FastAPI services; and with a flood of forged ones
+      kept      what compressing and sealing a delivery takes, and what is left of it
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
       fold      coverage of ten years in memory; recording one more event among many others
       tree      one change, one pull and the quota check in an account with 1,000 files and with a
@@ -63,6 +66,7 @@ struct Options: Sendable {
       --batches N      tree: batches of 500 new records (160)
       --engine NAME    tree, worst: sqlite or postgres alone
       --postgres URL   tree, worst: an empty database; ops/bench starts a cluster of its own
+      --samples DIR    kept: also writes what the stores' dictionaries are trained on
       --seed N         what ids and contents derive from (1)
       --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
       --ours           leave the peers out, for trying a change
@@ -75,7 +79,8 @@ struct Options: Sendable {
   init(_ arguments: [String]) throws(BenchError) {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
-      throw .usage("say what to measure: webhooks, sync, fold, tree or worst (--help tells more)")
+      throw .usage(
+        "say what to measure: webhooks, kept, sync, fold, tree or worst (--help tells more)")
     }
     self.subject = subject
     while let flag = rest.popFirst() {
@@ -125,6 +130,7 @@ struct Options: Sendable {
       stores = [store]
     case "--seed": seed = UInt64(try number(0...Int.max))
     case "--directory": directory = value
+    case "--samples": samples = value
     default: throw .usage("there is no option \(flag) (--help lists them)")
     }
   }

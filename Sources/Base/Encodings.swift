@@ -109,24 +109,41 @@ package struct Base64: Sendable {
       }
       guard (characters.count + padding).isMultiple(of: 4) else { return nil }
     }
-    guard characters.count % 4 != 1 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(characters.count * 3 / 4)
-    var bits: UInt32 = 0
-    var bitCount: UInt32 = 0
-    for character in characters {
-      let value = values[Int(character)]
-      guard value != Self.invalid else { return nil }
-      bits = bits << 6 | UInt32(value)
-      bitCount += 6
-      if bitCount >= 8 {
-        bitCount -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> bitCount))
-        bits &= (1 << bitCount) - 1
-      }
+    let rest = characters.count % 4
+    guard rest != 1 else { return nil }
+    characters += repeatElement(alphabet[0], count: rest == 0 ? 0 : 4 - rest)
+    guard var bytes = decode(groups: characters) else { return nil }
+    // A text has one form only: what its last letter encodes beyond the last byte is zero.
+    for _ in 0..<(rest == 0 ? 0 : 4 - rest) {
+      guard bytes.popLast() == 0 else { return nil }
     }
-    return bits == 0 ? bytes : nil
+    return bytes
+  }
+
+  /// Four letters each, for three bytes; nil where one is none of the alphabet.
+  private func decode(groups letters: [UInt8]) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: letters.count / 4 * 3)
+    var seen: UInt32 = 0
+    for group in 0..<(letters.count / 4) {
+      let first = UInt32(values[Int(letters[group * 4])])
+      let second = UInt32(values[Int(letters[group * 4 + 1])])
+      let third = UInt32(values[Int(letters[group * 4 + 2])])
+      let fourth = UInt32(values[Int(letters[group * 4 + 3])])
+      seen |= first | second | third | fourth
+      let bits = first << 18 | second << 12 | third << 6 | fourth
+      bytes[group * 3] = UInt8(truncatingIfNeeded: bits >> 16)
+      bytes[group * 3 + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+      bytes[group * 3 + 2] = UInt8(truncatingIfNeeded: bits)
+    }
+    return seen < 64 ? bytes : nil
   }
 
   package func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+
+  /// How many letters of the alphabet follow one another from `start` on.
+  package func letterCount(of text: [UInt8], from start: Int) -> Int {
+    var end = start
+    while end < text.count, values[Int(text[end])] != Self.invalid { end += 1 }
+    return end - start
+  }
 }

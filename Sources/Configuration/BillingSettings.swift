@@ -10,7 +10,7 @@ package enum BillingSettings {
     parser: .address)
 
   package static let sealingKeys = Setting<SealingKeys>(
-    "COFFER_SEALING_KEYS", for: [.billing], .requiredBy([.billing]),
+    "COFFER_SEALING_KEYS", for: [.billing, .command], .requiredBy([.billing]),
     text: "Comma list of 32-byte keys in base64 that seal kept deliveries; the first seals, "
       + "every one opens. Make one with: openssl rand -base64 32",
     example: "<openssl rand -base64 32>", parser: .sealingKeys, isSecret: { _ in true })

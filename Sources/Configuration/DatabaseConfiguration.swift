@@ -1,4 +1,5 @@
 package import Base
+package import Crypto
 package import Storage
 package import Tiers
 
@@ -11,6 +12,8 @@ package struct DatabaseConfiguration: Sendable {
   package let sandboxAccounts: Set<Identifier>
   /// The stores that `coffer-billing` has a key to ask.
   package let askedStores: [String]
+  /// What opens kept deliveries; nil where the command was given none.
+  package let sealingKeys: SealingKeys?
   package let clock: Clock
 
   package init(_ settings: Settings) throws(ConfigurationError) {
@@ -19,6 +22,7 @@ package struct DatabaseConfiguration: Sendable {
     let database = reader.value(SharedSettings.database)
     grantingEnvironment = reader.grantingEnvironment()
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
+    sealingKeys = reader.value(BillingSettings.sealingKeys)
     catalogue = reader.catalogue()
     clock = reader.clock()
     guard let database, reader.problems.isEmpty else {

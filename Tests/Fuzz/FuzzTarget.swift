@@ -1,5 +1,6 @@
 import Apple
 import Base
+import Compression
 import Crypto
 import Glibc
 import Google
@@ -14,8 +15,8 @@ import TestCertificates
 /// What is fed with whatever bytes: it may refuse them, and must never crash, hang or leak.
 enum FuzzTarget {
   static let all: [String: @Sendable ([UInt8]) -> Void] = [
-    "apple": apple, "json": json, "jws": jws, "oidc": oidc, "rtdn": rtdn, "stripe": stripe,
-    "x509": x509,
+    "apple": apple, "compressed": compressed, "json": json, "jws": jws, "oidc": oidc,
+    "rtdn": rtdn, "stripe": stripe, "x509": x509,
   ]
 
   static let current: @Sendable ([UInt8]) -> Void = {
@@ -45,6 +46,16 @@ enum FuzzTarget {
   }
 
   // MARK: texts
+
+  /// A frame, what one may hold, and a text that must come back.
+  private static func compressed(_ input: [UInt8]) {
+    let (compressor, byteCountMax) = (StripeStore().compressor, 1 << 20)
+    _ = try? compressor.decompress(input, byteCountMax: byteCountMax)
+    _ = try? UnfoldedText.fold([0] + input, byteCountMax: byteCountMax)
+    let frame = compressor.compress(input)
+    let text = try? compressor.decompress(frame, byteCountMax: input.count)
+    precondition(text == input, "a text did not come back")
+  }
 
   private static func json(_ input: [UInt8]) {
     guard let json = try? JSON.parse(input) else { return }

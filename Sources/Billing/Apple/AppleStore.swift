@@ -1,4 +1,5 @@
 package import Base
+package import Compression
 internal import Configuration
 package import JSON
 package import ProviderAPI
@@ -56,6 +57,10 @@ package struct AppleStore: Store {
   }
 
   package let provider = ObjectKey.Provider.apple
+
+  package var compressor: Compressor { Self.compressor }
+
+  private static let compressor = Compressor(dictionaries: [PackageResources.apple_1_zdict])
 
   package var traits: StoreTraits {
     var traits = StoreTraits(shownBy: [.status, .renewal])

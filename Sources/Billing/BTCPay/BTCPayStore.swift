@@ -1,4 +1,5 @@
 package import Base
+package import Compression
 internal import Configuration
 package import ProviderAPI
 package import Stores
@@ -34,6 +35,10 @@ package struct BTCPayStore: Store {
   }
 
   package let provider = ObjectKey.Provider.btcpay
+
+  package var compressor: Compressor { Self.compressor }
+
+  private static let compressor = Compressor(dictionaries: [PackageResources.btcpay_1_zdict])
 
   package var traits: StoreTraits {
     var traits = StoreTraits(shownBy: [])

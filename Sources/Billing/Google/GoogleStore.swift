@@ -1,4 +1,5 @@
 package import Base
+package import Compression
 internal import Configuration
 package import JSON
 package import ProviderAPI
@@ -46,6 +47,10 @@ package struct GoogleStore: Store {
   }
 
   package let provider = ObjectKey.Provider.google
+
+  package var compressor: Compressor { Self.compressor }
+
+  private static let compressor = Compressor(dictionaries: [PackageResources.google_1_zdict])
 
   package var traits: StoreTraits {
     var traits = StoreTraits(shownBy: [.purchase])

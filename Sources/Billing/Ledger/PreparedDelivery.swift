@@ -10,7 +10,7 @@ package struct PreparedDelivery: Sendable {
   let received: Instant
   /// Equal for deliveries that mean the same, however they were signed, counted or rendered.
   let fingerprint: [UInt8]
-  /// What came, in the form of an HTTP message, sealed.
+  /// What came, as `KeptDelivery` reads it.
   let sealed: [UInt8]
   /// The requests' secrets, sealed for the jobs that need them.
   package let requestPayloads: [[UInt8]?]
@@ -30,10 +30,8 @@ package struct PreparedDelivery: Sendable {
     }
     fingerprint = SHA256.hash(
       decoded.meaning.encoded() + contents.flatMap { Array($0.utf8) })
-    sealed = sealing.seal(
-      head + Array("\r\n\r\n".utf8) + body,
-      context: Self.sealingContext(
-        provider: decoded.provider.rawValue, deliveryID: decoded.deliveryID))
+    sealed = KeptDelivery.sealed(
+      head: head, body: body, of: store, deliveryID: decoded.deliveryID, sealing)
   }
 
   /// What a webhook received. Of a signed body that cannot be read, and has no id of its own, the
@@ -54,11 +52,6 @@ package struct PreparedDelivery: Sendable {
     }
     self.init(
       decoded, of: store, received: received, head: delivery.head, body: body, sealing: sealing)
-  }
-
-  /// Binds a sealed body to its row, so that rows cannot be swapped.
-  static func sealingContext(provider: String, deliveryID: String) -> [UInt8] {
-    Array("\(provider)|\(deliveryID)".utf8)
   }
 
   /// Binds a job's payload to the object it is about.

@@ -1,4 +1,5 @@
 package import Base
+package import Compression
 package import Configuration
 package import JSON
 package import ProviderAPI
@@ -24,6 +25,9 @@ package protocol Store: Sendable {
 
   /// In what it differs from the others, as values.
   var traits: StoreTraits { get }
+
+  /// Makes what is kept of its deliveries short; it opens whatever it ever made.
+  var compressor: Compressor { get }
 
   /// The subscriptions that a fact of this store can change; its links are written already.
   func subscriptions(changedBy fact: Fact, _ links: any LinkReader) throws -> [ObjectKey]
@@ -54,6 +58,8 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+  package var compressor: Compressor { .plain }
+
   package var claimMember: String? { nil }
 
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {

@@ -1,4 +1,5 @@
 package import Base
+package import Compression
 internal import Configuration
 package import ProviderAPI
 package import Stores
@@ -36,6 +37,10 @@ package struct StripeStore: Store {
   }
 
   package let provider = ObjectKey.Provider.stripe
+
+  package var compressor: Compressor { Self.compressor }
+
+  private static let compressor = Compressor(dictionaries: [PackageResources.stripe_1_zdict])
 
   package var traits: StoreTraits {
     var traits = StoreTraits()

@@ -4,7 +4,8 @@ enum CommandTable {
     .migrate, .accountList, .accountShow, .accountCreate, .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
-    .subscriptionRelease, .subscriptionRead, .planList, .jobsList, .jobsRetry, .webhookSend,
+    .subscriptionRelease, .subscriptionRead, .planList, .jobsList, .jobsRetry, .deliveryShow,
+    .webhookSend,
     .request, .config, .completion,
   ]
 

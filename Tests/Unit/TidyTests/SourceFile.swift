@@ -67,7 +67,7 @@ enum PackageTable {
         if !targets.isEmpty { targets[targets.count - 1] += line }
       }
       .compactMap { target in
-        let call = target.components(before: "path:").components(before: "exclude:")
+        let call = ["path:", "exclude:", "embedding:"].reduce(target) { $0.components(before: $1) }
         let quoted = call.parts(after: "\"").enumerated().filter { $0.offset.isMultiple(of: 2) }
           .map { $0.element.components(before: "\"") }
         guard let first = quoted.first, let name = first.split(separator: "/").last else {

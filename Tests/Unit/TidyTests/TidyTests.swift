@@ -7,6 +7,7 @@ import Testing
     "CSQLite": "Sources/Storage/SQLite/", "CPostgres": "Sources/Storage/Postgres/",
     "COpenSSL": "Sources/Crypto/", "CCurl": "Sources/HTTP/HTTPClient/",
     "CJansson": "Sources/JSON/", "CMicrohttpd": "Sources/HTTP/HTTPServer/",
+    "CZstd": "Sources/Compression/",
   ]
 
   @Test func `a C library is imported by its wrapper alone`() {

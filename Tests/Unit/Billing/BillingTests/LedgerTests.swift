@@ -170,14 +170,39 @@ struct LedgerTests {
       try reader.first("SELECT sealed FROM billing.deliveries") { try $0.blob(0) }
     }
     let bytes = try #require(sealed)
-    let text = String(decoding: bytes, as: UTF8.self)
-    #expect(!text.contains("someone@example.com"))
-    let plain = try Harness.sealing.open(bytes, context: Array("stripe|\(event.id)".utf8))
-    #expect(plain.suffix(event.body.count) == event.body[...])
-    #expect(String(decoding: plain, as: UTF8.self).hasPrefix("Stripe-Signature: t="))
-    #expect(throws: (any Error).self) {
-      try Harness.sealing.open(bytes, context: Array("stripe|other".utf8))
+    #expect(bytes.count < event.body.count * 2 / 3)
+    #expect(!String(decoding: bytes, as: UTF8.self).contains("someone@example.com"))
+    let message = try #require(try harness.kept(event.id).first).message
+    #expect(message.suffix(event.body.count) == event.body[...])
+    #expect(String(decoding: message, as: UTF8.self).hasPrefix("Stripe-Signature: t="))
+    try harness.keep(bytes, as: "evt_other")
+    #expect(throws: CryptoError.notAuthentic) { try harness.kept("evt_other") }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what was kept before it was compressed is read beside what came since`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    let (old, new) = (customer.session(), customer.invoice(1, "paid", 0))
+    try harness.post(old)
+    try harness.post(new)
+    let message = Array("Stripe-Signature: t=1,v1=00\r\n\r\n".utf8) + old.body
+    let context = Array("stripe|\(old.id)".utf8)
+    try harness.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE billing.deliveries SET sealed = $1 WHERE delivery_id = $2",
+        .blob(Harness.sealing.seal(message, context: context)), .text(old.id))
     }
+    #expect(try harness.kept(old.id).map(\.message) == [message])
+    let kept = try #require(try harness.kept(new.id).first)
+    #expect(kept.message.suffix(new.body.count) == new.body[...])
+    #expect(kept.type == "invoice.paid")
+    #expect(try harness.kept("evt_nobody").isEmpty)
+    // A redelivery changes neither.
+    #expect(try harness.post(old).word == "duplicate")
+    #expect(try harness.kept(old.id).map(\.message) == [message])
   }
 
   @Test(arguments: TestEngine.available)
@@ -211,5 +236,21 @@ struct LedgerTests {
     try harness.post(customer.subscription("updated", 1.5))
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 1)
     #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 3)
+  }
+}
+
+extension Harness {
+  fileprivate func kept(_ id: String) throws -> [KeptDelivery] {
+    try database.read {
+      try KeptDelivery.find(id, of: StripeStore(), sealing: Self.sealing, reading: $0)
+    }
+  }
+
+  /// Puts what was sealed for one delivery into the row of another.
+  fileprivate func keep(_ sealed: [UInt8], as id: String) throws {
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE billing.deliveries SET sealed = $1, delivery_id = $2", .blob(sealed), .text(id))
+    }
   }
 }

@@ -58,6 +58,26 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a program that knows no compressed deliveries is refused by name of the migration's number`(
+    engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine)
+    try Database.open(scratch.location, owning: .billing).close()
+    let newest = Migrations.billing.count
+    let number = try #require(Migrations.billing.first { $0.name == "compression" }).number
+    #expect(
+      throws: DatabaseError.migration(
+        "billing: the database is at migration \(newest), this program knows \(number - 1): "
+          + "run a newer program")
+    ) {
+      try scratch.open {
+        $0.syncMigrations = Migrations.sync
+        $0.billingMigrations = Array(Migrations.billing.prefix(number - 1))
+      }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a gap among the applied migrations stops the start`(engine: TestEngine) throws {
     let scratch = try ScratchDatabase(engine)
     let database = try scratch.open { $0.syncMigrations = [first, second] }

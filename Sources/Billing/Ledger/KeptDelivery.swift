@@ -1,0 +1,62 @@
+package import Base
+internal import Compression
+package import Crypto
+package import Storage
+package import Stores
+internal import Subscriptions
+
+/// A delivery as it came: what proved it, an empty line, its body, in the form of an HTTP message.
+///
+/// In its row it is compressed, then sealed. Rows of before the twelfth migration are sealed as they
+/// came, and stay so: a message begins with a header's name or an empty line, never like a frame.
+package struct KeptDelivery: Sendable {
+  package let number: Int64
+  package let type: String
+  package let received: Instant
+  package let message: [UInt8]
+
+  /// The longest read is 200 answers of 4 MiB.
+  private static let messageByteCountMax = 1 << 30
+
+  static func sealed(
+    head: [UInt8], body: [UInt8], of store: any Store, deliveryID: String, _ sealing: SealingKeys
+  ) -> [UInt8] {
+    sealing.seal(
+      store.compressor.compress(head + Array("\r\n\r\n".utf8) + body),
+      context: sealingContext(store, deliveryID))
+  }
+
+  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened.
+  private static func message(
+    sealed: [UInt8], of store: any Store, deliveryID: String, _ sealing: SealingKeys
+  ) throws -> [UInt8] {
+    let opened = try sealing.open(sealed, context: sealingContext(store, deliveryID))
+    guard Compressor.isCompressed(opened) else { return opened }
+    return try store.compressor.decompress(opened, byteCountMax: messageByteCountMax)
+  }
+
+  /// Binds what is sealed to its row, so that rows cannot be swapped.
+  private static func sealingContext(_ store: any Store, _ deliveryID: String) -> [UInt8] {
+    Array("\(store.provider.rawValue)|\(deliveryID)".utf8)
+  }
+
+  /// All that came under one id, in the order in which it came: one, unless the store contradicted
+  /// itself.
+  package static func find(
+    _ deliveryID: String, of store: any Store, sealing: SealingKeys,
+    reading queryable: some Queryable
+  ) throws -> [KeptDelivery] {
+    try queryable.rows(
+      """
+      SELECT id, type, received_ms, sealed FROM billing.deliveries
+      WHERE provider = $1 AND environment IN ('live', 'sandbox', 'unknown') AND delivery_id = $2
+      ORDER BY id LIMIT 100
+      """, .text(store.provider.rawValue), .text(deliveryID)
+    ) { row in
+      KeptDelivery(
+        number: try row.integer(0), type: try row.text(1), received: try row.instant(2),
+        message: try message(
+          sealed: try row.blob(3), of: store, deliveryID: deliveryID, sealing))
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import Base
+internal import CZstd
+
+/// The tables that one compression fills. They are dear to make, so they are used again: there are as
+/// many as threads have ever compressed at once.
+@safe
+final class CompressionContext: @unchecked Sendable {
+  private static let idle = Locked<[CompressionContext]>([])
+
+  private let handle: OpaquePointer
+
+  private init() {
+    guard let handle = unsafe ZSTD_createCCtx() else {
+      preconditionFailure("zstd has no memory for a context")
+    }
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe ZSTD_freeCCtx(handle) }
+
+  /// One frame that says its content's length, and its dictionary's number where there is one.
+  static func compress(
+    _ bytes: [UInt8], level: Int32, _ dictionary: CompressionDictionary?
+  ) -> [UInt8] {
+    let context = idle.withLock { $0.popLast() } ?? CompressionContext()
+    defer { idle.withLock { $0.append(context) } }
+    return context.compress(bytes, level: level, dictionary)
+  }
+
+  private func compress(
+    _ bytes: [UInt8], level: Int32, _ dictionary: CompressionDictionary?
+  ) -> [UInt8] {
+    let capacity = ZSTD_compressBound(bytes.count)
+    return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+      if let dictionary {
+        unsafe count = ZSTD_compress_usingCDict(
+          handle, output.baseAddress, capacity, bytes, bytes.count, dictionary.compressing)
+      } else {
+        unsafe count = ZSTD_compressCCtx(
+          handle, output.baseAddress, capacity, bytes, bytes.count, level)
+      }
+      precondition(ZSTD_isError(count) == 0, "zstd has no memory to compress")
+    }
+  }
+}

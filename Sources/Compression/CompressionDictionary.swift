@@ -1,0 +1,26 @@
+internal import CZstd
+
+/// What texts of one kind have in common, as `zstd --train` found it, digested once.
+@safe
+final class CompressionDictionary: @unchecked Sendable {
+  /// Stands in every frame that was made with it (RFC 8878, section 3.1.1.1.3).
+  let number: UInt32
+  let compressing: OpaquePointer
+  let decompressing: OpaquePointer
+
+  /// Traps on bytes that `zstd --train` did not make.
+  init(_ bytes: [UInt8], level: Int32) {
+    number = unsafe ZSTD_getDictID_fromDict(bytes, bytes.count)
+    precondition(number != 0, "a dictionary has no number")
+    guard let compressing = unsafe ZSTD_createCDict(bytes, bytes.count, level),
+      let decompressing = unsafe ZSTD_createDDict(bytes, bytes.count)
+    else { preconditionFailure("zstd took no dictionary \(number)") }
+    unsafe self.compressing = compressing
+    unsafe self.decompressing = decompressing
+  }
+
+  deinit {
+    unsafe ZSTD_freeCDict(compressing)
+    unsafe ZSTD_freeDDict(decompressing)
+  }
+}
