@@ -40,7 +40,7 @@ package final class Compressor: Sendable {
     let count = unsafe ZSTD_getFrameContentSize(frame, frame.count)
     // Its last two values say that the length is unknown, or that this is no frame.
     guard count < .max - 1 else { throw .malformed }
-    guard count <= byteCountMax else { throw .tooLong }
+    guard count <= byteCountMax + UnfoldedText.overheadByteCountMax else { throw .tooLong }
     let number = unsafe ZSTD_getDictID_fromFrame(frame, frame.count)
     let dictionary = dictionaries.first { $0.number == number }
     guard number == 0 || dictionary != nil else { throw .unknownDictionary(number) }

@@ -11,6 +11,9 @@ internal import Glibc
 /// before it, in groups of seven bits, the lowest first, with the highest bit set in all but the last.
 package enum UnfoldedText {
   private static let mark: UInt8 = 0
+  /// How much longer than its text it can be: a zero byte and one length, for a text that begins with
+  /// zero and has no part. A part is shorter by more than its lengths take.
+  static let overheadByteCountMax = 8
   /// Shorter parts gain nothing.
   private static let partByteCountMin = 64
   /// A notification of the App Store's has two: its payload, and what is signed in it.

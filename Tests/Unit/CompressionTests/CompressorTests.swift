@@ -33,10 +33,10 @@ import Testing
     let noise = random.bytes(count: count)
     let words = (0..<count).map { _ in UInt8(ascii: "a") + UInt8(random.next() % 4) }
     for compressor in [Compressor.plain, Compressor(dictionaries: [Self.first])] {
-      for bytes in [noise, words] {
+      for bytes in [noise, words, [0] + noise, [0] + words] {
         let frame = compressor.compress(bytes)
         #expect(Compressor.isCompressed(frame))
-        let isSame = try compressor.decompress(frame, byteCountMax: count) == bytes
+        let isSame = try compressor.decompress(frame, byteCountMax: bytes.count) == bytes
         #expect(isSame, "seed \(seed)")
       }
     }
