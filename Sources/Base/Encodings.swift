@@ -15,18 +15,15 @@ package enum Hex {
 
   /// Reads either case; nil where a character is no digit or one is left over.
   package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-    guard text.count.isMultiple(of: 2) else { return nil }
+    // Its own array: through a collection of any kind each character costs 100 times as much.
+    let characters = Array(text)
+    guard characters.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count / 2)
-    var high: UInt8?
-    for character in text {
-      guard let digit = value(of: character) else { return nil }
-      if let first = high {
-        bytes.append(first << 4 | digit)
-        high = nil
-      } else {
-        high = digit
-      }
+    bytes.reserveCapacity(characters.count / 2)
+    for index in stride(from: 0, to: characters.count, by: 2) {
+      guard let high = value(of: characters[index]), let low = value(of: characters[index + 1])
+      else { return nil }
+      bytes.append(high << 4 | low)
     }
     return bytes
   }
@@ -99,51 +96,71 @@ package struct Base64: Sendable {
   }
 
   package func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-    var characters = Array(text)
+    let characters = Array(text)
+    var count = characters.count
     if pads {
-      guard characters.count.isMultiple(of: 4) else { return nil }
-      var padding = 0
-      while padding < 2, characters.last == UInt8(ascii: "=") {
-        characters.removeLast()
-        padding += 1
+      guard count.isMultiple(of: 4) else { return nil }
+      while count > characters.count - 2, count > 0, characters[count - 1] == UInt8(ascii: "=") {
+        count -= 1
       }
-      guard (characters.count + padding).isMultiple(of: 4) else { return nil }
     }
-    let rest = characters.count % 4
-    guard rest != 1 else { return nil }
-    characters += repeatElement(alphabet[0], count: rest == 0 ? 0 : 4 - rest)
-    guard var bytes = decode(groups: characters) else { return nil }
-    // A text has one form only: what its last letter encodes beyond the last byte is zero.
-    for _ in 0..<(rest == 0 ? 0 : 4 - rest) {
-      guard bytes.popLast() == 0 else { return nil }
+    guard count % 4 != 1 else { return nil }
+    var isValid = false
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 2) { output, written in
+      unsafe characters.withUnsafeBufferPointer { characters in
+        unsafe values.withUnsafeBufferPointer { values in
+          let text = unsafe UnsafeBufferPointer(rebasing: characters[..<count])
+          isValid = unsafe Self.decode(text, values, into: output, &written)
+        }
+      }
     }
-    return bytes
+    return isValid ? bytes : nil
   }
 
-  /// Four letters each, for three bytes; nil where one is none of the alphabet.
-  private func decode(groups letters: [UInt8]) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: letters.count / 4 * 3)
-    var seen: UInt32 = 0
-    for group in 0..<(letters.count / 4) {
-      let first = UInt32(values[Int(letters[group * 4])])
-      let second = UInt32(values[Int(letters[group * 4 + 1])])
-      let third = UInt32(values[Int(letters[group * 4 + 2])])
-      let fourth = UInt32(values[Int(letters[group * 4 + 3])])
-      seen |= first | second | third | fourth
-      let bits = first << 18 | second << 12 | third << 6 | fourth
-      bytes[group * 3] = UInt8(truncatingIfNeeded: bits >> 16)
-      bytes[group * 3 + 1] = UInt8(truncatingIfNeeded: bits >> 8)
-      bytes[group * 3 + 2] = UInt8(truncatingIfNeeded: bits)
+  /// Four characters at a time: an App Store notification has 18,000 of them.
+  private static func decode(
+    _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt8>,
+    into output: UnsafeMutableBufferPointer<UInt8>, _ written: inout Int
+  ) -> Bool {
+    var index = 0
+    var doubt: UInt8 = 0
+    while index + 4 <= text.count {
+      let a = unsafe values[Int(text[index])]
+      let b = unsafe values[Int(text[index + 1])]
+      let c = unsafe values[Int(text[index + 2])]
+      let d = unsafe values[Int(text[index + 3])]
+      doubt |= a | b | c | d
+      unsafe output[written] = a << 2 | b >> 4
+      unsafe output[written + 1] = b << 4 | c >> 2
+      unsafe output[written + 2] = c << 6 | d
+      written += 3
+      index += 4
     }
-    return seen < 64 ? bytes : nil
+    // Values have six bits; `invalid` has more.
+    guard doubt < 64 else { return false }
+    guard index < text.count else { return true }
+    let a = unsafe values[Int(text[index])]
+    let b = unsafe values[Int(text[index + 1])]
+    let c = unsafe index + 2 < text.count ? values[Int(text[index + 2])] : 0
+    guard a | b | c < 64 else { return false }
+    unsafe output[written] = a << 2 | b >> 4
+    written += 1
+    guard index + 2 < text.count else { return b & 15 == 0 }
+    unsafe output[written] = b << 4 | c >> 2
+    written += 1
+    return c & 3 == 0
   }
 
   package func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 
   /// How many letters of the alphabet follow one another from `start` on.
   package func letterCount(of text: [UInt8], from start: Int) -> Int {
-    var end = start
-    while end < text.count, values[Int(text[end])] != Self.invalid { end += 1 }
-    return end - start
+    unsafe text.withUnsafeBufferPointer { text in
+      unsafe values.withUnsafeBufferPointer { values in
+        var end = start
+        while end < text.count, unsafe values[Int(text[end])] < 64 { end += 1 }
+        return end - start
+      }
+    }
   }
 }

@@ -15,8 +15,7 @@ package struct JSON: @unchecked Sendable {
   package static func parse(
     _ bytes: [UInt8], limits: JSONLimits = .standard
   ) throws(JSONError) -> JSON {
-    try limits.check(bytes)
-    let document = try JSONDocument(bytes)
+    let document = try JSONDocument(bytes, limits: limits)
     return unsafe JSON(document: document, node: document.root, place: .root)
   }
 
@@ -46,8 +45,23 @@ package struct JSON: @unchecked Sendable {
   package var isObject: Bool { type == JSON_OBJECT }
 
   package var string: String? {
+    guard let bytes = unsafe stringBytes else { return nil }
+    if let lifted = unsafe document.lifted(by: bytes) {
+      return String(decoding: lifted, as: UTF8.self)
+    }
+    return unsafe String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A string's UTF-8: for a long one, without the way through a `String`.
+  package var utf8: [UInt8]? {
+    guard let bytes = unsafe stringBytes else { return nil }
+    return unsafe document.lifted(by: bytes).map { Array($0) } ?? Array(bytes)
+  }
+
+  /// Valid as long as the document lives.
+  private var stringBytes: UnsafeRawBufferPointer? {
     guard type == JSON_STRING, let text = unsafe json_string_value(node) else { return nil }
-    return unsafe Self.string(text, byteCount: json_string_length(node))
+    return unsafe UnsafeRawBufferPointer(start: text, count: json_string_length(node))
   }
 
   /// A number written without fraction and exponent; `1.0` is a real, not an integer.

@@ -8,13 +8,38 @@ internal import CJansson
 final class JSONDocument: @unchecked Sendable {
   let root: UnsafeMutablePointer<json_t>
   private var arena: coffer_json_arena
+  /// Where the strings lie in `source` for which the tree has stand-ins.
+  private let lifted: [Range<Int>]
+  private let source: [UInt8]
 
-  init(_ bytes: [UInt8]) throws(JSONError) {
+  init(_ bytes: [UInt8], limits: JSONLimits) throws(JSONError) {
+    let scan = try JSONScan(bytes, limits: limits)
+    lifted = scan.lifted
+    source = lifted.isEmpty ? [] : bytes
+    do {
+      (unsafe root, unsafe arena) = unsafe try Self.parse(scan.text)
+    } catch {
+      // What is said of it must be about the text as it came.
+      (unsafe root, unsafe arena) = unsafe try Self.parse(bytes)
+    }
+  }
+
+  /// The lifted string that this one stands in for; nil where it is one itself.
+  func lifted(by string: UnsafeRawBufferPointer) -> ArraySlice<UInt8>? {
+    guard !lifted.isEmpty, let number = unsafe JSONScan.number(ofStandIn: string),
+      lifted.indices.contains(number)
+    else { return nil }
+    return source[lifted[number]]
+  }
+
+  private static func parse(
+    _ bytes: [UInt8]
+  ) throws(JSONError) -> (UnsafeMutablePointer<json_t>, coffer_json_arena) {
     var error = json_error_t()
     let flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY
     // Most trees fit into one chunk; larger ones would have the heap tidy itself at each release.
     let chunkByteCount = min(60_000, 2000 + bytes.count * 8)
-    _ = Self.usesArenas
+    _ = usesArenas
     var arena = unsafe coffer_json_arena(
       last: nil, next: nil, end: nil, chunk_byte_count: chunkByteCount)
     let root = unsafe bytes.withUnsafeBytes { buffer in
@@ -26,8 +51,7 @@ final class JSONDocument: @unchecked Sendable {
       unsafe coffer_json_release(&arena)
       throw Self.refusal(&error)
     }
-    unsafe self.root = root
-    unsafe self.arena = unsafe arena
+    return unsafe (root, arena)
   }
 
   deinit { unsafe coffer_json_release(&arena) }

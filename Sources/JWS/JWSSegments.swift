@@ -18,19 +18,20 @@ package struct JWSSegments: Sendable {
   package init(_ text: [UInt8], byteCountMax: Int = 256 * 1024) throws(JWSError) {
     guard text.count <= byteCountMax else { throw .tooLong }
     let dot = UInt8(ascii: ".")
-    let parts = text.split(separator: dot, maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 3 else { throw .malformed("three segments are needed") }
-    guard parts[0].count <= Self.headerByteCountMax else { throw .tooLong }
-    guard let payload = Base64.url.decode(parts[1]) else {
+    guard let first = text.firstIndex(of: dot), let last = text.lastIndex(of: dot), first < last
+    else { throw .malformed("three segments are needed") }
+    guard first <= Self.headerByteCountMax else { throw .tooLong }
+    // A fourth segment would leave a dot in the second, which base64url does not know.
+    guard let payload = Base64.url.decode(text[(first + 1)..<last]) else {
       throw .malformed("the payload is not base64url")
     }
-    guard let signature = Base64.url.decode(parts[2]), !signature.isEmpty else {
+    guard let signature = Base64.url.decode(text[(last + 1)...]), !signature.isEmpty else {
       throw .malformed("the signature is not base64url")
     }
-    header = Array(parts[0])
+    header = Array(text[..<first])
     self.payload = payload
     self.signature = signature
-    signingInput = Array(text[..<parts[1].endIndex])
+    signingInput = Array(text[..<last])
   }
 
   /// The header and its `alg`.

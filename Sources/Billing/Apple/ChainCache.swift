@@ -28,11 +28,10 @@ final class ChainCache: Sendable {
     }
   }
 
-  private typealias Memory = [[UInt8]: Chain]
-
   private let trust: AppleTrust
-  private let chains = Locked<Memory>([:])
-  private let headers = Locked<Memory>([:])
+  private let chains = Locked<[[UInt8]: Chain]>([:])
+  /// By the header itself, the newest last: comparing a few is quicker than hashing one.
+  private let headers = Locked<[(header: [UInt8], chain: Chain)]>([])
 
   init(_ trust: AppleTrust) { self.trust = trust }
 
@@ -40,13 +39,17 @@ final class ChainCache: Sendable {
 
   /// The chain of a header that was in a genuine JWS lately; nil for any other header.
   func chain(ofHeader header: [UInt8], now: Instant) -> Chain? {
-    let name = SHA256.hash(header)
-    return headers.withLock { $0[name] }.flatMap { now < $0.forgetAt ? $0 : nil }
+    let known = headers.withLock { $0.last { $0.header == header } }
+    return known.flatMap { now < $0.chain.forgetAt ? $0.chain : nil }
   }
 
   /// To be called only after a signature under this header was found genuine.
   func remember(header: [UInt8], _ chain: Chain, now: Instant) {
-    Self.remember(chain, as: SHA256.hash(header), in: headers, now: now)
+    headers.withLock { headers in
+      headers.removeAll { $0.header == header || $0.chain.forgetAt <= now }
+      if headers.count >= Self.countMax { headers.removeFirst() }
+      headers.append((header, chain))
+    }
   }
 
   /// The chain, once its certificates are proven to lead to one of our roots at `moment`.
@@ -60,7 +63,15 @@ final class ChainCache: Sendable {
       return try known.checked(at: moment)
     }
     let chain = try Self.verified(x5c[0], x5c[1], root, at: moment, now: now)
-    Self.remember(chain, as: name, in: chains, now: now)
+    chains.withLock { chains in
+      if chains.count >= Self.countMax { chains = chains.filter { now < $0.value.forgetAt } }
+      if chains.count >= Self.countMax,
+        let oldest = chains.min(by: { $0.value.forgetAt < $1.value.forgetAt })
+      {
+        chains[oldest.key] = nil
+      }
+      chains[name] = chain
+    }
     return chain
   }
 
@@ -101,19 +112,5 @@ final class ChainCache: Sendable {
       let der = Base64.standard.decode(text), let certificate = X509Certificate(der: der)
     else { throw .certificateEncoding }
     return certificate
-  }
-
-  private static func remember(
-    _ chain: Chain, as name: [UInt8], in memory: Locked<Memory>, now: Instant
-  ) {
-    memory.withLock { memory in
-      if memory.count >= countMax { memory = memory.filter { now < $0.value.forgetAt } }
-      if memory.count >= countMax,
-        let oldest = memory.min(by: { $0.value.forgetAt < $1.value.forgetAt })
-      {
-        memory[oldest.key] = nil
-      }
-      memory[name] = chain
-    }
   }
 }
