@@ -45,15 +45,16 @@ package struct BillingService: Sendable {
         forgeries: forgeries
       ).route(on: database)
     }
+    let deliveries = DeliveryQueue(ledger: ledger, database: database)
     return stores.map { store in
       guard let webhook = store.webhook else {
         Log.info("billing.provider_off", ["provider": store.provider.rawValue])
         return AbsentProvider.route(store.provider)
       }
       return WebhookRoute(
-        store: store, webhook: webhook, ledger: ledger, sealing: sealing, clock: clock,
+        store: store, webhook: webhook, deliveries: deliveries, sealing: sealing, clock: clock,
         forgeries: forgeries
-      ).route(on: database)
+      ).route
     }.map(\.uncached) + [claim].compactMap { $0?.uncached }
   }
 

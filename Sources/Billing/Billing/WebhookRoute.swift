@@ -17,67 +17,53 @@ internal import Subscriptions
 struct WebhookRoute: Sendable {
   let store: any Store
   let webhook: Webhook
-  let ledger: Ledger
+  let deliveries: DeliveryQueue
   let sealing: SealingKeys
   let clock: Clock
   let forgeries: AddressBudget
 
-  func route(on database: Database) -> Route {
-    Route("POST", pattern) { head, captures in
+  var route: Route {
+    Route("POST", "/webhooks/\(store.provider.rawValue)") { head, _ in
       if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
       let step: Step<Webhook.Preparation>
       do { step = try webhook.admit(head, clock.now()) } catch { throw problem(error, head) }
       return try step.then { result in
         let preparation = try result.mapError { problem($0, head) }.get()
-        return try BelievedDelivery(
-          pattern: pattern, bodyByteCountMax: webhook.bodyByteCountMax, ledger: ledger
-        ) { body in
-          // Again, as many heads may have come before the first of their bodies.
-          if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
-          let now = clock.now()
-          do {
-            return PreparedDelivery(
-              try preparation(body, now), of: store, received: now, body: body, sealing: sealing)
-          } catch {
-            throw problem(error, head)
-          }
-        }.admission(head, captures, on: database)
+        return .ready(
+          Admission(body: .memory(byteCountMax: webhook.bodyByteCountMax)) { body in
+            let delivery = try prepared(preparation, body, head)
+            return .pending { done in
+              deliveries.record(delivery) { result in done(result.map(Self.response)) }
+            }
+          })
       }
     }
   }
 
-  private var pattern: String { "/webhooks/\(store.provider.rawValue)" }
+  private func prepared(
+    _ preparation: Webhook.Preparation, _ body: [UInt8], _ head: RequestHead
+  ) throws -> PreparedDelivery {
+    // Again, as many heads may have come before the first of their bodies.
+    if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
+    let now = clock.now()
+    do {
+      return PreparedDelivery(
+        try preparation(body, now), of: store, received: now, body: body, sealing: sealing)
+    } catch {
+      throw problem(error, head)
+    }
+  }
+
+  private static func response(_ recorded: Recorded) -> Response {
+    BillingMetrics.shared.count(recorded)
+    return .json(200, ["status": .string(recorded.status)])
+  }
 
   private func problem(_ error: any Error, _ head: RequestHead) -> any Error {
     guard let refusal = error as? WebhookRefusal else { return error }
     if refusal.isForgery, webhook.isDear { forgeries.spend(head.remoteAddress) }
     BillingMetrics.shared.count(refusal, from: store.provider)
     return refusal.problem
-  }
-}
-
-/// What is done once the sender's headers were believed.
-private struct BelievedDelivery: WriteEndpoint {
-  let method = "POST"
-  let pattern: String
-  let bodyByteCountMax: Int
-  let ledger: Ledger
-  let delivery: @Sendable ([UInt8]) throws -> PreparedDelivery
-
-  func admit(_ head: RequestHead, _ captures: [Substring]) {}
-
-  /// Deliveries share one lane.
-  func lane(_ request: Void) -> Identifier? { nil }
-
-  func prepare(_ request: Void, _ body: [UInt8]) throws -> PreparedDelivery { try delivery(body) }
-
-  func transact(_ transaction: Transaction, _ delivery: PreparedDelivery) throws -> Recorded {
-    try ledger.record(delivery, in: transaction)
-  }
-
-  func respond(_ recorded: Recorded, to delivery: PreparedDelivery) -> Response {
-    BillingMetrics.shared.count(recorded)
-    return .json(200, ["status": .string(recorded.status)])
   }
 }
 

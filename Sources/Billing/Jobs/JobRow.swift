@@ -29,6 +29,12 @@ struct JobRow {
       lastError: try row.optionalText(14))
   }
 
+  init(kind: String, object: String, state: JobState) {
+    self.kind = kind
+    self.object = object
+    self.state = state
+  }
+
   /// The row, locked until the transaction ends: an UPDATE is the lock on both engines.
   static func locked(
     _ kind: String, _ object: String, in transaction: Transaction
@@ -41,18 +47,16 @@ struct JobRow {
     ) { try JobRow($0) }
   }
 
-  /// The same; a job that was never requested begins, settled.
-  static func lockedOrNew(
-    _ kind: String, _ object: String, in transaction: Transaction
-  ) throws -> JobRow? {
-    try transaction.execute(
-      """
-      INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations, attempts,
-        refusals, dead)
-      VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (kind, object) DO NOTHING
-      """, .text(kind), .text(object))
-    return try locked(kind, object, in: transaction)
+  /// Keeps a job that was not there; false where it is.
+  func insert(in transaction: Transaction) throws -> Bool {
+    try transaction.execute(Self.insertion, values: values) > 0
   }
+
+  private static let insertion = """
+    INSERT INTO billing.jobs (\(columns))
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+    ON CONFLICT (kind, object) DO NOTHING
+    """
 
   func store(in transaction: Transaction) throws {
     try transaction.execute(
@@ -62,11 +66,18 @@ struct JobRow {
         lease_until_ms = $11, attempts = $12, refusals = $13, dead = $14, last_error = $15,
         next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18, lane = $19
       WHERE kind = $1 AND object = $2
-      """, .text(kind), .text(object), .blob(state.payload), .integer(state.requested),
+      """, values: values)
+  }
+
+  /// In the order of `columns`.
+  private var values: [SQLValue] {
+    [
+      .text(kind), .text(object), .blob(state.payload), .integer(state.requested),
       .integer(state.issued), .integer(state.committed), .instant(state.settleAfter),
       .integer(state.confirmations), .instant(state.due), .instant(state.heldUntil),
       .instant(state.leaseUntil), .integer(state.attempts), .integer(state.refusals),
       .integer(state.isDead ? 1 : 0), .text(state.lastError), .instant(state.nextDue),
-      .instant(state.unsettledSince), .instant(state.failingSince), .integer(state.lane))
+      .instant(state.unsettledSince), .instant(state.failingSince), .integer(state.lane),
+    ]
   }
 }

@@ -21,11 +21,21 @@ package enum Jobs {
     settleAfter: Instant? = nil, confirmations: Int = 0, lane: Int = 0,
     in transaction: Transaction
   ) throws {
-    guard var row = try JobRow.lockedOrNew(kind, object, in: transaction) else { return }
-    row.state.request(
-      payload: payload, due: due, settleAfter: settleAfter, confirmations: Int64(confirmations),
-      lane: Int64(lane))
-    try row.store(in: transaction)
+    func requested(_ row: JobRow) -> JobRow {
+      var row = row
+      row.state.request(
+        payload: payload, due: due, settleAfter: settleAfter,
+        confirmations: Int64(confirmations), lane: Int64(lane))
+      return row
+    }
+    if let row = try JobRow.locked(kind, object, in: transaction) {
+      return try requested(row).store(in: transaction)
+    }
+    let new = requested(JobRow(kind: kind, object: object, state: JobState()))
+    if try new.insert(in: transaction) { return }
+    // On PostgreSQL another transaction made it between the two statements.
+    guard let row = try JobRow.locked(kind, object, in: transaction) else { return }
+    try requested(row).store(in: transaction)
   }
 
   /// Begins reads of jobs of one kind, the lower lanes and then the longest due first; run them once

@@ -22,6 +22,18 @@ package struct Decided: Sendable {
       content: try row.text(6))
   }
 
+  /// What gave an account something or ended it, in the order of its sequence.
+  static func all(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> [Decided] {
+    try database.rows(query, .id(account)) { row in try Decided(row) }
+  }
+
+  private static let query = """
+    SELECT \(columns) FROM billing.decisions
+    WHERE account_id = $1 AND kind IN ('grant', 'ungrant', 'account_deleted') ORDER BY sequence
+    """
+
   /// What was decided for an account, and what took a subscription from it; the newest first.
   static func all(
     concerning account: Identifier, countMax: Int64, reading reader: Reader

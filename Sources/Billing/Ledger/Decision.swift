@@ -84,8 +84,7 @@ extension Ledger {
       .text(String(decoding: decision.content.encoded(), as: UTF8.self)))
     try derive(
       try affected(by: decision, reading: transaction), cause: .owner, entry: sequence, at: now,
-      in: transaction
-    ) { _ in }
+      in: transaction)
     switch decision {
     case .accountDeleted:
       try PendingClaims.removeAll(of: decision.account, in: transaction)
@@ -159,14 +158,13 @@ package struct Grant: Sendable, Hashable {
   package static func active(
     of account: Identifier, reading database: some Queryable
   ) throws -> [Grant] {
+    active(among: try Decided.all(of: account, reading: database))
+  }
+
+  /// The same, of what was decided for an account in the order of its sequence.
+  static func active(among decisions: [Decided]) -> [Grant] {
     var grants: [Grant] = []
     var takenBack: [Identifier: Instant] = [:]
-    let decisions = try database.rows(
-      """
-      SELECT \(Decided.columns) FROM billing.decisions
-      WHERE account_id = $1 AND kind IN ('grant', 'ungrant', 'account_deleted') ORDER BY sequence
-      """, .id(account)
-    ) { row in try Decided(row) }
     for decided in decisions {
       switch decided.decision {
       case .accountDeleted: return []

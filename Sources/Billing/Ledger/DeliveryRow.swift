@@ -12,9 +12,10 @@ struct DeliveryRow: Sendable {
   /// Another delivery has the same delivery id and another meaning.
   let isConflicting: Bool
 
-  /// Takes the next number and keeps the delivery under it, or counts it where it is there already.
-  init(inserting delivery: PreparedDelivery, in transaction: Transaction) throws {
-    let number = try Self.nextNumber(in: transaction)
+  /// Keeps the delivery under a number, or counts it where it is there already.
+  init(
+    inserting delivery: PreparedDelivery, as number: Int64, in transaction: Transaction
+  ) throws {
     let decoded = delivery.decoded
     let row = try transaction.first(
       """
@@ -50,10 +51,17 @@ struct DeliveryRow: Sendable {
 
   /// The next number of a delivery or a decision; taking it also locks the sequence.
   static func nextNumber(in transaction: Transaction) throws -> Int64 {
-    let number = try transaction.first(
-      "UPDATE billing.sequence SET last_number = last_number + 1 WHERE id = 1 RETURNING last_number"
+    try takeNumbers(1, in: transaction)
+  }
+
+  /// The first of so many.
+  static func takeNumbers(_ count: Int, in transaction: Transaction) throws -> Int64 {
+    let last = try transaction.first(
+      """
+      UPDATE billing.sequence SET last_number = last_number + $1 WHERE id = 1 RETURNING last_number
+      """, .integer(count)
     ) { row in try row.integer(0) }
-    guard let number else { throw DatabaseError.statement("billing.sequence has lost its row") }
-    return number
+    guard let last else { throw DatabaseError.statement("billing.sequence has lost its row") }
+    return last - Int64(count) + 1
   }
 }

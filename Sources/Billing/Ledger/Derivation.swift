@@ -37,10 +37,10 @@ package struct Derivation {
 
   /// Derives from everything the transaction sees, and writes what changed.
   init(
-    _ subscription: Subscription, cause: Cause, entry: Int64?, rules: LedgerRules,
+    of key: ObjectKey, _ reading: LedgerReading, cause: Cause, entry: Int64?, rules: LedgerRules,
     at now: Instant, in transaction: Transaction
   ) throws {
-    let key = subscription.key
+    let subscription = try reading.subscription(key)
     self.key = key
     self.now = now
     ownership = subscription.ownership
@@ -48,7 +48,7 @@ package struct Derivation {
     awaitsAcknowledgement =
       ownership.account != nil && subscription.unacknowledgedSince != nil
     unknown = subscription.unknown
-    stored = try SubscriptionRow(key, reading: transaction)
+    stored = try reading.stored(key).row
     let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
     coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
     var derived = SubscriptionRow(
@@ -56,11 +56,13 @@ package struct Derivation {
     if let stored { noteClock(stored, storedCoverage) }
     noteLabel(derived, cause)
     noteOwner(derived)
+    reading.memory.coverages[key] = coverage
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
     derived.transitionCount += Int64(transitions.count)
     if let stored, derived.says(theSameAs: stored) { return }
     try writeTransitions(entry: entry, in: transaction)
     try derived.write(key, in: transaction)
+    reading.memory.subscriptions[key]?.row = derived
     if !coverage.unmappedProducts.isEmpty || !storedCoverage.unmappedProducts.isEmpty {
       try UnmappedProducts.write(coverage, of: key, in: transaction)
     }

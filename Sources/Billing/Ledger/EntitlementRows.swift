@@ -28,15 +28,20 @@ enum EntitlementRows {
 
   /// Writes what changed, and only that; what held up to `now` stays known as history.
   ///
-  /// `unknown` is what an account has that billing never heard of.
+  /// `stored` is what it was; `unknown` is what an account has that billing never heard of.
   static func write(
-    _ schedule: Schedule, of account: Identifier, unknown: Schedule, at now: Instant,
-    in transaction: Transaction
+    _ schedule: Schedule, over stored: [Schedule.Boundary], of account: Identifier,
+    unknown: Schedule, at now: Instant, in transaction: Transaction
   ) throws {
-    let stored = try Self.schedule(of: account, reading: transaction)
     guard stored != schedule.boundaries else { return }
-    try HeldRows.keep(
-      Schedule(stored: stored) ?? unknown, before: schedule, of: account, at: now, in: transaction)
+    if let old = Schedule(stored: stored) {
+      let start = try HeldRows.end(of: account, reading: transaction) ?? .distantPast
+      try HeldRows.keep(old, from: start, before: schedule, of: account, at: now, in: transaction)
+    } else {
+      // What was never written never held otherwise.
+      try HeldRows.keep(
+        unknown, from: .distantPast, before: schedule, of: account, at: now, in: transaction)
+    }
     for boundary in stored where !schedule.boundaries.contains(where: { $0.from == boundary.from })
     {
       try transaction.execute(

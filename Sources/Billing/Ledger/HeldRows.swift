@@ -31,14 +31,14 @@ enum HeldRows {
     }.reversed()
   }
 
-  /// Keeps what `old` granted up to `now`, where `new` tells that time differently.
+  /// Keeps what `old` granted from `start`, up to where history is kept, to `now`, where `new` tells
+  /// that time differently.
   ///
   /// Costs what the old schedule has of steps since the last time, never the whole history.
   static func keep(
-    _ old: Schedule, before new: Schedule, of account: Identifier, at now: Instant,
-    in transaction: Transaction
+    _ old: Schedule, from start: Instant, before new: Schedule, of account: Identifier,
+    at now: Instant, in transaction: Transaction
   ) throws {
-    let start = try end(of: account, reading: transaction) ?? .distantPast
     let held = old.spans(from: start, to: now)
     guard held != new.spans(from: start, to: now) else { return }
     for span in held {

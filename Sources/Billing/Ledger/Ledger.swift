@@ -48,18 +48,108 @@ package struct Ledger: Sendable {
   package func record(
     _ delivery: PreparedDelivery, in transaction: Transaction
   ) throws -> Recorded {
-    let row = try DeliveryRow(inserting: delivery, in: transaction)
-    var recorded = Recorded(delivery: delivery, row: row)
+    try record([delivery], in: transaction)[0]
+  }
+
+  /// Keeps deliveries that came together, in their order, and merges what they say; a subscription
+  /// that several speak of is derived once.
+  package func record(
+    _ deliveries: [PreparedDelivery], in transaction: Transaction
+  ) throws -> [Recorded] {
+    guard let now = deliveries.map(\.received).max() else { return [] }
+    let first = try DeliveryRow.takeNumbers(deliveries.count, in: transaction)
+    let stored = readingFacts(transaction)
+    var merged: [Merged] = []
+    for (index, delivery) in deliveries.enumerated() {
+      merged.append(
+        try merge(delivery, number: first + Int64(index), stored, in: transaction))
+    }
+    try derive(&merged, stored, at: now, in: transaction)
+    return try merged.map { try settle($0, stored, in: transaction) }
+  }
+
+  /// A delivery whose facts are joined, before what follows from them.
+  private struct Merged {
+    let delivery: PreparedDelivery
+    var recorded: Recorded
+    /// The subscriptions that it can change.
+    var keys: [ObjectKey] = []
+  }
+
+  private func merge(
+    _ delivery: PreparedDelivery, number: Int64, _ stored: LedgerReading,
+    in transaction: Transaction
+  ) throws -> Merged {
+    let row = try DeliveryRow(inserting: delivery, as: number, in: transaction)
+    var merged = Merged(delivery: delivery, recorded: Recorded(delivery: delivery, row: row))
     for (request, payload) in zip(delivery.decoded.requests, delivery.requestPayloads) {
-      for object in try Affected.read(about: request.object, reading(transaction)) {
+      for object in try Affected.read(about: request.object, stored) {
         try keep(request.about(object), payload: payload, delivery, id: row.id, in: transaction)
       }
     }
-    if delivery.decoded.disposition == .joined {
-      try merge(delivery, id: row.id, in: transaction, &recorded)
+    guard delivery.decoded.disposition == .joined else { return merged }
+    var changed: [Fact] = []
+    for (fact, content) in zip(delivery.decoded.facts, delivery.contents) {
+      let change = try stored.join(fact, content: content, delivery: row.id, in: transaction)
+      if change.rankFell { merged.recorded.rankFell = true }
+      var isNew = change.isNew
+      for link in fact.links where try link.write(delivery: row.id, in: transaction) {
+        isNew = true
+      }
+      if isNew { changed.append(fact) }
     }
-    if let environment = delivery.decoded.environment, environment != rules.grantingEnvironment,
-      !recorded.grants, !delivery.decoded.isAnswer
+    merged.keys = try Affected.subscriptions(by: changed, stored)
+    return merged
+  }
+
+  /// Derives what the deliveries changed; what is found is told of the last that changed it, and
+  /// whether storage follows from it of each.
+  private func derive(
+    _ merged: inout [Merged], _ stored: LedgerReading, at now: Instant,
+    in transaction: Transaction
+  ) throws {
+    var changes: [ObjectKey: [Int]] = [:]
+    for (index, one) in merged.enumerated() {
+      for key in one.keys { changes[key, default: []].append(index) }
+    }
+    var lastOf: [Identifier: Int] = [:]
+    let double = try derive(
+      changes.keys.sorted(), stored, cause: .fact,
+      entry: { key in changes[key]?.last.map { merged[$0].recorded.number } }, at: now,
+      in: transaction
+    ) { derivation in
+      let environment = derivation.key.environment.rawValue
+      let grants = derivation.accounts.contains { rules.grants(environment, to: $0) }
+      let indices = changes[derivation.key] ?? []
+      for index in indices {
+        merged[index].recorded.add(derivation, raisesAlarms: index == indices.last)
+        if grants { merged[index].recorded.grants = true }
+      }
+      for account in derivation.accounts { lastOf[account] = indices.last }
+    }
+    for account in double {
+      if let index = lastOf[account] { merged[index].recorded.add(payingTwice: account) }
+    }
+  }
+
+  /// Has read what a merged delivery leaves open.
+  private func settle(
+    _ merged: Merged, _ stored: LedgerReading, in transaction: Transaction
+  ) throws -> Recorded {
+    let (delivery, decoded) = (merged.delivery, merged.delivery.decoded)
+    var recorded = merged.recorded
+    if decoded.disposition == .joined {
+      let dangling = try decoded.facts.filter { fact in
+        try fact.searched != nil && Affected.subscriptions(by: [fact], stored).isEmpty
+      }
+      for request in decoded.unsettled(
+        recorded.dirty, unknown: recorded.unknown, dangling: dangling)
+      {
+        try keep(request, payload: nil, delivery, id: recorded.number, in: transaction)
+      }
+    }
+    if let environment = decoded.environment, environment != rules.grantingEnvironment,
+      !recorded.grants, !decoded.isAnswer
     {
       recorded.isOfOtherEnvironment = true
     }
@@ -133,54 +223,29 @@ package struct Ledger: Sendable {
     return .asked
   }
 
-  private func merge(
-    _ delivery: PreparedDelivery, id: Int64, in transaction: Transaction, _ recorded: inout Recorded
-  ) throws {
-    let stored = reading(transaction)
-    var changed: [Fact] = []
-    for (fact, content) in zip(delivery.decoded.facts, delivery.contents) {
-      let change = try stored.join(fact, content: content, delivery: id, in: transaction)
-      if change.rankFell { recorded.rankFell = true }
-      var isNew = change.isNew
-      for link in fact.links where try link.write(delivery: id, in: transaction) { isNew = true }
-      if isNew { changed.append(fact) }
-    }
-    let keys = try Affected.subscriptions(by: changed, stored)
-    let double = try derive(
-      keys, cause: .fact, entry: id, at: delivery.received, in: transaction
-    ) { derivation in
-      recorded.add(derivation)
-      let environment = derivation.key.environment.rawValue
-      if derivation.accounts.contains(where: { rules.grants(environment, to: $0) }) {
-        recorded.grants = true
-      }
-    }
-    recorded.add(payingTwice: double)
-    let dangling = try delivery.decoded.facts.filter { fact in
-      try fact.searched != nil && Affected.subscriptions(by: [fact], stored).isEmpty
-    }
-    for request in delivery.decoded.unsettled(
-      recorded.dirty, unknown: recorded.unknown, dangling: dangling)
-    {
-      try keep(request, payload: nil, delivery, id: id, in: transaction)
-    }
-  }
-
   /// Derives subscriptions and writes the schedules of the accounts that follow them.
-  ///
-  /// Returns the accounts that now pay twice and did not before.
-  @discardableResult
   func derive(
     _ keys: [ObjectKey], cause: Derivation.Cause, entry: Int64?, at now: Instant,
-    in transaction: Transaction, each: (Derivation) -> Void
+    in transaction: Transaction, each: (Derivation) -> Void = { _ in }
+  ) throws {
+    try derive(
+      keys, reading(transaction), cause: cause, entry: { _ in entry }, at: now, in: transaction,
+      each: each)
+  }
+
+  /// Returns the accounts that now pay twice and did not before.
+  @discardableResult
+  private func derive(
+    _ keys: [ObjectKey], _ stored: LedgerReading, cause: Derivation.Cause,
+    entry: (ObjectKey) -> Int64?, at now: Instant, in transaction: Transaction,
+    each: (Derivation) -> Void
   ) throws -> [Identifier] {
     guard !keys.isEmpty else { return [] }
     let rules = try current.find(at: now, in: transaction)
     var accounts: Set<Identifier> = []
     for key in keys {
       let derivation = try Derivation(
-        try reading(transaction).subscription(key), cause: cause, entry: entry, rules: rules,
-        at: now, in: transaction)
+        of: key, stored, cause: cause, entry: entry(key), rules: rules, at: now, in: transaction)
       accounts.formUnion(derivation.accounts)
       try expectRenewal(of: key, derivation.coverage, at: now, in: transaction)
       if derivation.awaitsAcknowledgement {
@@ -189,37 +254,45 @@ package struct Ledger: Sendable {
       each(derivation)
     }
     return try accounts.sorted().filter { account in
-      try schedule(account, under: rules, at: now, in: transaction)
+      try schedule(account, stored, under: rules, at: now, in: transaction)
     }
   }
 
   /// Writes an account's schedule as it follows from what is stored.
   func schedule(_ account: Identifier, at now: Instant, in transaction: Transaction) throws {
     try schedule(
-      account, under: try current.find(at: now, in: transaction), at: now, in: transaction)
+      account, reading(transaction), under: try current.find(at: now, in: transaction), at: now,
+      in: transaction)
   }
 
   /// Writes an account's schedule from what its subscriptions and grants owe; returns whether it
   /// began to pay twice.
   @discardableResult
   private func schedule(
-    _ account: Identifier, under rules: LedgerRules, at now: Instant, in transaction: Transaction
+    _ account: Identifier, _ stored: LedgerReading, under rules: LedgerRules, at now: Instant,
+    in transaction: Transaction
   ) throws -> Bool {
-    let owed = try transaction.rows(
-      "SELECT environment, coverage FROM billing.subscriptions WHERE owner = $1 ORDER BY object",
-      .id(account)
-    ) { row in (try row.text(0), try row.text(1)) }
-    let coverages = try owed.compactMap { environment, text in
-      rules.grants(environment, to: account) ? try Coverage(text: text) : nil
+    let owned = try transaction.rows(
+      """
+      SELECT object, environment, coverage FROM billing.subscriptions
+      WHERE owner = $1 ORDER BY object
+      """, .id(account)
+    ) { row in (try row.text(0), try row.text(1), try row.text(2)) }
+    let coverages = try owned.filter { rules.grants($0.1, to: account) }.map { object, _, text in
+      try ObjectKey(object).flatMap { stored.memory.coverages[$0] } ?? Coverage(text: text)
     }
-    let grants = try Grant.active(of: account, reading: transaction).map { $0.coverage }
+    let before = try stored.account(account)
+    let grants = Grant.active(among: before.decided).map { $0.coverage }
+    let schedule = Schedule(coverages + grants, catalogue: rules.catalogue)
     try EntitlementRows.write(
-      Schedule(coverages + grants, catalogue: rules.catalogue), of: account,
-      unknown: .free(rules.catalogue), at: now, in: transaction)
+      schedule, over: before.boundaries, of: account, unknown: .free(rules.catalogue), at: now,
+      in: transaction)
+    stored.memory.accounts[account]?.boundaries = schedule.boundaries
     let paid = coverages.filter { coverage in
       let why = coverage.entry(at: now)?.why
       return why == .subscribed || why == .contested
     }
+    if paid.count < 2, before.boundaries.isEmpty { return false }
     return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
   }
 }

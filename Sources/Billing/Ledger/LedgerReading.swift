@@ -1,4 +1,3 @@
-internal import Base
 package import Storage
 package import Stores
 package import Subscriptions
@@ -7,6 +6,7 @@ package import Subscriptions
 package struct LedgerReading: LinkReader {
   let stores: StoreList
   let database: any Queryable
+  let memory: LedgerMemory
 
   package func origins(of kind: Link.Kind, to target: ObjectKey) throws -> [ObjectKey] {
     try database.rows(
@@ -19,21 +19,49 @@ package struct LedgerReading: LinkReader {
   private static let bridgedCountMax = 1000
 
   package func bridged(to key: ObjectKey) throws -> [Fact] {
-    try database.rows(
-      """
-      WITH RECURSIVE near (object) AS (
-        SELECT origin FROM billing.links WHERE target = $1 AND kind = 'bridge'
-        UNION
-        SELECT l.origin FROM near n JOIN billing.links l ON l.target = n.object
-        WHERE l.kind = 'bridge')
-      SELECT object, delivery, as_of_from_ms, as_of_to_ms, content
-      FROM billing.mirrors WHERE object = $1
-      UNION ALL
-      SELECT m.object, m.delivery, m.as_of_from_ms, m.as_of_to_ms, m.content
-      FROM near n JOIN billing.mirrors m ON m.object = n.object
-      LIMIT $2
-      """, .text(key.description), .integer(Self.bridgedCountMax)
-    ) { row in try MirrorRow(row, of: stores).fact }
+    let objects = try reach(from: key, parts: false, countMax: Self.bridgedCountMax)
+    return try mirrors(of: objects).map(\.fact)
+  }
+
+  /// An object and whatever is linked to it by bridges, however far, with the parts of them all
+  /// where they are wanted; at most about `countMax`.
+  func reach(from key: ObjectKey, parts: Bool, countMax: Int = .max) throws -> [ObjectKey] {
+    var objects = [key]
+    var seen: Set<ObjectKey> = [key]
+    var open: Set<ObjectKey> = [key]
+    var next = [key]
+    while !next.isEmpty, objects.count < countMax {
+      let origins = try self.origins(of: next)
+      next = []
+      for (origin, kind) in origins where parts || kind == .bridge {
+        if seen.insert(origin).inserted { objects.append(origin) }
+        if kind == .bridge, open.insert(origin).inserted { next.append(origin) }
+      }
+    }
+    return objects
+  }
+
+  /// What is linked to any of them from below.
+  private func origins(of targets: [ObjectKey]) throws -> [(ObjectKey, Link.Kind)] {
+    func decode(_ row: borrowing Row) throws -> (ObjectKey, Link.Kind)? {
+      guard let key = ObjectKey(try row.text(0)), let kind = Link.Kind(rawValue: try row.text(1))
+      else { return nil }
+      return (key, kind)
+    }
+    if targets.count == 1 {
+      return try database.rows(
+        "SELECT origin, kind FROM billing.links WHERE target = $1 AND kind <> 'predecessor'",
+        .text(targets[0].description), row: decode
+      ).compactMap { $0 }
+    }
+    return try SQLList.slices(of: targets.map { .text($0.description) }, after: 0).flatMap { list in
+      try database.rows(
+        """
+        SELECT origin, kind FROM billing.links
+        WHERE target IN (\(list.parameters)) AND kind <> 'predecessor'
+        """, values: list.values, row: decode
+      ).compactMap { $0 }
+    }
   }
 
   /// What belongs to an object, the newest first.
@@ -57,6 +85,13 @@ package struct LedgerReading: LinkReader {
 
 extension Ledger {
   package func reading(_ database: any Queryable) -> LedgerReading {
-    LedgerReading(stores: stores, database: database)
+    LedgerReading(
+      stores: stores, database: database, memory: LedgerMemory(followsDecision: true))
+  }
+
+  /// For a transaction that decides nothing itself.
+  func readingFacts(_ transaction: Transaction) -> LedgerReading {
+    LedgerReading(
+      stores: stores, database: transaction, memory: LedgerMemory(followsDecision: false))
   }
 }

@@ -10,6 +10,12 @@ struct MirrorRow {
 
   /// What `init` reads, in its order.
   static let columns = "object, delivery, as_of_from_ms, as_of_to_ms, content"
+  fileprivate static let query = "SELECT \(columns) FROM billing.mirrors WHERE object = $1"
+
+  init(_ fact: Fact, delivery: Int64) {
+    self.fact = fact
+    self.delivery = delivery
+  }
 
   init(_ row: borrowing Row, of stores: StoreList) throws {
     guard let key = ObjectKey(try row.text(0)) else {
@@ -25,9 +31,31 @@ struct MirrorRow {
 extension LedgerReading {
   /// What all deliveries together say of one object.
   func mirrors(of key: ObjectKey) throws -> [MirrorRow] {
-    try database.rows(
-      "SELECT \(MirrorRow.columns) FROM billing.mirrors WHERE object = $1", .text(key.description)
-    ) { row in try MirrorRow(row, of: stores) }
+    if let known = memory.mirrors[key] { return known }
+    let rows = try database.rows(MirrorRow.query, .text(key.description)) { row in
+      try MirrorRow(row, of: stores)
+    }
+    memory.mirrors[key] = rows
+    return rows
+  }
+
+  /// The same of many objects.
+  func mirrors(of keys: [ObjectKey]) throws -> [MirrorRow] {
+    let unread = keys.filter { memory.mirrors[$0] == nil }
+    if unread.count == 1 { _ = try mirrors(of: unread[0]) } else { try read(unread) }
+    return keys.flatMap { memory.mirrors[$0] ?? [] }
+  }
+
+  private func read(_ keys: [ObjectKey]) throws {
+    for key in keys { memory.mirrors[key] = [] }
+    for list in SQLList.slices(of: keys.map { .text($0.description) }, after: 0) {
+      let rows = try database.rows(
+        """
+        SELECT \(MirrorRow.columns) FROM billing.mirrors WHERE object IN (\(list.parameters))
+        """, values: list.values
+      ) { row in try MirrorRow(row, of: stores) }
+      for row in rows { memory.mirrors[row.fact.key, default: []].append(row) }
+    }
   }
 
   /// Joins one fact into its object's mirror; `content` is its stored form.
@@ -39,6 +67,11 @@ extension LedgerReading {
       mirror.insert(.init(row.fact.object, asOf: row.fact.asOf), delivery: row.delivery)
     }
     let change = mirror.insert(.init(fact.object, asOf: fact.asOf), delivery: delivery)
+    if change.isNew {
+      let outdated = change.outdated
+      memory.mirrors[fact.key, default: []].removeAll { outdated.contains($0.delivery) }
+      memory.mirrors[fact.key, default: []].append(MirrorRow(fact, delivery: delivery))
+    }
     for outdated in change.outdated {
       try transaction.execute(
         "DELETE FROM billing.mirrors WHERE object = $1 AND delivery = $2",

@@ -17,6 +17,9 @@ package struct PreparedDelivery: Sendable {
   /// What each fact's content is stored as.
   let contents: [String]
 
+  /// How much of the database it takes up, about.
+  package var byteCount: Int { sealed.count }
+
   /// `head` and `body` are what came; neither is kept in clear.
   package init(
     _ decoded: DecodedDelivery, of store: any Store, received: Instant, head: [UInt8],

@@ -82,14 +82,15 @@ package struct Recorded: Sendable {
     isConflicting = row.isConflicting && !row.isRedelivery
   }
 
-  mutating func add(payingTwice accounts: [Identifier]) {
-    alarms += accounts.map { Alarm(name: .doublePayment, object: "account:\($0)") }
+  mutating func add(payingTwice account: Identifier) {
+    alarms.append(Alarm(name: .doublePayment, object: "account:\(account)"))
   }
 
-  mutating func add(_ derivation: Derivation) {
+  mutating func add(_ derivation: Derivation, raisesAlarms: Bool) {
     let key = derivation.key
     if derivation.isDirty { dirty.append(key) }
     unknown += derivation.unknown.map { (key, $0) }
+    guard raisesAlarms else { return }
     for alarm in derivation.newAlarms {
       alarms.append(
         Alarm(

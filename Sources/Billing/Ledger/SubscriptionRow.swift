@@ -26,14 +26,16 @@ struct SubscriptionRow {
   /// When something last changed; not among what makes two rows differ.
   let updated: Instant
 
+  /// What `init(_:)` reads, in its order.
+  static let columns = """
+    owner, owner_evidence, environment, label, label_without_access, will_renew, dirty, coverage,
+    policy_version, catalogue_version, transition_count, rules, updated_ms
+    """
+  static let columnCount = 13
+
   init?(_ key: ObjectKey, reading database: some Queryable) throws {
     let row = try database.first(
-      """
-      SELECT owner, owner_evidence, environment, label, label_without_access, will_renew, dirty,
-        coverage, policy_version, catalogue_version, transition_count, rules,
-        updated_ms
-      FROM billing.subscriptions WHERE object = $1
-      """, .text(key.description)
+      "SELECT \(Self.columns) FROM billing.subscriptions WHERE object = $1", .text(key.description)
     ) { row in try SubscriptionRow(row) }
     guard let row else { return nil }
     self = row
@@ -60,7 +62,7 @@ struct SubscriptionRow {
     self.transitionCount = transitionCount
   }
 
-  private init(_ row: borrowing Row) throws {
+  init(_ row: borrowing Row) throws {
     owner = try row.optionalID(0)
     ownerEvidence = try row.text(1)
     guard let environment = StoreEnvironment(rawValue: try row.text(2)),

@@ -48,7 +48,7 @@ extension Ledger {
     guard try knows(key, reading: transaction),
       try Unanswered.begin(key, at: now, in: transaction)
     else { return }
-    try derive([key], cause: .fact, entry: nil, at: now, in: transaction) { _ in }
+    try derive([key], cause: .fact, entry: nil, at: now, in: transaction)
   }
 
   /// The store answers: `write` keeps what it said, and that alone decides.
@@ -58,7 +58,7 @@ extension Ledger {
     try DeliveryRow.lockSequence(in: transaction)
     let didFail = try Unanswered.end(key, in: transaction)
     try write()
-    if didFail { try derive([key], cause: .fact, entry: nil, at: now, in: transaction) { _ in } }
+    if didFail { try derive([key], cause: .fact, entry: nil, at: now, in: transaction) }
   }
 
   /// Forgets failed reads of stores that are asked no more, or their outage would never end.
@@ -70,7 +70,7 @@ extension Ledger {
     let objects = try Unanswered.all(after: last, countMax: countMax, reading: transaction)
     for key in objects.compactMap({ ObjectKey($0) }) where !isReadable(key) {
       _ = try Unanswered.end(key, in: transaction)
-      try derive([key], cause: .policy, entry: nil, at: now, in: transaction) { _ in }
+      try derive([key], cause: .policy, entry: nil, at: now, in: transaction)
     }
     return objects.count < countMax ? nil : objects.last
   }

@@ -133,6 +133,7 @@ package struct StripeRecord: StoreRecord {
   }
 
   private func reversals(besides factor: Int) -> [StripeReversals.Objects] {
+    if charges.isEmpty, refunds.isEmpty, disputes.isEmpty { return [StripeReversals.Objects()] }
     var ways = [StripeReversals.Objects()]
     func choose<Content: Mirrored>(
       _ mirrors: [String: Mirror<Content>],

@@ -11,6 +11,7 @@ package enum Choices {
     _ mirrors: [String: Mirror<Content>], besides factor: Int,
     _ item: (_ id: String, _ content: Content) -> Item
   ) -> [[Item]] {
+    if mirrors.isEmpty { return [[]] }
     var choices: [[Item]] = [[]]
     for (id, mirror) in mirrors.sorted(by: { $0.key < $1.key }) {
       var contents = mirror.contents

@@ -42,12 +42,13 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
 
   /// Maximal values that disagree: to be settled by reading the provider again.
   package var isDirty: Bool {
-    guard let first = entries.first else { return false }
+    guard entries.count > 1, let first = entries.first else { return false }
     return entries.contains { $0.observation.content != first.observation.content }
   }
 
   /// The distinct contents among the maximal observations.
   package var contents: [Content] {
+    if entries.count == 1 { return [entries[0].observation.content] }
     var contents: [Content] = []
     for entry in entries where !contents.contains(entry.observation.content) {
       contents.append(entry.observation.content)
@@ -63,6 +64,11 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   @discardableResult
   package mutating func insert(_ observation: Observation, delivery: Int64) -> MirrorChange {
     var change = MirrorChange()
+    if entries.isEmpty {
+      entries = [Entry(observation: observation, delivery: delivery)]
+      change.isNew = true
+      return change
+    }
     if let index = entries.firstIndex(where: { $0.observation == observation }) {
       if delivery < entries[index].delivery {
         entries[index] = Entry(observation: observation, delivery: delivery)

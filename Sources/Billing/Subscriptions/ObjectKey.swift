@@ -64,6 +64,9 @@ private func isWord(_ text: String) -> Bool {
 }
 
 extension ObjectKey {
+  /// Equal keys have equal ids; the rest of it tells few apart.
+  package func hash(into hasher: inout Hasher) { hasher.combine(id) }
+
   /// Another object of the same provider and environment.
   package func sibling(_ kind: Kind, _ id: String) -> ObjectKey {
     ObjectKey(provider: provider, environment: environment, kind: kind, id: id)

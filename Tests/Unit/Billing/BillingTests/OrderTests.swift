@@ -104,6 +104,53 @@ struct OrderTests {
     }
   }
 
+  @Test(arguments: 0..<4, TestEngine.available)
+  func `deliveries in groups of any size leave the rows that they leave one by one`(
+    index: Int, engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let seed = SeededGenerator.seed(of: "deliveries in groups")
+    var random = SeededGenerator(seed: seed)
+    var expected: [String]?
+    for number in 0..<12 {
+      let customer = Customer(tag: "\(harness.tag)g\(index)n\(number)z")
+      let events = try Self.stories[index].events(customer).map { try prepared($0) }
+      // The first round has no groups.
+      var rest = number == 0 ? events : (events + events).shuffled(using: &random)
+      while !rest.isEmpty {
+        let size = number == 0 ? 1 : Int.random(in: 1...rest.count, using: &random)
+        let group = Array(rest.prefix(size))
+        rest.removeFirst(size)
+        let recorded = try harness.database.write(for: nil) { transaction in
+          try ledger.record(group, in: transaction)
+        }
+        #expect(recorded.count == group.count)
+      }
+      let digest = try anonymous(harness.digest(customer), customer)
+      #expect(digest == expected ?? digest, "round \(number), seed \(seed)")
+      expected = digest
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a subscription that several deliveries of a group speak of is derived once`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let customer = Customer(tag: harness.tag)
+    let events = try Self.stories[0].events(customer).map { try prepared($0) }
+    let recorded = try harness.database.write(for: nil) { transaction in
+      try ledger.record(events, in: transaction)
+    }
+    #expect(recorded.map(\.status) == events.map { _ in "recorded" })
+    // Its state and its owner, each from nothing to what it is.
+    #expect(
+      try harness.count(
+        "SELECT count(*) FROM billing.transitions WHERE object LIKE '%\(harness.tag)%'") == 2)
+  }
+
   @Test(arguments: TestEngine.available)
   func `a customer's deletion that comes before his subscription ends it, too`(
     engine: TestEngine
