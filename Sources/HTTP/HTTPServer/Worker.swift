@@ -33,7 +33,7 @@ final class Worker: @unchecked Sendable {
     guard let daemon = unsafe daemon else { return nil }
     unsafe self.daemon = daemon
     self.intake = intake
-    thread.withLock { $0 = Thread { [self] in run() } }
+    thread.withLock { $0 = Thread(niceness: Thread.behindWriter) { [self] in run() } }
   }
 
   /// Hands over an accepted socket, which is the worker's from now on.

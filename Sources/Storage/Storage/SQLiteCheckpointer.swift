@@ -27,7 +27,7 @@ final class SQLiteCheckpointer: Sendable {
     self.options = options
     connection = Locked(
       try files.connect(.checkpointer(schema), lockWait: Self.lockWait))
-    thread.withLock { $0 = Thread { [self] in run() } }
+    thread.withLock { $0 = Thread(niceness: Thread.behindWriter) { [self] in run() } }
   }
 
   /// Tells how long the log has become.
