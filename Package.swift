@@ -356,8 +356,8 @@ let package = Package(
       [
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
         "Tiers", "Subscriptions", "Billing", "LocalServer", "SeededRandom", "TestCertificates",
-        "TestDevices", "TestFiles", "Stripe", "Apple", "Ledger", "Stores", "KnownStores",
-        "Compression", "RecordedStories",
+        "TestDevices", "TestFiles", "Stripe", "Apple", "Google", "Ledger", "Stores", "KnownStores",
+        "SQLite", "Configuration", "Compression", "RecordedStories",
       ]),
   ]
 )

@@ -10,10 +10,10 @@ internal import TestCertificates
 struct AppleNotifications {
   static let bundleID = "com.example.coffer"
   static let appID: Int64 = 1_234_567_890
-  private static let productID = "com.example.coffer.premium.month"
+  static let productID = "com.example.coffer.premium.month"
 
   let root: [UInt8]
-  private let key: P256PrivateKey
+  let key: P256PrivateKey
   /// The same for everything that one chain signs.
   private let header: String
   private let now: Instant
@@ -31,21 +31,29 @@ struct AppleNotifications {
     var requests = Requests()
     requests.reserve(count, byteCountEach: body(first).count + 400)
     for index in first..<(first + count) {
-      requests.append(
-        "POST", "/webhooks/apple", host: "127.0.0.1",
-        fields: [
-          ("User-Agent", "App Store Server Notifications"), ("Accept", "application/json"),
-          ("Content-Type", "application/json"),
-          ("X-Forwarded-For", address ?? "17.58.0.\(index % 16 + 1)"),
-        ], body: address == nil ? body(index) : forged(index))
+      append(
+        address == nil ? body(index) : forged(index),
+        from: address ?? "17.58.0.\(index % 16 + 1)", to: &requests)
     }
     return requests
   }
 
+  func append(_ body: [UInt8], from address: String, to requests: inout Requests) {
+    requests.append(
+      "POST", "/webhooks/apple", host: "127.0.0.1",
+      fields: [
+        ("User-Agent", "App Store Server Notifications"), ("Accept", "application/json"),
+        ("Content-Type", "application/json"), ("X-Forwarded-For", address),
+      ], body: body)
+  }
+
   var bodyByteCount: Int { body(0).count }
 
-  private func body(_ index: Int) -> [UInt8] {
-    Array("{\"signedPayload\":\"\(sign(payload(index)))\"}".utf8)
+  func body(_ index: Int) -> [UInt8] { body(index, at: now) }
+
+  /// Of the subscription that was renewed at that moment.
+  func body(_ index: Int, at moment: Instant) -> [UInt8] {
+    Array("{\"signedPayload\":\"\(sign(payload(index, moment)))\"}".utf8)
   }
 
   /// Genuine in all but one bit of its outer signature: as dear to refuse as a forgery can be.
@@ -62,24 +70,22 @@ struct AppleNotifications {
     return input + "." + Base64.url.encode(key.signature(for: Array(input.utf8)))
   }
 
-  private func payload(_ index: Int) -> JSONValue {
-    // No order, as with the subscriptions that renew at any moment; no number comes twice.
-    let serial = (index &* 618_033_988_749 &+ 1) % 1_000_000_000_000
-    let digits = String(1_000_000_000_000 + serial).dropFirst()
+  private func payload(_ index: Int, _ now: Instant) -> JSONValue {
+    let digits = Serial.digits(index)
     let account = "00000000-0000-4000-8000-\(digits)"
     return [
       "notificationType": "DID_RENEW", "notificationUUID": "10000000-0000-4000-8000-\(digits)",
       "data": [
         "appAppleId": .integer(Self.appID), "bundleId": .string(Self.bundleID),
         "bundleVersion": "42", "environment": "Production",
-        "signedTransactionInfo": .string(sign(transaction("\(digits)", account))),
-        "signedRenewalInfo": .string(sign(renewal("\(digits)", account))), "status": 1,
+        "signedTransactionInfo": .string(sign(transaction(digits, account, now))),
+        "signedRenewalInfo": .string(sign(renewal(digits, account, now))), "status": 1,
       ],
       "version": "2.0", "signedDate": .integer(now.milliseconds),
     ]
   }
 
-  private func transaction(_ digits: String, _ account: String) -> JSONValue {
+  private func transaction(_ digits: String, _ account: String, _ now: Instant) -> JSONValue {
     [
       "transactionId": "211\(digits)", "originalTransactionId": "200\(digits)",
       "webOrderLineItemId": "300\(digits)", "bundleId": .string(Self.bundleID),
@@ -95,7 +101,7 @@ struct AppleNotifications {
     ]
   }
 
-  private func renewal(_ digits: String, _ account: String) -> JSONValue {
+  private func renewal(_ digits: String, _ account: String, _ now: Instant) -> JSONValue {
     [
       "originalTransactionId": "200\(digits)", "autoRenewProductId": .string(Self.productID),
       "productId": .string(Self.productID), "autoRenewStatus": 1, "renewalPrice": 2990,

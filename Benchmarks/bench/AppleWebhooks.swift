@@ -26,39 +26,43 @@ struct AppleWebhooks {
     let root = try workspace.write(notifications.root, "root.der")
     let openssl = try opensslVerificationsPerSecond()
     let requests = notifications.requests(min(options.requestCount, Self.requestCountMax))
-    let (ours, batches) = try server("apple", root)
-      .measure("coffer-billing, App Store", load, requests)
+    let ours = try SideBySide(
+      "coffer-billing, App Store", "apple", settings(root), requests, options, workspace)
+    let cost = try WebhookCost(workspace, WebhookBench.catalogue())
+      .measure(.apple(notifications), ours)
     let (flooded, flood) = try measureFlooded(requests, root)
     let peer = options.measuresOursOnly ? nil : try measurePeer(requests, root)
     return WebhookBench.Part(
       facts: [
         ("App Store notification", "\(notifications.bodyByteCount) bytes, all different"),
-        ("App Store batches", batches),
+        ("App Store batches", ours.metrics.groups),
         ("flood", flood.description),
       ],
-      rows: [ours, flooded, peer].compactMap { $0 },
-      figures: figures(ours.outcome, flooded.outcome, peer?.outcome, openssl: openssl))
+      rows: ours.rows + [flooded, peer].compactMap { $0 },
+      figures: figures(ours.ours.outcome, flooded.outcome, peer?.outcome, openssl: openssl)
+        + ours.figures("apple_ratio_to_against", "App Store notifications", aim: 1.8)
+        + (try DiskLimit(cost, workspace).figures("apple", ours.ours.outcome)),
+      costs: [cost])
   }
 
-  private func server(_ name: String, _ root: String) throws(BenchError) -> BillingServer {
-    try BillingServer(
-      name,
-      [
-        "COFFER_MODE": "test", "COFFER_APPLE_ROOT_FILE": root,
-        "COFFER_APPLE_BUNDLE_ID": AppleNotifications.bundleID,
-        "COFFER_APPLE_APP_ID": "\(AppleNotifications.appID)",
-        "COFFER_TRUSTED_PROXIES": "127.0.0.1",
-      ], workspace)
+  private func settings(_ root: String) -> [String: String] {
+    [
+      "COFFER_MODE": "test", "COFFER_APPLE_ROOT_FILE": root,
+      "COFFER_APPLE_BUNDLE_ID": AppleNotifications.bundleID,
+      "COFFER_APPLE_APP_ID": "\(AppleNotifications.appID)",
+      "COFFER_TRUSTED_PROXIES": "127.0.0.1",
+    ]
   }
 
   private func measureFlooded(
     _ requests: Requests, _ root: String
   ) throws(BenchError) -> (Report.Row, Flood.Outcome) {
-    let server = try server("apple-flooded", root)
+    let server = try BillingServer("apple-flooded", settings(root), workspace)
     let forged = notifications.requests(
       Flood.requestCount, from: Self.requestCountMax, forgedBy: "203.0.113.9")
     let flood = Flood(forged, port: server.port)
-    let row = try server.measure("… beside a flood", load, requests).row
+    try server.run(Load(options), requests)
+    let row = try server.end("… beside a flood").row
     return (row, flood.stop())
   }
 
@@ -97,7 +101,7 @@ struct AppleWebhooks {
         "apple_notifications", ours.perSecond, "App Store notifications verified and durable"),
       .ratio(
         "apple_ratio_to_openssl", each * 1e6 / max(1, ours.serverMicrosecondsEach),
-        "of what three signatures each allow on the cores that coffer-billing used", aim: 0.5),
+        "of what three signatures each allow on the cores that coffer-billing used", aim: 0.3),
       Figure(
         name: "apple_ratio_to_all_cores_thousandths",
         value: Int(ours.perSecond * each / cores * 1000),

@@ -1,4 +1,3 @@
-internal import Base
 internal import Glibc
 
 /// The command line of `bench`: what to measure, and how it ends.
@@ -22,16 +21,25 @@ enum Bench {
 
   private static func measure(_ options: Options) throws(BenchError) -> Report {
     let workspace = try Workspace(under: options.directory)
+    if let path = options.document { try Document(path).require(options.subject) }
     let report =
       switch options.subject {
       case .webhooks: try WebhookBench(options, workspace).report()
+      case .backlog: try BacklogBench(options, workspace).report()
       case .kept: try KeptBench(options, workspace).report()
       case .sync: try SyncBench(options, workspace).report()
       case .fold: try FoldBench(options, workspace).report()
       case .tree: try TreeBench(options, workspace).report()
       case .worst: try WorstBench(options, workspace).report()
       }
-    print(options.wantsJSON ? report.json : report.text)
+    switch options.form {
+    case .text: print(report.text)
+    case .json: print(report.json)
+    case .markdown: print(report.markdown)
+    }
+    if let path = options.document {
+      try Document(path).write(report.markdown, about: options.subject)
+    }
     return report
   }
 }

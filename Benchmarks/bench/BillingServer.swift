@@ -1,16 +1,19 @@
 internal import Base
 internal import Crypto
 
-/// A `coffer-billing` with an empty SQLite database, under load and then counted.
-struct BillingServer {
+/// A `coffer-billing` with an empty SQLite database, under load in rounds and then counted.
+final class BillingServer {
   private let process: ServerProcess
   private let directory: String
   private let metricsPort: UInt16
   private let workspace: Workspace
+  /// Of all rounds so far.
+  private var outcome: Load.Outcome?
 
-  /// `name` tells its files from those of the other servers; `settings` name one store.
+  /// `name` tells its files from those of the other servers; `settings` name the stores. `build` is
+  /// the directory of its program, this build's without.
   init(
-    _ name: String, _ settings: [String: String], _ workspace: Workspace
+    _ name: String, _ settings: [String: String], _ workspace: Workspace, build: String? = nil
   ) throws(BenchError) {
     self.workspace = workspace
     let directory = try workspace.directory(name)
@@ -24,7 +27,7 @@ struct BillingServer {
     process = try ServerProcess(
       log: workspace.file("\(name).log"), environment: common.merging(settings) { $1 }
     ) { _ in
-      [workspace.program("coffer-billing")]
+      [build.map { "\($0)/coffer-billing" } ?? workspace.program("coffer-billing")]
     } settings: { port in
       ["COFFER_BILLING_LISTEN": "127.0.0.1:\(port)"]
     }
@@ -34,17 +37,72 @@ struct BillingServer {
 
   var port: UInt16 { process.port }
 
-  /// Runs the load, stops the server and counts what it kept.
+  /// One round of the load, with requests that it has not seen.
   ///
   /// The first request is sent once before: what the server has to look up then, it knows later.
-  func measure(
-    _ title: String, _ load: Load, _ requests: Requests
-  ) throws(BenchError) -> (row: Report.Row, batches: String) {
-    try load.deliver(requests.prefix(1), to: process)
-    let outcome = try load.run(requests, to: process, repeats: false)
-    let batches = try Scrape(port: metricsPort).batches
+  func run(_ load: Load, _ requests: Requests) throws(BenchError) {
+    guard let before = outcome else {
+      try load.deliver(requests.prefix(1), to: process)
+      outcome = try load.run(requests, to: process, repeats: false)
+      return
+    }
+    outcome = before.adding(
+      try load.run(requests, from: before.next, to: process, repeats: false))
+  }
+
+  /// Stops the server and counts what it kept.
+  func end(
+    _ title: String
+  ) throws(BenchError) -> (row: Report.Row, batches: Scrape) {
+    guard let outcome else { throw .server("\(title) had no load") }
+    let metrics = try Scrape(port: metricsPort)
     process.stop()
     let stored = try workspace.rowCount("\(directory)/billing.db", "deliveries")
-    return (Report.Row(server: title, outcome: outcome, storedCount: stored), batches)
+    return (Report.Row(server: title, outcome: outcome, storedCount: stored), metrics)
+  }
+}
+
+/// This build under load, and by turns with it the one it is compared with, so that a machine whose
+/// speed drifts meets both.
+struct SideBySide {
+  static let roundCount = 2
+
+  let ours: Report.Row
+  let metrics: Scrape
+  /// Nil where there is nothing to compare with.
+  let other: Report.Row?
+
+  /// `name` and `settings` as of a `BillingServer`.
+  init(
+    _ title: String, _ name: String, _ settings: [String: String], _ requests: Requests,
+    _ options: Options, _ workspace: Workspace
+  ) throws(BenchError) {
+    let server = try BillingServer(name, settings, workspace)
+    guard let build = options.against else {
+      try server.run(Load(options), requests)
+      (ours, metrics) = try server.end(title)
+      other = nil
+      return
+    }
+    let rival = try BillingServer("\(name)-against", settings, workspace, build: build)
+    for round in 0..<Self.roundCount {
+      for each in round.isMultiple(of: 2) ? [server, rival] : [rival, server] {
+        try each.run(Load(options, parts: Self.roundCount), requests)
+      }
+    }
+    (ours, metrics) = try server.end(title)
+    other = try rival.end("\(title), of \(build)").row
+  }
+
+  var rows: [Report.Row] { [ours] + (other.map { [$0] } ?? []) }
+
+  /// How many times the other build's rate ours is.
+  func figures(_ name: String, _ what: String, aim: Double) -> [Figure] {
+    guard let other else { return [] }
+    return [
+      .ratio(
+        name, ours.outcome.perSecond / max(1, other.outcome.perSecond),
+        "times the \(what) a second of the build it is compared with", aim: aim)
+    ]
   }
 }

@@ -53,6 +53,13 @@ struct Figure {
       aim: Int(aim * 1000))
   }
 
+  /// A part of something, which has no aim.
+  static func share(_ name: String, _ share: Double, _ what: String) -> Figure {
+    Figure(
+      name: "\(name)_thousandths", value: Int((share * 1000).rounded()),
+      text: "\(decimal(share, places: 3)) \(what)")
+  }
+
   var json: JSONValue {
     var members: [JSONValue.Member] = [
       .init("name", .string(name)), .init("value", .integer(Int64(value))),

@@ -7,6 +7,7 @@ internal import JWS
 ///
 /// Pub/Sub signs one token for an hour of pushes, so all bear the same.
 struct GoogleNotifications {
+  static let productID = "premium"
   static let package = "com.example.coffer"
   static let audience = "https://billing.example.com/webhooks/google"
   static let email = "push@example.iam.gserviceaccount.com"
@@ -54,36 +55,46 @@ struct GoogleNotifications {
   func requests(_ count: Int) -> Requests {
     var requests = Requests()
     requests.reserve(count, byteCountEach: body(0).count + token.utf8.count + 400)
-    for index in 0..<count {
-      requests.append(
-        "POST", "/webhooks/google", host: "127.0.0.1",
-        fields: [
-          (
-            "User-Agent",
-            "APIs-Google; (+https://developers.google.com/webmasters/APIs-Google.html)"
-          ),
-          ("Accept", "application/json"), ("Content-Type", "application/json"),
-          ("From", "noreply@google.com"), ("Authorization", "Bearer \(token)"),
-        ], body: body(index))
-    }
+    for index in 0..<count { append(body(index), to: &requests) }
     return requests
+  }
+
+  func append(_ body: [UInt8], to requests: inout Requests) {
+    requests.append(
+      "POST", "/webhooks/google", host: "127.0.0.1",
+      fields: [
+        (
+          "User-Agent",
+          "APIs-Google; (+https://developers.google.com/webmasters/APIs-Google.html)"
+        ),
+        ("Accept", "application/json"), ("Content-Type", "application/json"),
+        ("From", "noreply@google.com"), ("Authorization", "Bearer \(token)"),
+      ], body: body)
   }
 
   var bodyByteCount: Int { body(0).count }
 
-  private func body(_ index: Int) -> [UInt8] {
+  /// As long as Google's are; its end tells whose it is.
+  static func purchaseToken(_ index: Int) -> String {
     let digest = Base64.url.encode(SHA256.hash(Array("\(index)".utf8)))
+    return "\(digest.prefix(24)).AO-J1O\(digest)\(digest)\(digest).\(index)"
+  }
+
+  func body(_ index: Int) -> [UInt8] { body(index, at: now) }
+
+  /// Of a purchase that was renewed at that moment.
+  func body(_ index: Int, at moment: Instant) -> [UInt8] {
     let data: JSONValue = [
       "version": "1.0", "packageName": .string(Self.package),
-      "eventTimeMillis": .string("\(now.milliseconds)"),
+      "eventTimeMillis": .string("\(moment.milliseconds)"),
       "subscriptionNotification": [
         "version": "1.0", "notificationType": 2,
-        "purchaseToken": .string("\(digest.prefix(24)).AO-J1O\(digest)\(digest)\(digest)"),
-        "subscriptionId": "premium",
+        "purchaseToken": .string(Self.purchaseToken(index)),
+        "subscriptionId": .string(Self.productID),
       ],
     ]
     let id = "\(1_000_000_000_000_000 + index)"
-    let time = now.description
+    let time = moment.description
     let envelope: JSONValue = [
       "message": [
         "data": .string(Base64.standard.encode(data.encoded())), "messageId": .string(id),

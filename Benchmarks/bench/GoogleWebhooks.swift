@@ -25,30 +25,28 @@ struct GoogleWebhooks {
     let api = "http://127.0.0.1:\(silent.port)"
     let account = try workspace.write(
       notifications.serviceAccount(tokenURL: "\(api)/token").encoded(), "service-account.json")
-    let server = try BillingServer(
-      "google",
+    let ours = try SideBySide(
+      "coffer-billing, Google Play", "google",
       [
         "COFFER_GOOGLE_PACKAGE": GoogleNotifications.package,
         "COFFER_GOOGLE_PUSH_AUDIENCE": GoogleNotifications.audience,
         "COFFER_GOOGLE_PUSH_EMAIL": GoogleNotifications.email,
         "COFFER_GOOGLE_SERVICE_ACCOUNT_FILE": account, "COFFER_GOOGLE_API_URL": api,
         "COFFER_GOOGLE_KEYS_URL": "http://127.0.0.1:\(keys.port)/certs",
-      ], workspace)
-    let (row, batches) = try server.measure(
-      "coffer-billing, Google Play", Load(options), notifications.requests(options.requestCount))
+      ], notifications.requests(options.requestCount), options, workspace)
     keys.drain(within: .seconds(1))
     silent.close()
     return WebhookBench.Part(
       facts: [
         ("Google push", "\(notifications.bodyByteCount) bytes, all different; one token for all"),
-        ("Google batches", batches),
+        ("Google batches", ours.metrics.groups),
       ],
-      rows: [row],
+      rows: ours.rows,
       figures: [
         .rate(
-          "google_notifications", row.outcome.perSecond,
+          "google_notifications", ours.ours.outcome.perSecond,
           "Google Play notifications verified and durable")
-      ])
+      ] + ours.figures("google_ratio_to_against", "Google Play notifications", aim: 1))
   }
 
   private func keyServer() throws(BenchError) -> HTTPServer {

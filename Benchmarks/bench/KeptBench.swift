@@ -25,7 +25,7 @@ struct KeptBench {
     var report = Report(subject: .kept, facts: try Machine(workspace, options).facts)
     let now = Instant.now
     let stripe = try StripeEvents(
-      directory: "ops/bench.d", secret: Secret("whsec_bench"), seed: options.seed, now: now)
+      directory: "ops/bench.d", secret: Secret("whsec_bench"), seed: options.seed)
     let sealing = try Self.sealing()
     for (provider, messages) in [
       ("stripe", Self.messages(stripe.requests(Self.sampleCount, now: now))),

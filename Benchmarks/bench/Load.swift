@@ -6,13 +6,14 @@ struct Load: Sendable {
   let connectionCount: Int
   let threadCount: Int
   let warmUpSeconds: Int
-  let seconds: Int
+  let milliseconds: Int64
 
-  init(_ options: Options) {
+  /// `parts` are so many loads that take the configured time together.
+  init(_ options: Options, parts: Int = 1) {
     connectionCount = options.connectionCount
     threadCount = options.threadCount
     warmUpSeconds = options.warmUpSeconds
-    seconds = options.seconds
+    milliseconds = Int64(options.seconds * 1000 / parts)
   }
 
   struct Outcome: Sendable {
@@ -29,11 +30,27 @@ struct Load: Sendable {
     let generatorSeconds: Double
     /// The prepared requests ran out before the time did.
     let ranOut: Bool
+    /// The first request that was not sent.
+    let next: Int
 
     var perSecond: Double { timedSeconds > 0 ? Double(timedCount) / timedSeconds : 0 }
     var refusedCount: Int { refused.values.reduce(0, +) }
     var serverMicrosecondsEach: Double { serverSeconds * 1e6 / Double(max(1, timedCount)) }
     var generatorMicrosecondsEach: Double { generatorSeconds * 1e6 / Double(max(1, timedCount)) }
+
+    /// Of this load and another of the same server.
+    func adding(_ other: Outcome) -> Outcome {
+      var sum = Outcome(
+        timedCount: timedCount + other.timedCount, timedSeconds: timedSeconds + other.timedSeconds,
+        nanoseconds: (nanoseconds + other.nanoseconds).sorted(),
+        serverSeconds: serverSeconds + other.serverSeconds,
+        generatorSeconds: generatorSeconds + other.generatorSeconds,
+        ranOut: ranOut || other.ranOut, next: other.next)
+      sum.succeeded = succeeded + other.succeeded
+      sum.refused = refused.merging(other.refused, uniquingKeysWith: +)
+      sum.firstRefusal = firstRefusal ?? other.firstRefusal
+      return sum
+    }
 
     /// The latency that `share` of the answers did not exceed.
     func microseconds(share: Double) -> Int {
@@ -43,19 +60,19 @@ struct Load: Sendable {
     }
   }
 
-  /// Sends requests for the configured time, and waits for every answer.
+  /// Sends requests, beginning with that one, for the configured time and waits for every answer.
   func run(
-    _ requests: Requests, to server: ServerProcess, repeats: Bool
+    _ requests: Requests, from start: Int = 0, to server: ServerProcess, repeats: Bool
   ) throws(BenchError) -> Outcome {
     let from = MonotonicTime.now() + .seconds(Int64(warmUpSeconds))
-    let until = from + .seconds(Int64(seconds))
+    let until = from + .milliseconds(milliseconds)
     let tallies = Locked<[LoadWorker.Tally]>([])
     let threads = (0..<threadCount).map { index in
       let share = connectionCount / threadCount
       let worker = LoadWorker(
         port: server.port, requests: requests,
         connectionCount: index == 0 ? connectionCount - share * (threadCount - 1) : share,
-        first: index, step: threadCount, repeats: repeats, from: from, until: until)
+        first: start + index, step: threadCount, repeats: repeats, from: from, until: until)
       return Thread {
         let tally = worker.run()
         tallies.withLock { $0.append(tally) }
@@ -98,7 +115,7 @@ struct Load: Sendable {
     var outcome = Outcome(
       timedCount: timed.count, timedSeconds: (ranOut ? last : until).seconds(since: from),
       nanoseconds: timed, serverSeconds: serverSeconds, generatorSeconds: generatorSeconds,
-      ranOut: ranOut)
+      ranOut: ranOut, next: tallies.map(\.next).max() ?? 0)
     for tally in tallies {
       outcome.succeeded += tally.succeeded
       outcome.refused.merge(tally.refused, uniquingKeysWith: +)

@@ -26,6 +26,8 @@ struct LoadWorker: Sendable {
     var lastTimed: MonotonicTime?
     /// The prepared requests ended before the time did.
     var ranOut = false
+    /// The first request that was not sent.
+    var next = 0
     var failure: BenchError?
   }
 
@@ -38,10 +40,13 @@ struct LoadWorker: Sendable {
 
   private func run(_ tally: inout Tally) throws(BenchError) {
     var next = first
+    defer { tally.next = next }
     var sockets: [Socket] = []
     var waits: [pollfd] = []
     var sentAt = [MonotonicTime](repeating: .now(), count: connectionCount)
-    for index in 0..<min(connectionCount, requests.count / step) {
+    let remaining = max(0, requests.count - first)
+    if remaining < step { tally.ranOut = true }
+    for index in 0..<min(connectionCount, remaining / step) {
       let socket = try Socket(port: port)
       sockets.append(socket)
       waits.append(pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0))

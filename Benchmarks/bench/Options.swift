@@ -1,8 +1,10 @@
-internal import Base
+internal import Glibc
 
 /// What the command line asks for.
 struct Options: Sendable {
-  enum Subject: String, CaseIterable { case webhooks, kept, sync, fold, tree, worst }
+  enum Subject: String, CaseIterable { case webhooks, backlog, kept, sync, fold, tree, worst }
+
+  enum Form { case text, json, markdown }
 
   enum Store: String, CaseIterable { case stripe, apple, google }
 
@@ -28,9 +30,19 @@ struct Options: Sendable {
   /// Without it only SQLite is measured.
   var postgresURL: String?
   var seed: UInt64 = 1
+  /// The directory of another build's `coffer-billing`, to be measured beside ours.
+  var against: String?
+  /// backlog: subscriptions that exist, of which each is renewed once in thirty days, and how many
+  /// days of deliveries come at once.
+  var subscriptionCount = 1_000_000
+  var dayCount = 3
+  /// backlog: how many sync meanwhile.
+  var clientCount = 200
   /// Leaves the peers out, for trying a change; there are no ratios then.
   var measuresOursOnly = false
-  var wantsJSON = false
+  var form = Form.text
+  /// Whose region about the subject is replaced by the tables.
+  var document: String?
   /// Where the samples go that dictionaries are trained on; nil where none are wanted.
   var samples: String?
   /// Where the databases go: a real disk, or durability costs nothing.
@@ -39,10 +51,13 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|kept|sync|fold|tree|worst [options]
+    usage: ops/bench webhooks|backlog|kept|sync|fold|tree|worst [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
-                P-256 and FastAPI services; and with a flood of forged ones
+                P-256 and FastAPI services, what the disk alone allows and another build; where
+                each microsecond goes; and with a flood of forged ones
+      backlog   days of many subscriptions' deliveries of all three stores at once, some doubled,
+                out of order, while clients sync: time until every schedule is right
       kept      what compressing and sealing a delivery takes, and what is left of it
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
       fold      coverage of ten years in memory; recording one more event among many others
@@ -58,6 +73,11 @@ struct Options: Sendable {
       --threads N      of the load generator, on the same cores (1)
       --requests N     prepared before the clock starts, no two alike (150000)
       --store NAME     webhooks: stripe, apple or google alone
+      --against DIR    webhooks: the directory of another build's coffer-billing, such as
+                       /elsewhere/.build/release, measured by turns with this one
+      --subscriptions N  backlog: how many there are (1000000)
+      --days N         backlog: of deliveries that come at once (3)
+      --clients N      backlog: how many sync meanwhile, a write a second each (200)
       --accounts N     sync: how many accounts write (64)
       --documents N    sync: documents of each account (32)
       --stored N       fold: subscriptions in the larger ledger (100000)
@@ -71,6 +91,9 @@ struct Options: Sendable {
       --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
       --ours           leave the peers out, for trying a change
       --json           one JSON object instead of tables
+      --markdown       the tables as documents have them
+      --write FILE     puts those tables into FILE, between <!-- ops/bench SUBJECT --> and
+                       <!-- end -->
       --help           this text
 
     exit: 0 measured, 1 a server refused a request or lost one, 64 usage, 70 it did not work
@@ -80,23 +103,25 @@ struct Options: Sendable {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
       throw .usage(
-        "say what to measure: webhooks, kept, sync, fold, tree or worst (--help tells more)")
+        "say what to measure: webhooks, backlog, kept, sync, fold, tree or worst (--help tells more)"
+      )
     }
     self.subject = subject
     while let flag = rest.popFirst() {
-      if flag == "--json" || flag == "--ours" {
-        if flag == "--json" { wantsJSON = true } else { measuresOursOnly = true }
-        continue
+      switch flag {
+      case "--json": form = .json
+      case "--markdown": form = .markdown
+      case "--ours": measuresOursOnly = true
+      default: try set(flag, rest.popFirst())
       }
-      guard let value = rest.popFirst() else { throw .usage("\(flag) needs a value") }
-      try set(flag, value)
     }
     guard connectionCount >= threadCount else {
       throw .usage("--connections must be at least --threads")
     }
   }
 
-  private mutating func set(_ flag: String, _ value: String) throws(BenchError) {
+  private mutating func set(_ flag: String, _ value: String?) throws(BenchError) {
+    guard let value else { throw .usage("\(flag) needs a value") }
     func number(_ range: ClosedRange<Int>) throws(BenchError) -> Int {
       guard let number = Int(value), range.contains(number) else {
         throw .usage("\(flag) takes \(range.lowerBound) to \(range.upperBound)")
@@ -128,6 +153,15 @@ struct Options: Sendable {
         throw .usage("--store takes stripe, apple or google")
       }
       stores = [store]
+    case "--against":
+      guard unsafe access("\(value)/coffer-billing", X_OK) == 0 else {
+        throw .usage("--against \(value): there is no coffer-billing in it that can be run")
+      }
+      against = value
+    case "--subscriptions": subscriptionCount = try number(300...10_000_000)
+    case "--days": dayCount = try number(1...15)
+    case "--clients": clientCount = try number(1...500)
+    case "--write": document = value
     case "--seed": seed = UInt64(try number(0...Int.max))
     case "--directory": directory = value
     case "--samples": samples = value

@@ -1,5 +1,3 @@
-internal import JSON
-
 /// What a run prints: the machine, a row for each server or each thing timed, and the figures.
 struct Report {
   /// One server under load.
@@ -19,10 +17,13 @@ struct Report {
   var facts: [(name: String, value: String)]
   var rows: [Row] = []
   var timings: [Timing] = []
+  var costs: [Breakdown] = []
   var figures: [Figure] = []
   var notes: [String] = []
+  /// What must not be, of a subject that has no rows.
+  var failures: [String] = []
 
-  var isWhole: Bool { rows.allSatisfy(\.isWhole) }
+  var isWhole: Bool { rows.allSatisfy(\.isWhole) && failures.isEmpty }
 
   /// Whether nothing went wrong. What file trees and attacks may cost is a promise; other aims are wishes.
   var isGood: Bool {
@@ -37,16 +38,19 @@ struct Report {
     lines.append("")
     if !rows.isEmpty { lines += Self.table(serverCells) + [""] }
     if !timings.isEmpty { lines += Self.table([Timing.columns] + timings.map(\.cells)) + [""] }
+    if !costs.isEmpty { lines += Self.table(Breakdown.cells(costs)) + [""] }
+    for cost in costs { lines += Self.table(cost.statementCells, text: 2) + [""] }
     lines += figures.map { figure in
       let verdict = figure.isReached.map { $0 ? "  reached" : "  MISSED" } ?? ""
       return "  " + figure.text + verdict
     }
+    lines += failures.map { "  FAILED: " + $0 }
     lines += notes.map { "  note: " + $0 }
     return lines.joined(separator: "\n")
   }
 
   /// The head and a line for each server.
-  private var serverCells: [[String]] {
+  var serverCells: [[String]] {
     let head = [
       "server", "timed", "per second", "p50 ms", "p99 ms", "max ms", "cpu µs", "generator µs",
       "2xx", "other", "stored",
@@ -65,48 +69,15 @@ struct Report {
       }
   }
 
-  private static func table(_ cells: [[String]]) -> [String] {
+  /// Numbers stand to the right, the column of text to the left.
+  private static func table(_ cells: [[String]], text: Int = 0) -> [String] {
     let widths = cells[0].indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
     return cells.map { row in
       "  "
         + row.indices.map { column in
-          padded(row[column], widths[column], right: column > 0)
+          padded(row[column], widths[column], right: column != text)
         }.joined(separator: "  ")
     }
-  }
-
-  var json: String {
-    let value: JSONValue = [
-      "subject": .string(subject.rawValue),
-      "machine": .object(facts.map { .init($0.name, .string($0.value)) }),
-      "servers": .array(rows.map(Self.json)),
-      "timings": .array(timings.map(\.json)),
-      "figures": .array(figures.map(\.json)),
-      "notes": .array(notes.map { .string($0) }),
-      "whole": .bool(isWhole),
-    ]
-    return String(decoding: value.encoded(), as: UTF8.self)
-  }
-
-  private static func json(_ row: Row) -> JSONValue {
-    let outcome = row.outcome
-    return [
-      "server": .string(row.server),
-      "timed_count": .integer(Int64(outcome.timedCount)),
-      "timed_milliseconds": .integer(Int64(outcome.timedSeconds * 1000)),
-      "per_second": .integer(Int64(outcome.perSecond.rounded())),
-      "p50_microseconds": .integer(Int64(outcome.microseconds(share: 0.5))),
-      "p99_microseconds": .integer(Int64(outcome.microseconds(share: 0.99))),
-      "max_microseconds": .integer(Int64(outcome.microseconds(share: 1))),
-      "server_processor_nanoseconds_each": .integer(
-        Int64(outcome.serverMicrosecondsEach * 1000)),
-      "generator_processor_nanoseconds_each": .integer(
-        Int64(outcome.generatorMicrosecondsEach * 1000)),
-      "succeeded_count": .integer(Int64(outcome.succeeded)),
-      "refused_count": .integer(Int64(outcome.refusedCount)),
-      "stored_count": row.storedCount.map { .integer(Int64($0)) } ?? nil,
-      "whole": .bool(row.isWhole),
-    ]
   }
 
   private static func milliseconds(_ outcome: Load.Outcome, _ share: Double) -> String {

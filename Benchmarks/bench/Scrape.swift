@@ -28,13 +28,31 @@ struct Scrape {
     }.sorted { $0.0 < $1.0 }
   }
 
+  /// How many writes shared a commit, on average; 0 where there was none.
+  var meanBatch: Double { commitCount > 0 ? writeCount / commitCount : 0 }
+
+  /// How many deliveries shared a commit, and how many of them one transaction of the ledger.
+  var deliveriesPerCommit: Double { commitCount > 0 ? deliveryCount / commitCount : 0 }
+  var deliveriesPerWrite: Double { writeCount > 0 ? deliveryCount / writeCount : 0 }
+
+  private var commitCount: Double { values["coffer_storage_batch_size_count"] ?? 0 }
+  private var writeCount: Double { values["coffer_storage_batch_size_sum"] ?? 0 }
+  private var deliveryCount: Double {
+    values.filter { $0.key.hasPrefix("coffer_billing_deliveries_total") }.values.reduce(0, +)
+  }
+
+  /// Deliveries of one commit, and in how many groups they were recorded.
+  var groups: String {
+    let deliveries = Figure.decimal(deliveriesPerCommit, places: 1)
+    let groups = Figure.decimal(meanBatch, places: 1)
+    return "mean \(deliveries) deliveries in \(groups) groups, \(Int(commitCount)) commits"
+  }
+
   /// Writes that shared a commit: their mean, and how often each power of two was not exceeded.
   var batches: String {
     let name = "coffer_storage_batch_size"
-    guard let sum = values["\(name)_sum"], let count = values["\(name)_count"], count > 0 else {
-      return "none"
-    }
-    var text = "mean \(Figure.decimal(sum / count, places: 1)) in \(Int(count)) commits;"
+    guard let count = values["\(name)_count"], count > 0 else { return "none" }
+    var text = "mean \(Figure.decimal(meanBatch, places: 1)) in \(Int(count)) commits;"
     var below = 0.0
     for bound in [1, 2, 4, 8, 16, 32, 64, 128] {
       let total =

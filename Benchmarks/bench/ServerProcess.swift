@@ -50,9 +50,14 @@ final class ServerProcess {
   }
 
   /// Its memory as the kernel counts it, mapped files included.
-  func residentKilobytes() -> Int {
+  func residentKilobytes() -> Int { kilobytes("VmRSS") }
+
+  /// The most that it ever was.
+  func peakKilobytes() -> Int { kilobytes("VmHWM") }
+
+  private func kilobytes(_ name: String) -> Int {
     let lines = (Files.text("/proc/\(process)/status") ?? "").split(separator: "\n")
-    let line = lines.first { $0.hasPrefix("VmRSS:") }
+    let line = lines.first { $0.hasPrefix("\(name):") }
     return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
   }
 

@@ -8,17 +8,23 @@ internal import TestFiles
 /// the indentation that Stripe sends (API 2026-07-29.dahlia).
 struct StripeEvents {
   static let target = "/webhooks/stripe"
+  static let month = Instant.Span.days(30)
 
   private let templates: [Template]
   private let secret: Secret
   private let seed: UInt64
 
-  init(directory: String, secret: Secret, seed: UInt64, now: Instant) throws(BenchError) {
+  /// Of test mode, as the files have it, or of the live one.
+  init(
+    directory: String, secret: Secret, seed: UInt64, isLive: Bool = false
+  ) throws(BenchError) {
     var templates: [Template] = []
     for name in ["customer.subscription.updated", "invoice.paid"] {
       let path = "\(directory)/\(name).json"
       guard let text = Files.text(path) else { throw .system("read \(path)", errno: 2) }
-      templates.append(Template(text, now: now))
+      let mode = "\"livemode\": "
+      templates.append(
+        Template(isLive ? text.replacing("\(mode)false", with: "\(mode)true") : text))
     }
     self.templates = templates
     self.secret = secret
@@ -30,39 +36,40 @@ struct StripeEvents {
     var requests = Requests()
     requests.reserve(count, byteCountEach: 5700)
     for index in 0..<count {
-      let body = templates[index % templates.count].body(
-        order: digits(UInt64(index)), serial: serial(index))
-      let stamp = "\(now.seconds)"
-      let code = HMACSHA256.code(key: secret, Array("\(stamp).".utf8), body)
-      requests.append(
-        "POST", Self.target, host: "127.0.0.1",
-        fields: [
-          ("User-Agent", "Stripe/1.0 (+https://stripe.com/docs/webhooks)"), ("Accept", "*/*"),
-          ("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-cache"),
-          ("Stripe-Signature", "t=\(stamp),v1=\(Hex.encode(code))"),
-        ], body: body)
+      append(event(index, now: now), to: &requests)
     }
     return requests
   }
 
+  func append(
+    _ event: (body: [UInt8], signature: String), to requests: inout Requests
+  ) {
+    requests.append(
+      "POST", Self.target, host: "127.0.0.1",
+      fields: [
+        ("User-Agent", "Stripe/1.0 (+https://stripe.com/docs/webhooks)"), ("Accept", "*/*"),
+        ("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-cache"),
+        ("Stripe-Signature", event.signature),
+      ], body: event.body)
+  }
+
+  /// One event with its signature as of `now`.
+  func event(_ index: Int, now: Instant) -> (body: [UInt8], signature: String) {
+    event(template: index % templates.count, order: index, serial: index, at: now, signed: now)
+  }
+
+  /// The event of one template about subscription `serial`, which began a month at that moment.
+  func event(
+    template: Int, order: Int, serial: Int, at moment: Instant, signed: Instant
+  ) -> (body: [UInt8], signature: String) {
+    let body = templates[template].body(
+      order: Serial.padded(UInt64(order)), serial: Serial.digits(serial, seed: seed), at: moment)
+    let stamp = "\(signed.seconds)"
+    let code = HMACSHA256.code(key: secret, Array("\(stamp).".utf8), body)
+    return (body, "t=\(stamp),v1=\(Hex.encode(code))")
+  }
+
   var bodyByteCount: Int { templates.map(\.byteCount).reduce(0, +) / templates.count }
-
-  /// Different for every index and in no order, as the subscriptions that events are about.
-  private func serial(_ index: Int) -> [UInt8] {
-    // The step has no factor in common with 10^12, so no number comes twice, and it is the golden
-    // section of it, so numbers near in time are far apart.
-    digits((UInt64(index) &* 618_033_988_749 &+ seed % 1_000_000_007) % 1_000_000_000_000)
-  }
-
-  private func digits(_ number: UInt64) -> [UInt8] {
-    var digits = [UInt8](repeating: UInt8(ascii: "0"), count: Template.digitCount)
-    var rest = number
-    for place in digits.indices.reversed() {
-      digits[place] += UInt8(rest % 10)
-      rest /= 10
-    }
-    return digits
-  }
 }
 
 /// An event with `{{order}}` and `{{serial}}` where ids differ, `{{now}}` and `{{end}}` where times
@@ -72,26 +79,49 @@ struct StripeEvents {
 /// the time it was made (evt_1CiPtv… is of 2018, evt_1NG8Du… of 2023). `{{serial}}` jumps about, for
 /// subscriptions, customers and accounts, which are of any age.
 private struct Template {
-  static let digitCount = 12
-  private static let monthSeconds: Int64 = 30 * 86_400
+  private enum Mark: String, CaseIterable { case order, serial, now, end }
 
-  /// What stands between one order and the next, and in it between one serial and the next.
-  private let parts: [[[UInt8]]]
+  /// What stands before each mark, and after the last.
+  private let literals: [[UInt8]]
+  private let marks: [Mark]
 
-  init(_ text: String, now: Instant) {
-    parts = text.pieces(between: "{{now}}").joined(separator: "\(now.seconds)")
-      .pieces(between: "{{end}}").joined(separator: "\(now.seconds + Self.monthSeconds)")
-      .pieces(between: "{{order}}")
-      .map { $0.pieces(between: "{{serial}}").map { Array($0.utf8) } }
+  init(_ text: String) {
+    var literals: [[UInt8]] = []
+    var marks: [Mark] = []
+    for (index, piece) in text.pieces(between: "{{").enumerated() {
+      let parts = piece.pieces(between: "}}")
+      if index > 0, parts.count == 2, let mark = Mark(rawValue: parts[0]) {
+        marks.append(mark)
+        literals.append(Array(parts[1].utf8))
+      } else {
+        literals.append(Array(piece.utf8))
+      }
+    }
+    self.literals = literals
+    self.marks = marks
   }
 
-  func body(order: [UInt8], serial: [UInt8]) -> [UInt8] {
-    Array(parts.map { $0.joined(separator: serial) }.joined(separator: order))
+  func body(order: String, serial: String, at moment: Instant) -> [UInt8] {
+    let values = Mark.allCases.map { mark in
+      switch mark {
+      case .order: Array(order.utf8)
+      case .serial: Array(serial.utf8)
+      case .now: Array("\(moment.seconds)".utf8)
+      case .end: Array("\((moment + StripeEvents.month).seconds)".utf8)
+      }
+    }
+    let byMark = Dictionary(uniqueKeysWithValues: zip(Mark.allCases, values))
+    var body = literals[0]
+    for (mark, literal) in zip(marks, literals.dropFirst()) {
+      body += byMark[mark] ?? []
+      body += literal
+    }
+    return body
   }
 
   var byteCount: Int {
-    let digits = [UInt8](repeating: UInt8(ascii: "0"), count: Self.digitCount)
-    return body(order: digits, serial: digits).count
+    let digits = Serial.padded(0)
+    return body(order: digits, serial: digits, at: .now).count
   }
 }
 

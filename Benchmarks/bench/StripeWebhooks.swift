@@ -21,15 +21,19 @@ struct StripeWebhooks {
 
   func measure() throws(BenchError) -> WebhookBench.Part {
     let bare = options.measuresOursOnly ? nil : try measureBare()
-    let (ours, batches) = try measureOurs()
+    let ours = try measureOurs()
+    let cost = try cost(of: ours)
     let peer = options.measuresOursOnly ? nil : try measurePeer()
     return WebhookBench.Part(
       facts: [
-        ("Stripe event", "\(try events(at: .now).bodyByteCount) bytes, all different"),
-        ("Stripe batches", batches),
+        ("Stripe event", "\(try events().bodyByteCount) bytes, all different"),
+        ("Stripe batches", ours.metrics.groups),
       ],
-      rows: [bare, ours, peer].compactMap { $0 },
-      figures: Self.figures(bare?.outcome, ours.outcome, peer?.outcome))
+      rows: [bare].compactMap { $0 } + ours.rows + [peer].compactMap { $0 },
+      figures: Self.figures(bare?.outcome, ours.ours.outcome, peer?.outcome)
+        + ours.figures("ratio_to_against", "Stripe events", aim: 2)
+        + (try DiskLimit(cost, workspace).figures("stripe", ours.ours.outcome)),
+      costs: [cost])
   }
 
   private static func figures(
@@ -57,15 +61,15 @@ struct StripeWebhooks {
     return figures
   }
 
-  private func events(at now: Instant) throws(BenchError) -> StripeEvents {
+  private func events() throws(BenchError) -> StripeEvents {
     try StripeEvents(
-      directory: WebhookBench.files, secret: Secret(secret), seed: options.seed, now: now)
+      directory: WebhookBench.files, secret: Secret(secret), seed: options.seed)
   }
 
   /// Signed as late as possible: a signature holds for five minutes.
   private func requests(_ count: Int) throws(BenchError) -> Requests {
     let now = Instant.now
-    return try events(at: now).requests(count, now: now)
+    return try events().requests(count, now: now)
   }
 
   private func measureBare() throws(BenchError) -> Report.Row {
@@ -93,14 +97,18 @@ struct StripeWebhooks {
       storedCount: try workspace.rowCount(database, "deliveries"))
   }
 
-  private func measureOurs() throws(BenchError) -> (row: Report.Row, batches: String) {
-    let server = try BillingServer(
-      "stripe",
+  private func measureOurs() throws(BenchError) -> SideBySide {
+    try SideBySide(
+      "coffer-billing, Stripe", "stripe",
       [
         "COFFER_STRIPE_WEBHOOK_SECRETS": secret,
         // Only its kind matters: the events are of test mode, and here those are to grant.
         "COFFER_STRIPE_API_KEY": "sk_test_unused",
-      ], workspace)
-    return try server.measure("coffer-billing, Stripe", load, requests(options.requestCount))
+      ], requests(options.requestCount), options, workspace)
+  }
+
+  private func cost(of ours: SideBySide) throws(BenchError) -> Breakdown {
+    try WebhookCost(workspace, WebhookBench.catalogue()).measure(
+      .stripe(events(), secret: Secret(secret)), ours)
   }
 }

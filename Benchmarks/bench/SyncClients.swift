@@ -20,13 +20,18 @@ struct SyncClients {
   }
 
   init(_ options: Options) {
-    var random = SeededGenerator(seed: options.seed)
-    clients = (0..<options.accountCount).map { _ in
+    self.init(
+      accounts: options.accountCount, documentsEach: options.documentCount, seed: options.seed)
+  }
+
+  init(accounts: Int, documentsEach: Int, seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    clients = (0..<accounts).map { _ in
       let key = Ed25519PrivateKey(seed: Secret(random.bytes(count: 32)))!
       return Client(
         key: key, signer: RequestSigner(key: key, authority: Self.authority),
         root: random.identifier(),
-        documents: (0..<options.documentCount).map { _ in random.identifier() })
+        documents: (0..<documentsEach).map { _ in random.identifier() })
     }
   }
 
@@ -70,11 +75,27 @@ struct SyncClients {
       let client = clients[index % clients.count]
       let document = client.documents[index / clients.count % client.documents.count]
       content.replaceSubrange(0..<16, with: random.bytes(count: 16))
-      Self.append(
-        &requests, client, "PUT", "/v1/files/\(document)/content", content, now,
-        fields: [("Content-Type", "application/octet-stream"), ("If-Match", "*")])
+      Self.appendWrite(&requests, client, document, content, now)
     }
     return requests
+  }
+
+  /// One write of one account, to one of its documents in turn.
+  func write(_ content: [UInt8], by account: Int, turn: Int, now: Instant) -> Requests {
+    let client = clients[account]
+    var requests = Requests()
+    Self.appendWrite(
+      &requests, client, client.documents[turn % client.documents.count], content, now)
+    return requests
+  }
+
+  private static func appendWrite(
+    _ requests: inout Requests, _ client: Client, _ document: Identifier, _ content: [UInt8],
+    _ now: Instant
+  ) {
+    append(
+      &requests, client, "PUT", "/v1/files/\(document)/content", content, now,
+      fields: [("Content-Type", "application/octet-stream"), ("If-Match", "*")])
   }
 
   private static func append(

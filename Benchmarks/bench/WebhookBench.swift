@@ -1,4 +1,7 @@
 internal import Base
+internal import Configuration
+internal import TestFiles
+internal import Tiers
 
 /// Durable, verified webhooks of each store a second, beside what could be had instead.
 ///
@@ -12,7 +15,7 @@ struct WebhookBench {
     var facts: [(name: String, value: String)] = []
     var rows: [Report.Row] = []
     var figures: [Figure] = []
-    var notes: [String] = []
+    var costs: [Breakdown] = []
   }
 
   private let options: Options
@@ -25,6 +28,11 @@ struct WebhookBench {
 
   func report() throws(BenchError) -> Report {
     var report = Report(subject: .webhooks, facts: try Machine(workspace, options).facts)
+    if let build = options.against {
+      report.facts.append(
+        ("compared with", "\(build), by turns in \(SideBySide.roundCount) rounds for each")
+      )
+    }
     for store in options.stores {
       let part =
         switch store {
@@ -35,10 +43,20 @@ struct WebhookBench {
       report.facts += part.facts
       report.rows += part.rows
       report.figures += part.figures
-      report.notes += part.rows.flatMap(\.notes) + part.notes
+      report.notes += part.rows.flatMap(\.notes)
+      report.costs += part.costs
     }
     if !options.measuresOursOnly { report.facts.append(("peers", try peerVersions())) }
     return report
+  }
+
+  /// The plans that the servers sell.
+  static func catalogue() throws(BenchError) -> Catalogue {
+    let path = "\(files)/catalogue.json"
+    guard let text = Files.text(path) else { throw .system("read \(path)", errno: 2) }
+    do { return try CatalogueFile.catalogue(of: Array(text.utf8)) } catch {
+      throw .command("\(path): \(error)")
+    }
   }
 
   private func peerVersions() throws(BenchError) -> String {

@@ -88,6 +88,22 @@ import Testing
     }
   }
 
+  @Test func `what the bench measures has a region of its own among the figures`() throws {
+    let text = try #require(SourceFile("docs/performance.md")).text
+    let options = try #require(SourceFile("Benchmarks/bench/Options.swift")).text
+    let line = try #require(options.firstMatch(of: #/enum Subject: .* \{ case (.*) \}/#))
+    let subjects = line.1.split(separator: ", ")
+    #expect(subjects.count >= 6)
+    for subject in subjects {
+      let begins = text.ranges(of: "\n<!-- ops/bench \(subject) -->\n")
+      let begin = try #require(begins.first, "docs/performance.md has no region of \(subject)")
+      #expect(begins.count == 1, "docs/performance.md has more than one region of \(subject)")
+      let rest = text[begin.upperBound...]
+      let end = try #require(rest.firstRange(of: "<!-- end -->"), "\(subject) has no end")
+      #expect(!rest[..<end.lowerBound].contains("<!-- "), "a region begins within \(subject)")
+    }
+  }
+
   @Test func `a refusal of the sync API gets its status in one table`() {
     for file in Self.sources where file.path.hasPrefix("Sources/Sync/") {
       let isTable = file.path == "Sources/Sync/Refusals/RefusalCode.swift"

@@ -1,0 +1,84 @@
+internal import Base
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import LocalServer
+
+/// Google as a backlog needs it: its keys, access tokens, purchases and orders, answered at once.
+struct BacklogGoogle {
+  private let server: HTTPServer
+  private let read = Locked<Set<Int>>([])
+
+  init(_ plan: BacklogPlan, _ notifications: GoogleNotifications) throws(BenchError) {
+    let read = read
+    let keys = notifications.keySet
+    let root = "/androidpublisher/v3/applications/\(GoogleNotifications.package)"
+    let routes = [
+      Self.route("GET", "/certs") { _ in keys },
+      Self.route("POST", "/token") { _ in
+        ["access_token": "ya29.bench", "expires_in": 3599, "token_type": "Bearer"]
+      },
+      Self.route("GET", "\(root)/purchases/subscriptionsv2/tokens/{token}") { captures in
+        let index = Self.index(captures, after: ".")
+        read.withLock { _ = $0.insert(index) }
+        return Self.purchase(index, plan)
+      },
+      Self.route("GET", "\(root)/orders/{order}") { captures in
+        let index = Self.index(captures, after: "-")
+        return [
+          "orderId": .string(String(captures.first ?? "")), "state": "PROCESSED",
+          "purchaseToken": .string(GoogleNotifications.purchaseToken(index)),
+        ]
+      },
+    ]
+    do { server = try startServer(routes, name: "bench") } catch {
+      throw .server("the bench's own server does not start: \(error)")
+    }
+  }
+
+  var url: String { "http://127.0.0.1:\(server.port)" }
+
+  /// How many purchases were read at least once.
+  var readCount: Int { read.withLock { $0.count } }
+
+  func stop() { server.drain(within: .seconds(1)) }
+
+  private static func route(
+    _ method: String, _ pattern: String,
+    _ answer: @escaping @Sendable ([Substring]) -> JSONValue
+  ) -> Route {
+    Route(method, pattern) { _, captures in
+      let response = Response.json(200, answer(captures))
+      let body: Admission.Body = method == "GET" ? .none : .memory(byteCountMax: 1 << 16)
+      return .ready(Admission(body: body, finish: { _ in .ready(response) }))
+    }
+  }
+
+  /// The number at the end of a token or an order.
+  private static func index(_ captures: [Substring], after mark: Character) -> Int {
+    captures.first?.split(separator: mark).last.flatMap { Int($0) } ?? 0
+  }
+
+  /// The purchase after its renewal.
+  private static func purchase(_ index: Int, _ plan: BacklogPlan) -> JSONValue {
+    [
+      "kind": "androidpublisher#subscriptionPurchaseV2",
+      "startTime": .string((plan.monthEnd(index) - BacklogPlan.month).description),
+      "regionCode": "US", "subscriptionState": "SUBSCRIPTION_STATE_ACTIVE",
+      "acknowledgementState": "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
+      "externalAccountIdentifiers": [
+        "obfuscatedExternalAccountId": .string(BacklogPlan.account(index))
+      ],
+      "lineItems": [
+        [
+          "productId": .string(GoogleNotifications.productID),
+          "expiryTime": .string(plan.paidEnd(index).description),
+          "latestSuccessfulOrderId": .string("GPA.3300-\(index)"),
+          "autoRenewingPlan": ["autoRenewEnabled": true],
+          "offerDetails": ["basePlanId": "month"],
+        ]
+      ],
+      "etag": "bench",
+    ]
+  }
+}

@@ -1,0 +1,38 @@
+internal import Base
+internal import SQLite
+internal import Storage
+
+/// A connection that tells how long its statements took, by the clock: the processor's own costs
+/// more to read than a statement may take.
+final class TimedConnection: EngineConnection {
+  let connection: SQLiteConnection
+  /// By statement, how often it ran and for how long in all.
+  var statements: [String: (count: Int, nanoseconds: UInt64)] {
+    Dictionary(times.map { ($0.key.sql, $0.value) }) { $1 }
+  }
+  private var times: [Text: (count: Int, nanoseconds: UInt64)] = [:]
+  private(set) var nanoseconds: UInt64 = 0
+
+  init(_ connection: SQLiteConnection) { self.connection = connection }
+
+  func perform(
+    _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
+  ) throws -> DatabaseWork {
+    let start = MonotonicTime.now()
+    let work = try connection.perform(sql, values, row: row)
+    let time = MonotonicTime.now().nanoseconds - start.nanoseconds
+    nanoseconds += time
+    times[Text(sql: sql), default: (0, 0)].count += 1
+    times[Text(sql: sql), default: (0, 0)].nanoseconds += time
+    return work
+  }
+
+  func forget() { (times, nanoseconds) = ([:], 0) }
+
+  /// Hashed by its length alone: hashing it all would cost more than some statements take.
+  private struct Text: Hashable {
+    let sql: String
+
+    func hash(into hasher: inout Hasher) { hasher.combine(sql.utf8.count) }
+  }
+}
