@@ -5,7 +5,7 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, account, invite, usage, entitlement, subscription, plan, jobs, webhook, request, config, completion must follow; see --help"
+      "one of migrate, account, invite, usage, entitlement, subscription, plan, jobs, delivery, webhook, request, config, completion must follow; see --help"
     ),
     (["account"], "one of list, show, create must follow; see --help"),
     (["acount", "list"], "there is no command acount list; see --help"),
