@@ -18,7 +18,7 @@ package struct JobHandler: Sendable {
   /// `failed` may run more than once: it writes what a failed read says by itself, in the transaction
   /// that notes the failure.
   package init(
-    _ kind: String, lanes: ClosedRange<Int64> = 0...Int64.max, concurrencyMax: Int = 2,
+    _ kind: String, lanes: ClosedRange<Int64> = 0...0, concurrencyMax: Int = 2,
     failed: @escaping @Sendable (Lease, Instant, Transaction) throws -> Void = { _, _, _ in },
     run: @escaping @Sendable (Lease) throws(JobFailure) -> JobResult,
     died: @escaping @Sendable (Lease) -> Void = { _ in }

@@ -46,15 +46,8 @@ package enum Jobs {
     _ kind: String, lanes: ClosedRange<Int64> = 0...Int64.max, limit: Int, now: Instant,
     in transaction: Transaction
   ) throws -> [Lease] {
-    let objects = try transaction.rows(
-      """
-      SELECT object FROM billing.jobs
-      WHERE kind = $1 AND lane >= $4 AND lane <= $5 AND due_ms <= $2
-        AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
-      ORDER BY lane, due_ms, object LIMIT $3
-      """, .text(kind), .instant(now), .integer(limit), .integer(lanes.lowerBound),
-      .integer(lanes.upperBound)
-    ) { try $0.text(0) }
+    let objects = try due(kind, lanes: lanes, limit: limit, now: now, reading: transaction)
+      .map(\.object)
     var leases: [Lease] = []
     // In one order, so that two runners do not wait for each other in a circle.
     for object in objects.sorted() {
@@ -74,13 +67,42 @@ package enum Jobs {
   package static func earliestDue(
     _ kind: String, lanes: ClosedRange<Int64>, now: Instant, reading reader: some Queryable
   ) throws -> Instant? {
-    try reader.first(
-      """
-      SELECT due_ms FROM billing.jobs
-      WHERE kind = $1 AND lane >= $3 AND lane <= $4 AND due_ms <= $2
-        AND (lease_until_ms IS NULL OR lease_until_ms <= $2)
-      ORDER BY lane, due_ms LIMIT 1
-      """, .text(kind), .instant(now), .integer(lanes.lowerBound), .integer(lanes.upperBound)
-    ) { try $0.instant(0) }
+    try due(kind, lanes: lanes, limit: 1, now: now, reading: reader).first?.due
+  }
+
+  /// What can be leased, in that order.
+  ///
+  /// Lane by lane: asked for several at once, an index goes through all that is due later as well,
+  /// which is a job for each subscription.
+  private static func due(
+    _ kind: String, lanes: ClosedRange<Int64>, limit: Int, now: Instant,
+    reading database: some Queryable
+  ) throws -> [(object: String, due: Instant)] {
+    var found: [(object: String, due: Instant)] = []
+    var lane = lanes.lowerBound
+    while found.count < limit {
+      if lane < lanes.upperBound {
+        let next = try database.first(
+          """
+          SELECT lane FROM billing.jobs
+          WHERE kind = $1 AND lane >= $2 AND lane <= $3 AND due_ms IS NOT NULL
+          ORDER BY lane LIMIT 1
+          """, .text(kind), .integer(lane), .integer(lanes.upperBound)
+        ) { try $0.integer(0) }
+        guard let next else { return found }
+        lane = next
+      }
+      found += try database.rows(
+        """
+        SELECT object, due_ms FROM billing.jobs
+        WHERE kind = $1 AND lane = $2 AND due_ms <= $3
+          AND (lease_until_ms IS NULL OR lease_until_ms <= $3)
+        ORDER BY due_ms, object LIMIT $4
+        """, .text(kind), .integer(lane), .instant(now), .integer(limit - found.count)
+      ) { (object: try $0.text(0), due: try $0.instant(1)) }
+      guard lane < lanes.upperBound else { return found }
+      lane += 1
+    }
+    return found
   }
 }

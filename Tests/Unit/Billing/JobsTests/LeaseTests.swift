@@ -41,6 +41,23 @@ import Testing
     #expect(try queue.leases(2).map(\.object) == ["b"])
   }
 
+  @Test func `what is due later costs a look for work nothing, however much it is`() throws {
+    let queue = try Queue(.sqlite)
+    let steps = {
+      let before = queue.database.readWork
+      let now = queue.now
+      let due = try queue.database.read { reader in
+        try Jobs.earliestDue("k", lanes: 0...Int64.max, now: now, reading: reader)
+      }
+      #expect(due == nil)
+      return (queue.database.readWork - before).stepCount
+    }
+    try queue.request("first", due: queue.now + .days(30))
+    let few = try steps()
+    for index in 0..<500 { try queue.request("\(index)", due: queue.now + .days(30)) }
+    #expect(try steps() == few)
+  }
+
   @Test(arguments: TestEngine.available)
   func `a request during a read is not lost`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
