@@ -6,6 +6,7 @@ package enum Launch {
   package enum Request: Equatable {
     case run(configPath: String?)
     case help
+    case version
     case refused(String)
   }
 
@@ -19,6 +20,9 @@ package enum Launch {
     switch request(Array(CommandLine.arguments.dropFirst())) {
     case .help:
       print(help(program, table), terminator: "")
+      exit(ExitCode.ok.rawValue)
+    case .version:
+      print("\(program.rawValue) \(Version.text)")
       exit(ExitCode.ok.rawValue)
     case .refused(let sentence):
       end(program, [sentence], .usage)
@@ -38,6 +42,7 @@ package enum Launch {
     while let argument = rest.popFirst() {
       switch argument {
       case "--help", "-h": return .help
+      case "--version": return .version
       case "--config":
         guard let path = rest.popFirst(), !path.isEmpty else {
           return .refused("--config needs a path")
@@ -58,6 +63,7 @@ package enum Launch {
 
       --config <path>  a file of settings, KEY=value lines; the environment wins over it
       --help           print this text
+      --version        print which coffer this is
 
     SIGTERM and SIGINT end the program once the requests under way are answered.
 

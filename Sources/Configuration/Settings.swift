@@ -61,7 +61,7 @@ package struct Settings: Sendable {
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
     where name.hasPrefix(SettingsTable.namePrefix) {
       guard table.setting(named: name) != nil else {
-        problems.append(.init(.invalid, "\(Self.shown(name)) (environment): no such setting"))
+        problems.append(.init(.invalid, unknown(name, in: "environment")))
         continue
       }
       guard !value.isEmpty else {
@@ -90,7 +90,7 @@ package struct Settings: Sendable {
         problems.append(.init(.invalid, "\(place): \(reason)"))
       case .setting(let name, let text):
         guard table.setting(named: name) != nil, name != SharedSettings.config.name else {
-          problems.append(.init(.invalid, "\(Self.shown(name)) (\(place)): no such setting"))
+          problems.append(.init(.invalid, unknown(name, in: place)))
           continue
         }
         guard values[name] == nil else {
@@ -105,6 +105,15 @@ package struct Settings: Sendable {
       }
     }
     return isOpenToOthers
+  }
+
+  private func unknown(_ name: String, in place: String) -> String {
+    let prefix = SettingsTable.namePrefix
+    let near = Suggestion.nearest(
+      to: String(name.dropFirst(prefix.count)),
+      among: table.rows.map { String($0.name.dropFirst(prefix.count)) })
+    let meant = near.map { "; did you mean \(prefix)\($0)?" } ?? ""
+    return "\(Self.shown(name)) (\(place)): no such setting\(meant)"
   }
 
   /// A name fit to print: a secret pasted in a name's place is not one.

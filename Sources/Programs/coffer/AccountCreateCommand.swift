@@ -23,6 +23,7 @@ extension Command {
       + "key is written (base64, readable by its owner only; an existing file is refused). "
       + "Devices usually create their accounts themselves, by a request they sign.",
     options: [username, publicKey, keyFile, id],
+    answers: AccountSummary.shape.adding([.init("public_key", .text)]),
     run: { invocation in
       let source = try keySource(invocation)
       return try DatabaseSession.with(invocation) { database, configuration in

@@ -15,24 +15,24 @@ extension Command {
     abstract: "Lists accounts, oldest first.",
     discussion: "Where there are more than it shows, a line on stderr says how to go on.",
     options: [limit, after],
+    answers: .list(AccountSummary.shape),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
-        var summaries = try database.read { reader in
+        let (summaries, notice) = try database.read { reader in
           let after = try invocation[after].map { try DatabaseSession.account(reader, $0) }
-          return try Account.list(reader, after: after, limit: limit + 1).map { account in
+          let page = ListPage(
+            try Account.list(reader, after: after, limit: limit + 1), limit: limit)
+          let summaries = try page.rows.map { account in
             AccountSummary(
               account,
               try Cap(reader, account.id, catalogue: configuration.catalogue, now: now))
           }
-        }
-        var notice: String?
-        if summaries.count > limit {
-          summaries.removeLast()
-          notice = summaries.last.map {
-            "there are more accounts; go on with --after \($0.account.id)"
+          let notice = try page.notice(of: "accounts", next: \.id.description) {
+            try Account.count(reader)
           }
+          return (summaries, notice)
         }
         var table = Table(
           ("ACCOUNT", .left), ("USERNAME", .left), ("USED", .right), ("CAP", .right),
@@ -41,7 +41,9 @@ extension Command {
           table.add(
             summary.account.id.description, summary.account.username ?? "-",
             ByteCount.text(summary.account.usageByteCount), ByteCount.text(summary.cap.byteCount),
-            summary.cap.planID, summary.cap.reason.rawValue, summary.account.created.description)
+            summary.cap.planID, summary.cap.reason.rawValue,
+            Terminal.time(summary.account.created, now: now),
+            tint: summary.isOverCap ? .bad : nil)
         }
         return Answer(
           text: table.text, json: .array(summaries.map { .object($0.members) }), notice: notice)
@@ -58,6 +60,13 @@ struct AccountSummary {
     self.account = account
     self.cap = cap
   }
+
+  var isOverCap: Bool { account.usageByteCount > cap.byteCount }
+
+  static let shape: JSONShape = [
+    "account": .text, "username": .orNull(.text), "root": .text, "usage": .integer,
+    "cap": .integer, "plan": .text, "reason": .text, "created": .time, "invite": .orNull(.text),
+  ]
 
   var members: [JSONValue.Member] {
     [

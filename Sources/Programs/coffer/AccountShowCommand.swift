@@ -10,27 +10,37 @@ extension Command {
     words: ["account", "show"],
     abstract: "Shows one account: its usage, its cap and its keys.",
     arguments: [CommonArguments.account],
+    answers: AccountSummary.shape.adding([
+      .init(
+        "devices",
+        .list(
+          ["public_key": .text, "label": .text, "added": .time, "revoked": .orNull(.time)]))
+    ]),
     run: { invocation in
       try DatabaseSession.with(invocation) { database, configuration in
+        let now = configuration.clock.now()
         let (summary, devices) = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let cap = try Cap(
-            reader, account.id, catalogue: configuration.catalogue, now: configuration.clock.now())
+            reader, account.id, catalogue: configuration.catalogue, now: now)
           return (AccountSummary(account, cap), try Device.listAll(reader, of: account.id))
         }
         return Answer(
-          text: text(summary, devices),
+          text: text(summary, devices, now: now),
           json: .object(summary.members + [.init("devices", .array(devices.map(json)))]))
       }
     })
 
-  private static func text(_ summary: AccountSummary, _ devices: [Device]) -> String {
+  private static func text(
+    _ summary: AccountSummary, _ devices: [Device], now: Instant
+  ) -> String {
     let account = summary.account
     var table = Table(("KEY", .left), ("LABEL", .left), ("ADDED", .left), ("REVOKED", .left))
     for device in devices {
       table.add(
-        Base64.standard.encode(device.publicKey), device.label, device.added.description,
-        device.revoked?.description ?? "-")
+        Base64.standard.encode(device.publicKey), device.label,
+        Terminal.time(device.added, now: now), Terminal.time(device.revoked, now: now),
+        tint: device.revoked == nil ? nil : .past)
     }
     return """
       account   \(account.id)

@@ -15,9 +15,19 @@ struct Command: Sendable {
   var arguments: [any AnyParameter] = []
   /// What is given by its name.
   var options: [any AnyParameter] = []
+  /// What its JSON looks like.
+  let answers: JSONShape
   let run: @Sendable (Invocation) throws -> Answer
 
   var name: String { words.joined(separator: " ") }
+
+  /// The whole line; what may be left out is in brackets.
+  var usage: String {
+    let parts =
+      arguments.map { $0.isRequired ? $0.usage : "[\($0.usage)]" }
+      + options.map { "[\($0.usage)]" }
+    return (["coffer", name] + parts).joined(separator: " ")
+  }
 
   /// Its own options and those of every command.
   var allOptions: [any AnyParameter] { options + CommonOptions.all }

@@ -12,6 +12,7 @@ enum CommandLineParser {
   static func parse(
     _ words: [String], environment: [String: String]
   ) throws(CommandFailure) -> CommandRequest {
+    if words == ["--version"] { return .help("coffer \(Version.text)\n") }
     var texts: [String: [String]] = [:]
     let words = try leading(words, &texts)
     let named = Array(words.prefix { !$0.hasPrefix("-") })
@@ -60,7 +61,7 @@ enum CommandLineParser {
     let group = CommandTable.group(named)
     guard !group.isEmpty else {
       throw CommandFailure(
-        .usage, "there is no command \(named.joined(separator: " ")); see --help")
+        .usage, "there is no command \(named.joined(separator: " "))\(meant(by: named))")
     }
     if asksForHelp || words.contains("--help") || words.contains("-h") {
       return .help(named.isEmpty ? HelpText.overview() : HelpText.group(named))
@@ -75,6 +76,19 @@ enum CommandLineParser {
     throw CommandFailure(.usage, "one of \(next.joined(separator: ", ")) must follow; see --help")
   }
 
+  /// What to do about words that begin no command: arguments may follow those that were mistyped.
+  private static func meant(by named: [String]) -> String {
+    let names = CommandTable.all.map(\.name)
+    for count in [2, 1] where named.count >= count {
+      let words = named.prefix(count)
+      for order in [Array(words), words.reversed()] {
+        let found = Suggestion.nearest(to: order.joined(separator: " "), among: names)
+        if let found { return "; did you mean \(found)?" }
+      }
+    }
+    return "; see --help"
+  }
+
   private static func option(
     _ word: String, of command: String, _ known: [any AnyParameter],
     _ rest: inout ArraySlice<String>, _ texts: inout [String: [String]]
@@ -82,7 +96,10 @@ enum CommandLineParser {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = parts[0] == "-h" ? CommonOptions.help.name : String(parts[0])
     guard let option = known.first(where: { $0.name == name }) else {
-      throw CommandFailure(.usage, "\(command) has no option \(name); see --help")
+      throw CommandFailure(
+        .usage,
+        "\(command) has no option \(name)"
+          + Suggestion.text(for: name, among: known.map(\.name), otherwise: "; see --help"))
     }
     guard texts[name] == nil || option.isRepeatable else {
       throw CommandFailure(.usage, "\(name) is given twice")

@@ -6,7 +6,7 @@ enum CommandTable {
     .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .planList, .jobsList, .jobsRetry, .deliveryShow,
     .webhookSend,
-    .request, .config, .completion,
+    .request, .config, .completion, .manual, .schema,
   ]
 
   /// The commands whose words begin with `words`.

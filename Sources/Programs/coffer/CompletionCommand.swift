@@ -12,6 +12,7 @@ extension Command {
       + "file _coffer in a directory of fpath; for fish, ~/.config/fish/completions/coffer.fish. "
       + "Print it again after an upgrade.",
     arguments: [shell],
+    answers: ["shell": .text, "script": .text],
     run: { invocation in
       let shell = invocation[shell]
       let script = shell.script(CompletionTable(CommandTable.all))

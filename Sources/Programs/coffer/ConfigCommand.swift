@@ -15,6 +15,14 @@ extension Command {
     discussion: "The settings given are checked; with --program also whether that program has "
       + "all it needs. Exit code 78 where it would not start.",
     options: [program, stripeCheck],
+    answers: .oneOf([
+      [
+        "settings": .list(["name": .text, "value": .orNull(.text), "from": .text]),
+        "problems": .list(.text),
+      ],
+      ["needed": .list(.text), "not_compared": .text],
+      ["needed": .list(.text), "endpoints": .list(["url": .text, "missing": .list(.text)])],
+    ]),
     run: { invocation in
       if invocation[stripeCheck] { return try checkStripe(invocation) }
       let effective = EffectiveSettings(invocation.settings)

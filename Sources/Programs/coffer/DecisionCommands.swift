@@ -33,6 +33,7 @@ extension Command {
       + "It is kept with its note and can be taken back with coffer entitlement revoke.",
     arguments: [CommonArguments.account],
     options: [plan, until, note],
+    answers: ["grant": .text, "account": .text, "plan": .text, "until": .orNull(.time)],
     run: { invocation in
       let (plan, until, note) = (invocation[plan], invocation[until], invocation[note])
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
@@ -68,6 +69,7 @@ extension Command {
       + "its grants.",
     arguments: [CommonArguments.account],
     options: [grant, note],
+    answers: ["revoked": .text],
     run: { invocation in
       let (grant, note) = (invocation[grant], invocation[note])
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
@@ -94,6 +96,7 @@ extension Command {
       + "explain names them, e.g. stripe:live:subscription:sub_1.",
     arguments: [subscription, newOwner],
     options: [note],
+    answers: ["subscription": .text, "account": .text],
     run: { invocation in
       let (key, note) = (invocation[subscription], invocation[note])
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
@@ -120,6 +123,7 @@ extension Command {
       + "may claim them, and coffer subscription transfer gives them to one. Only the provider "
       + "can stop the charges.",
     arguments: [deletedAccount],
+    answers: ["released": .text],
     run: { invocation in
       let account = invocation[deletedAccount]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in

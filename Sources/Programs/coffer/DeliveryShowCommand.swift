@@ -26,6 +26,11 @@ extension Command {
       one id has both shown.
       """,
     arguments: [store, delivery],
+    answers: [
+      "deliveries": .list([
+        "number": .integer, "type": .text, "received": .time, "message": .text,
+      ])
+    ],
     run: { invocation in
       let (name, id) = (invocation[store], invocation[delivery])
       guard let store = ObjectKey.Provider(rawValue: name).flatMap({ StoreList.known[$0] }) else {

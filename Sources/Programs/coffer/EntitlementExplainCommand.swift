@@ -17,6 +17,7 @@ extension Command {
       + "the deliveries that brought it, and the newest decisions about the account with their "
       + "notes. Nothing is changed.",
     arguments: [CommonArguments.account],
+    answers: ExplanationJSON.shape,
     run: { invocation in
       try DatabaseSession.with(invocation) { database, configuration in
         let (account, explanation) = try database.read { reader in

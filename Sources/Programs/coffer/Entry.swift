@@ -27,6 +27,9 @@ enum Entry {
   private static func run(_ command: Command, _ invocation: Invocation) -> ExitCode {
     do {
       let answer = try command.run(invocation)
+      assert(
+        command.answers.misfit(answer.json) == nil,
+        "\(command.name) answers what its schema does not tell")
       if invocation[CommonOptions.json] {
         print(Printable.json(String(decoding: answer.json.encoded(), as: UTF8.self)))
       } else {

@@ -42,6 +42,11 @@ struct Exchange {
     return "\(status)\n\(text)\(text.hasSuffix("\n") ? "" : "\n")"
   }
 
+  static let shape: JSONShape = [
+    "status": .integer, "headers": .list(.list(.text)), "body": .orNull(.text),
+    "body_base64": .text,
+  ]
+
   var json: JSONValue {
     [
       "status": .integer(Int64(status)),

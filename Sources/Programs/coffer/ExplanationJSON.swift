@@ -7,6 +7,51 @@ internal import Tiers
 
 /// An explanation for programs: everything the text says, with byte counts exact.
 enum ExplanationJSON {
+  static let shape: JSONShape = [
+    "account": .text, "username": .orNull(.text), "at": .time, "usage": .integer,
+    "current": boundaryShape,
+    "held": .list(spanShape),
+    "schedule": .list(boundaryShape),
+    "derived": .orNull(["at": .time, "catalogue": .text, "policy": .text]),
+    "pays_twice_since": .orNull(.time),
+    "grants": .list([
+      "grant": .text, "plan": .text, "from": moment, "until": moment, "note": .text,
+    ]),
+    "decisions": .list([
+      "decision": .integer, "at": moment, "kind": .text, "account": .text, "about": .text,
+      "note": .orNull(.text),
+    ]),
+    "subscriptions": .list(subscriptionShape),
+  ]
+
+  private static let moment = JSONShape.orNull(.time)
+  private static let boundaryShape: JSONShape = [
+    "from": moment, "cap": .integer, "plan": .text, "reason": .text,
+  ]
+  private static let spanShape: JSONShape = [
+    "from": moment, "to": moment, "cap": .integer, "plan": .text, "reason": .text,
+  ]
+  private static let deliveryShape: JSONShape = [
+    "number": .integer, "delivery": .text, "type": .text, "created": moment, "received": moment,
+  ]
+  private static let subscriptionShape: JSONShape = [
+    "subscription": .text, "environment": .text, "label": .text, "will_renew": .bool,
+    "dirty": .bool, "owner_evidence": .text,
+    "owed": .list([
+      "from": moment, "to": moment, "plan": .text, "reason": .text, "evidence": .text,
+      "deliveries": .list(deliveryShape),
+    ]),
+    "deliveries": .list(deliveryShape),
+    "unmapped_products": .list(.text),
+    "open_reads": .list([
+      "unanswered_since": moment, "due": moment, "attempts": .integer,
+      "last_error": .orNull(.text),
+    ]),
+    "transitions": .list([
+      "at": moment, "cause": .text, "before": .text, "after": .text, "number": .orNull(.integer),
+    ]),
+  ]
+
   static func value(_ explanation: EntitlementExplanation, of account: Account) -> JSONValue {
     [
       "account": .string(account.id.description),

@@ -11,6 +11,7 @@ enum HelpText {
     coffer: \(Program.command.abstract)
 
     usage: coffer <command> [<arguments>] [<options>]
+           coffer --version
 
     commands:
     \(rows(CommandTable.all.map { ($0.name, $0.abstract) }))
@@ -35,12 +36,8 @@ enum HelpText {
   }
 
   static func command(_ command: Command) -> String {
-    var usage = "usage: coffer " + command.name
-    for argument in command.arguments {
-      usage += " " + (argument.isRequired ? argument.usage : "[\(argument.usage)]")
-    }
-    for option in command.options { usage += " [\(option.usage)]" }
-    var text = command.abstract + "\n\n" + wrapped(usage, hanging: "         ") + "\n"
+    var text =
+      command.abstract + "\n\n" + wrapped("usage: \(command.usage)", hanging: "         ") + "\n"
     if !command.discussion.isEmpty {
       text += SettingsHelp.wrapped(command.discussion, indent: "", width: width) + "\n"
     }

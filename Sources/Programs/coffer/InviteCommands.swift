@@ -25,6 +25,7 @@ extension Command {
     discussion: "Where COFFER_REGISTRATION is invite, a client sends the code as the member invite "
       + "of POST /v1/accounts. The code is printed now and never again: only its hash is kept.",
     options: [uses, days, note],
+    answers: ["invite": .text, "code": .text, "uses": .integer, "expires": .time],
     run: { invocation in
       let (uses, note) = (invocation[uses], invocation[note] ?? "")
       return try DatabaseSession.with(invocation) { database, configuration in
@@ -50,18 +51,22 @@ extension Command {
     discussion: "Where there are more than it shows, a line on stderr says how to go on. Which "
       + "invite opened an account stands in coffer account show.",
     options: [limit, after],
+    answers: .list([
+      "invite": .text, "state": .text, "used": .integer, "uses": .integer, "created": .time,
+      "expires": .time, "note": .text,
+    ]),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
-        var invites = try database.read { reader in
+        let (invites, notice) = try database.read { reader in
           let after = try invocation[after].map { try find($0, reader) }
-          return try Invite.list(reader, after: after, limit: limit + 1)
-        }
-        var notice: String?
-        if invites.count > limit {
-          invites.removeLast()
-          notice = invites.last.map { "there are more invites; go on with --after \($0.id)" }
+          let page = ListPage(
+            try Invite.list(reader, after: after, limit: limit + 1), limit: limit)
+          let notice = try page.notice(of: "invites", next: \.id.description) {
+            try Invite.count(reader)
+          }
+          return (page.rows, notice)
         }
         var table = Table(
           ("INVITE", .left), ("STATE", .left), ("USED", .right), ("OF", .right),
@@ -69,7 +74,8 @@ extension Command {
         for invite in invites {
           table.add(
             invite.id.description, state(invite, now), String(invite.useCount),
-            String(invite.useCountMax), invite.expires.description, invite.note)
+            String(invite.useCountMax), Terminal.time(invite.expires, now: now), invite.note,
+            tint: state(invite, now) == "open" ? nil : .past)
         }
         return Answer(
           text: table.text,
@@ -89,6 +95,7 @@ extension Command {
     words: ["invite", "revoke"],
     abstract: "Ends a code; accounts that it opened stay.",
     arguments: [invite],
+    answers: ["revoked": .text],
     run: { invocation in
       let id = invocation[invite]
       return try DatabaseSession.with(invocation) { database, configuration in

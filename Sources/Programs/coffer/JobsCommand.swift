@@ -27,6 +27,19 @@ extension Command {
       known: its access ends although it may have been paid.
       """,
     options: [limit, dead],
+    answers: [
+      "counts": .list([
+        "kind": .text, "open": .integer, "dead": .integer, "unsettled_since": .orNull(.time),
+        "earliest_due": .orNull(.time),
+      ]),
+      "jobs": .list([
+        "kind": .text, "object": .text, "state": .text, "dead_renewal": .bool,
+        "due": .orNull(.time), "unsettled_since": .orNull(.time),
+        "failing_since": .orNull(.time), "lease_until": .orNull(.time), "failures": .integer,
+        "refusals": .integer, "requested": .integer, "issued": .integer, "committed": .integer,
+        "last_error": .orNull(.text),
+      ]),
+    ],
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
@@ -56,6 +69,7 @@ extension Command {
       """,
     arguments: [kind],
     options: [object],
+    answers: ["retried": .integer],
     run: { invocation in
       let kind = invocation[kind]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
@@ -116,8 +130,8 @@ extension Command {
         job.kind, job.object,
         job.state.rawValue + (renewing.contains(job.object) ? ", renews" : ""),
         lateness(job.unsettledSince, now),
-        job.due?.description ?? "-",
-        String(job.attempts), job.lastError ?? "-")
+        Terminal.time(job.due, now: now), String(job.attempts), job.lastError ?? "-",
+        tint: job.state == .dead ? .bad : nil)
     }
     return table.text
   }

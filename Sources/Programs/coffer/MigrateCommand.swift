@@ -8,6 +8,7 @@ extension Command {
     abstract: "Brings the database to the schema of this version.",
     discussion: "Both programs do the same at their start, under the same lock, so this is for "
       + "those who want to see it succeed first. A database of a newer version is refused.",
+    answers: ["schemas": .list(.text), "up_to_date": .bool],
     run: { invocation in
       try DatabaseSession.with(invocation, .migrates) { _, configuration in
         let text: String

@@ -6,6 +6,14 @@ extension Command {
   static let planList = Command(
     words: ["plan", "list"],
     abstract: "Lists the plans of the catalogue and the products that sell them.",
+    answers: [
+      "version": .text, "metadata_fee_bytes": .integer, "fallback": .orNull(.text),
+      "plans": .list([
+        "id": .text, "title": .text, "bytes": .integer,
+        "prices": .list(["amount": .integer, "currency": .text, "interval": .text]),
+        "products": .list(["provider": .text, "id": .text]),
+      ]),
+    ],
     run: { invocation in
       var reader = SettingsReader(invocation.settings, for: .command)
       let catalogue = reader.catalogue()

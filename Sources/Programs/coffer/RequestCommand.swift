@@ -35,6 +35,7 @@ extension Command {
       + "account create wrote. Prints the status and the answer.",
     arguments: [method, target],
     options: [keyFile, body, signChanges, header, authority, url, output],
+    answers: Exchange.shape,
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
       let (method, target) = (invocation[method].uppercased(), invocation[target])

@@ -21,6 +21,7 @@ extension Command {
       purchase must be known, as its token is not told by any list.
       """,
     arguments: [subscription],
+    answers: ["asked": .text],
     run: { invocation in
       let text = invocation[subscription]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in

@@ -3,27 +3,28 @@ struct Table {
   enum Alignment { case left, right }
 
   private let columns: [(title: String, alignment: Alignment)]
-  private var rows: [[String]] = []
+  private var rows: [(cells: [String], tint: Terminal.Tint?)] = []
 
   init(_ columns: (title: String, alignment: Alignment)...) { self.columns = columns }
 
-  mutating func add(_ cells: String...) {
+  /// On a terminal the row has the colour of its `tint`.
+  mutating func add(_ cells: String..., tint: Terminal.Tint? = nil) {
     precondition(cells.count == columns.count, "a row has one cell for each column")
-    rows.append(cells.map(Printable.text))
+    rows.append((cells.map(Printable.text), tint))
   }
 
   var text: String {
-    let all = [columns.map(\.title)] + rows
-    let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+    let all = [(cells: columns.map(\.title), tint: Terminal.Tint.title)] + rows
+    let widths = columns.indices.map { column in all.map { $0.cells[column].count }.max() ?? 0 }
     return all.map { row in
       var line = ""
-      for (index, cell) in row.enumerated() {
+      for (index, cell) in row.cells.enumerated() {
         let space = String(repeating: " ", count: widths[index] - cell.count)
         let gap = index == 0 ? "" : "  "
         line += gap + (columns[index].alignment == .left ? cell + space : space + cell)
       }
       while line.last == " " { line.removeLast() }
-      return line + "\n"
+      return Terminal.tinted(line, row.tint) + "\n"
     }.joined()
   }
 }

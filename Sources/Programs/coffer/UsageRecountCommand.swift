@@ -24,6 +24,11 @@ extension Command {
       """,
     arguments: [account],
     options: [all, dryRun],
+    answers: [
+      "accounts": .integer, "wrong": .integer, "corrected": .integer,
+      "listed": .list(
+        .object([.init("account", .text)] + UsageFinding.shape + [.init("outcome", .text)])),
+    ],
     run: { invocation in
       let named = invocation[account]
       guard (named == nil) == invocation[all] else {

@@ -20,6 +20,24 @@ extension Command {
       """,
     arguments: [CommonArguments.account],
     options: [limit],
+    answers: JSONShape.object(
+      [
+        .init("account", .text), .init("cap", .integer), .init("plan", .text),
+        .init("reason", .text),
+      ] + UsageFinding.shape
+    ).adding([
+      .init(
+        "types",
+        .list(["type": .text, "records": .integer, "content": .integer, "fees": .integer])),
+      .init("reasons", .list(["reason": .text, "entries": .integer, "bytes": .integer])),
+      .init("transfers", .list(["month": .text, "received": .integer, "sent": .integer])),
+      .init(
+        "entries",
+        .list([
+          "number": .integer, "at": .time, "reason": .text, "bytes": .integer, "file": .text,
+          "entries": .integer,
+        ])),
+    ]),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.with(invocation) { database, configuration in
@@ -167,6 +185,11 @@ private struct UsageReport {
 }
 
 extension UsageFinding {
+  static let shape: [JSONShape.Member] = [
+    .init("recorded", .integer), .init("ledger", .integer), .init("counted", .integer),
+    .init("recorded_records", .integer), .init("counted_records", .integer), .init("right", .bool),
+  ]
+
   /// What is recorded and what is true, as commands print it.
   var members: [JSONValue.Member] {
     [

@@ -33,6 +33,7 @@ extension Command {
       + "and the moment at which it is sent. Prints the status and the answer.",
     arguments: [fixture],
     options: [url, secretIndex, moment, account],
+    answers: Exchange.shape,
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
       let path = invocation[fixture]

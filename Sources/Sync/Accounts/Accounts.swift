@@ -50,6 +50,11 @@ package struct Account: Sendable {
     ) { row in try Account(row: row) }
   }
 
+  /// How many there are; counted, so for operators alone.
+  package static func count(_ queryable: some Queryable) throws -> Int64 {
+    try queryable.first("SELECT count(*) FROM sync.accounts") { try $0.integer(0) } ?? 0
+  }
+
   /// Oldest first, starting behind `after`; at most `limit`.
   package static func list(
     _ queryable: some Queryable, after: Account? = nil, limit: Int

@@ -57,6 +57,11 @@ package struct Invite: Sendable {
     }
   }
 
+  /// How many there are; counted, so for operators alone.
+  package static func count(_ queryable: some Queryable) throws -> Int64 {
+    try queryable.first("SELECT count(*) FROM sync.invites") { try $0.integer(0) } ?? 0
+  }
+
   /// The newest first, starting behind `after`; at most `limit`.
   package static func list(
     _ reader: Reader, after: Invite? = nil, limit: Int

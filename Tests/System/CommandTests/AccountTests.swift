@@ -72,7 +72,7 @@ struct AccountTests {
     }
     let first = try Finished(words + ["--limit", "2"], environment: environment)
     let notice = try #require(first.errors.split(separator: "\n").last)
-    #expect(notice.hasPrefix("coffer: there are more accounts; go on with --after "))
+    #expect(notice.hasPrefix("coffer: 2 of 3 accounts; go on with --after "))
     let after = String(try #require(notice.split(separator: " ").last))
     let second = try Finished(
       words + ["--limit", "2", "--after", after], environment: environment)

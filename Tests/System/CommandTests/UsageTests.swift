@@ -5,11 +5,14 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, account, invite, usage, entitlement, subscription, plan, jobs, delivery, webhook, request, config, completion must follow; see --help"
+      "one of migrate, account, invite, usage, entitlement, subscription, plan, jobs, delivery, webhook, request, config, completion, man, schema must follow; see --help"
     ),
     (["account"], "one of list, show, create must follow; see --help"),
-    (["acount", "list"], "there is no command acount list; see --help"),
-    (["account", "list", "--jason"], "account list has no option --jason; see --help"),
+    (["acount", "list"], "there is no command acount list; did you mean account list?"),
+    (["list", "accounts"], "there is no command list accounts; did you mean account list?"),
+    (["jobs", "lsit"], "there is no command jobs lsit; did you mean jobs list?"),
+    (["nonsense"], "there is no command nonsense; see --help"),
+    (["account", "list", "--jason"], "account list has no option --jason; did you mean --json?"),
     (["account", "show"], "account show needs <account>; see --help"),
     (["usage", "recount", "ada", "bob"], "usage recount does not take bob; see --help"),
     (["plan", "list", "premium"], "plan list does not take premium; see --help"),

@@ -1,0 +1,105 @@
+internal import Base
+internal import JSON
+
+/// What a command's JSON looks like: `coffer schema` tells it, and builds for tests hold every answer to it.
+indirect enum JSONShape: Sendable {
+  case text, integer, bool
+  /// RFC 3339 in UTC.
+  case time
+  case list(JSONShape)
+  case object([Member])
+  /// Null where there is none.
+  case orNull(JSONShape)
+  case oneOf([JSONShape])
+  /// Whatever someone else says.
+  case anything
+
+  struct Member: Sendable {
+    let name: String
+    let shape: JSONShape
+    let isOptional: Bool
+
+    init(_ name: String, _ shape: JSONShape, isOptional: Bool = false) {
+      self.name = name
+      self.shape = shape
+      self.isOptional = isOptional
+    }
+  }
+
+  /// Rises when a member goes or changes its meaning; members that come are no new version.
+  static let version = 1
+
+  /// An object of these members and no others.
+  func adding(_ more: [Member]) -> JSONShape {
+    guard case .object(let members) = self else { preconditionFailure("only objects have members") }
+    return .object(members + more)
+  }
+
+  /// Where a value is not of this shape, e.g. `devices[0].added`; nil where it is.
+  func misfit(_ value: JSONValue, at path: String = "") -> String? {
+    switch (self, value) {
+    case (.anything, _), (.text, .string), (.integer, .integer), (.bool, .bool),
+      (.orNull, .null):
+      return nil
+    case (.time, .string(let text)):
+      return Instant(rfc3339: text) == nil ? path : nil
+    case (.orNull(let shape), _):
+      return shape.misfit(value, at: path)
+    case (.oneOf(let shapes), _):
+      return shapes.contains { $0.misfit(value) == nil } ? nil : path
+    case (.list(let shape), .array(let values)):
+      for (index, value) in values.enumerated() {
+        if let misfit = shape.misfit(value, at: "\(path)[\(index)]") { return misfit }
+      }
+      return nil
+    case (.object(let members), .object(let values)):
+      return Self.misfit(members, values, path)
+    case (.text, _), (.integer, _), (.bool, _), (.time, _), (.list, _), (.object, _):
+      return path.isEmpty ? "the whole" : path
+    }
+  }
+
+  private static func misfit(
+    _ members: [Member], _ values: [JSONValue.Member], _ path: String
+  ) -> String? {
+    for value in values where !members.contains(where: { $0.name == value.name }) {
+      return "\(path).\(value.name)"
+    }
+    for member in members {
+      let path = "\(path).\(member.name)"
+      guard let value = values.first(where: { $0.name == member.name }) else {
+        if member.isOptional { continue }
+        return path
+      }
+      if let misfit = member.shape.misfit(value.value, at: path) { return misfit }
+    }
+    return nil
+  }
+
+  /// As JSON Schema of 2020-12 says it.
+  var schema: JSONValue {
+    switch self {
+    case .text: ["type": "string"]
+    case .integer: ["type": "integer"]
+    case .bool: ["type": "boolean"]
+    case .time: ["type": "string", "format": "date-time"]
+    case .list(let shape): ["type": "array", "items": shape.schema]
+    case .orNull(let shape): ["anyOf": [shape.schema, ["type": "null"]]]
+    case .oneOf(let shapes): ["anyOf": .array(shapes.map(\.schema))]
+    case .anything: true
+    case .object(let members):
+      [
+        "type": "object",
+        "properties": .object(members.map { .init($0.name, $0.shape.schema) }),
+        "required": .array(members.filter { !$0.isOptional }.map { .string($0.name) }),
+      ]
+    }
+  }
+}
+
+extension JSONShape: ExpressibleByDictionaryLiteral {
+  /// An object whose members are all there.
+  init(dictionaryLiteral members: (String, JSONShape)...) {
+    self = .object(members.map { Member($0, $1) })
+  }
+}

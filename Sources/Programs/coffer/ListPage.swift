@@ -1,0 +1,28 @@
+/// What a command shows of a list that may be longer.
+struct ListPage<Row> {
+  let rows: [Row]
+  private let isLast: Bool
+
+  /// `found` is one more than is shown, where there are more.
+  init(_ found: [Row], limit: Int) {
+    rows = Array(found.prefix(limit))
+    isLast = found.count <= limit
+  }
+
+  /// How to go on, where there is more: `100 of 100,022 accounts; go on with --after …`.
+  func notice(of things: String, next: (Row) -> String, count: () throws -> Int64) rethrows -> String? {
+    guard !isLast, let last = rows.last else { return nil }
+    let all = Self.grouped(try count())
+    return "\(Self.grouped(Int64(rows.count))) of \(all) \(things); go on with --after \(next(last))"
+  }
+
+  /// `100,022`
+  private static func grouped(_ count: Int64) -> String {
+    var text = ""
+    for (index, digit) in String(count).reversed().enumerated() {
+      if index > 0, index % 3 == 0 { text.append(",") }
+      text.append(digit)
+    }
+    return String(text.reversed())
+  }
+}

@@ -1,0 +1,48 @@
+internal import Base
+internal import Configuration
+internal import Glibc
+
+/// What a terminal is told more than a file: colours, and how long ago or ahead a moment is.
+enum Terminal {
+  /// Whether a person looks at what is printed.
+  static let isOutput = isatty(STDOUT_FILENO) == 1
+
+  /// Off where NO_COLOR is set and not empty (https://no-color.org), or the terminal knows none.
+  private static let hasColour: Bool = {
+    let environment = Launch.environment()
+    return isOutput && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+  }()
+
+  /// What a line of a table means to whoever skims it.
+  enum Tint: String {
+    case title = "1"
+    case bad = "31"
+    case fine = "32"
+    case past = "2"
+  }
+
+  static func tinted(_ line: String, _ tint: Tint?) -> String {
+    guard hasColour, let tint else { return line }
+    return "\u{1B}[\(tint.rawValue)m\(line)\u{1B}[0m"
+  }
+
+  /// A moment in a table: from now for people, exactly for everything else.
+  static func time(_ moment: Instant?, now: Instant) -> String {
+    guard let moment else { return "-" }
+    return isOutput ? relative(moment, now: now) : moment.description
+  }
+
+  /// `3 h ago`, `in 2 d`; beyond two months the date.
+  private static func relative(_ moment: Instant, now: Instant) -> String {
+    let seconds = (moment - now).milliseconds / 1000
+    let text: String
+    switch abs(seconds) {
+    case ..<120: text = "\(abs(seconds)) s"
+    case ..<7200: text = "\(abs(seconds) / 60) min"
+    case ..<172_800: text = "\(abs(seconds) / 3600) h"
+    case ..<5_184_000: text = "\(abs(seconds) / 86_400) d"
+    default: return String(moment.description.prefix(10))
+    }
+    return seconds > 0 ? "in " + text : text + " ago"
+  }
+}

@@ -1,0 +1,48 @@
+import TestEngines
+import TestFiles
+import Testing
+
+/// What a person at a terminal sees, which script(1) of Debian's bsdutils stands for.
+struct TerminalTests {
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+
+  init() throws {
+    scratch = try ScratchDirectory()
+    environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database", "TERM": "xterm"]
+    _ = try Finished(["migrate"], environment: environment)
+    let create = ["account", "create", "--username", "ada", "--key-file", scratch.path + "/key"]
+    _ = try Finished(create, environment: environment)
+  }
+
+  private func typed(_ line: String, with more: [String: String] = [:]) throws -> String {
+    let finished = try Finished(
+      path: "/usr/bin/script", ["-qec", "\(Binaries.directory)/coffer \(line)", "/dev/null"],
+      environment: environment.merging(more) { $1 })
+    return finished.out.replacing("\r\n", with: "\n")
+  }
+
+  @Test func `titles stand out and times are told from now`() throws {
+    let lines = try typed("account list").split(separator: "\n")
+    #expect(lines.first?.hasPrefix("\u{1B}[1mACCOUNT") == true)
+    #expect(lines.last?.hasSuffix(" s ago") == true)
+  }
+
+  @Test(arguments: [["NO_COLOR": "1"], ["TERM": "dumb"]])
+  func `who wants no colour gets none`(wish: [String: String]) throws {
+    let list = try typed("account list", with: wish)
+    #expect(!list.contains("\u{1B}"))
+    #expect(list.contains("ACCOUNT"))
+  }
+
+  @Test func `what goes into a file has neither`() throws {
+    let list = try Finished(["account", "list"], environment: environment).out
+    #expect(!list.contains("\u{1B}"))
+    #expect(list.hasSuffix("Z\n"))
+  }
+
+  @Test func `JSON is the same on a terminal`() throws {
+    let list = try Finished(["account", "list", "--json"], environment: environment).out
+    #expect(try typed("account list --json") == list)
+  }
+}
