@@ -324,8 +324,8 @@ let package = Package(
     tests(
       "System/CommandTests",
       [
-        "Base", "Compression", "Crypto", "Goldens", "Jobs", "RecordedStories", "Storage", "Stripe",
-        "TestEngines", "TestFiles",
+        "Base", "Compression", "Crypto", "Goldens", "JSON", "Jobs", "RecordedStories", "Storage",
+        "Stripe", "TestEngines", "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
       "System/SimulationTests",

@@ -109,11 +109,13 @@ package struct Settings: Sendable {
 
   private func unknown(_ name: String, in place: String) -> String {
     let prefix = SettingsTable.namePrefix
-    let near = Suggestion.nearest(
-      to: String(name.dropFirst(prefix.count)),
-      among: table.rows.map { String($0.name.dropFirst(prefix.count)) })
-    let meant = near.map { "; did you mean \(prefix)\($0)?" } ?? ""
-    return "\(Self.shown(name)) (\(place)): no such setting\(meant)"
+    let complaint = "\(Self.shown(name)) (\(place)): no such setting"
+    guard table.setting(named: name) == nil, Self.shown(name) == name,
+      let near = Suggestion.nearest(
+        to: String(name.dropFirst(prefix.count)),
+        among: table.rows.map { String($0.name.dropFirst(prefix.count)) })
+    else { return complaint }
+    return "\(complaint); did you mean \(prefix)\(near)?"
   }
 
   /// A name fit to print: a secret pasted in a name's place is not one.

@@ -10,10 +10,13 @@ struct ListPage<Row> {
   }
 
   /// How to go on, where there is more: `100 of 100,022 accounts; go on with --after …`.
-  func notice(of things: String, next: (Row) -> String, count: () throws -> Int64) rethrows -> String? {
+  func notice(
+    of things: String, next: (Row) -> String, count: () throws -> Int64
+  ) rethrows -> String? {
     guard !isLast, let last = rows.last else { return nil }
     let all = Self.grouped(try count())
-    return "\(Self.grouped(Int64(rows.count))) of \(all) \(things); go on with --after \(next(last))"
+    let shown = Self.grouped(Int64(rows.count))
+    return "\(shown) of \(all) \(things); go on with --after \(next(last))"
   }
 
   /// `100,022`

@@ -13,7 +13,8 @@ extension Command {
     answers: .anything,
     run: { _ in
       let document = document
-      return Answer(text: String(decoding: document.encoded(), as: UTF8.self) + "\n", json: document)
+      let text = String(decoding: document.encoded(), as: UTF8.self)
+      return Answer(text: text + "\n", json: document)
     })
 
   private static var document: JSONValue {

@@ -64,6 +64,13 @@ struct SettingsTests {
     #expect(configuration.objectsDirectory == "/var/lib/coffer/objects")
   }
 
+  @Test func `a mistyped setting is answered with the nearest one`() throws {
+    #expect(
+      try problems(Self.complete, file: "COFFER_DATABSE=x\n") == [
+        "COFFER_DATABSE (FILE:1): no such setting; did you mean COFFER_DATABASE?"
+      ])
+  }
+
   @Test func `the environment wins over the file`() throws {
     let scratch = try ScratchFile("COFFER_SYNC_AUTHORITIES=file.example\n")
     let configuration = try SyncConfiguration(
