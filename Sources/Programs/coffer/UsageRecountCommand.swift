@@ -69,15 +69,18 @@ private struct RecountRound {
 
   /// Oldest first; the wrong ones are listed.
   mutating func takeAll(of database: Database) throws {
+    let progress = Progress("counting", .count(of: "accounts"))
     var last: Account?
     while true {
       let page = try database.read { reader in
         try Account.list(reader, after: last, limit: Self.pageCount)
       }
-      for account in page { try take(account, listing: false) }
+      for account in page {
+        try take(account, listing: false)
+        progress.done += 1
+      }
       guard page.count == Self.pageCount, let end = page.last else { return }
       last = end
-      StandardError.write("\(accountCount) accounts counted, \(wrongCount) wrong")
     }
   }
 
