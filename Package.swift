@@ -80,6 +80,7 @@ let package = Package(
     module("Storage/SQLite", ["Base", "CSQLite"]),
     module("Storage/Postgres", ["Base", "CPostgres"]),
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
+    module("Audit", ["Base", "Crypto", "JSON", "Storage"]),
 
     module("Tiers", ["Base"]),
     module(
@@ -157,10 +158,9 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Base", "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
-        "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs", "KnownStores", "Ledger",
-        "ProviderAPI",
-        "Stores", "Subscriptions", "Stripe", "Sync",
+        "Audit", "Base", "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
+        "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs", "KnownStores",
+        "Ledger", "ProviderAPI", "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
 
     // What tests share.
@@ -258,6 +258,7 @@ let package = Package(
         "Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "TestEngines",
         "TestFiles", "SeededRandom",
       ]),
+    tests("Unit/AuditTests", ["Audit", "Base", "JSON", "Storage", "TestEngines"]),
     tests("Unit/TiersTests", ["Base", "Tiers", "SeededRandom"]),
     tests(
       "Unit/ConfigurationTests",

@@ -28,6 +28,7 @@ package enum Migrations {
     Migration(
       number: 10, name: "share_versions", sql: PackageResources.sync_0010_share_versions_sql),
     Migration(number: 11, name: "folds", sql: PackageResources.sync_0011_folds_sql),
+    Migration(number: 12, name: "suspension", sql: PackageResources.sync_0012_suspension_sql),
   ]
 
   package static let billing: [Migration] = [
@@ -49,5 +50,6 @@ package enum Migrations {
       number: 11, name: "vocabulary", sql: PackageResources.billing_0011_vocabulary_sql),
     Migration(
       number: 12, name: "compression", sql: PackageResources.billing_0012_compression_sql),
+    Migration(number: 13, name: "audit", sql: PackageResources.billing_0013_audit_sql),
   ]
 }

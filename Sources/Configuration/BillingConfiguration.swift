@@ -11,7 +11,8 @@ package struct BillingConfiguration: Sendable {
   package let metricsListen: SocketAddress
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
-  package let catalogue: Catalogue
+  /// As given; `CatalogueOfRecord` says what holds.
+  package let catalogue: Catalogue?
   package let sealingKeys: SealingKeys
   /// The stores that are not off.
   package let stores: [any StoreConfiguration]

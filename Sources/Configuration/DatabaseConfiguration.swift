@@ -6,7 +6,10 @@ package import Tiers
 /// What the commands of `coffer` that read or write rows need.
 package struct DatabaseConfiguration: Sendable {
   package let database: DatabaseLocation
-  package let catalogue: Catalogue
+  /// As given; `CatalogueOfRecord` says what holds.
+  package let givenCatalogue: Catalogue?
+  /// What holds, once the database was asked.
+  package private(set) var catalogue: Catalogue
   /// As `coffer-billing` has them, so that both derive the same.
   package let grantingEnvironment: StoreEnvironment
   package let sandboxAccounts: Set<Identifier>
@@ -23,11 +26,17 @@ package struct DatabaseConfiguration: Sendable {
     grantingEnvironment = reader.grantingEnvironment()
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     sealingKeys = reader.value(BillingSettings.sealingKeys)
-    catalogue = reader.catalogue()
+    givenCatalogue = reader.catalogue()
+    catalogue = givenCatalogue ?? .standard
     clock = reader.clock()
     guard let database, reader.problems.isEmpty else {
       throw ConfigurationError(reader.problems)
     }
     self.database = database
+  }
+
+  /// Takes the catalogue of record. Throws a `ConfigurationError` where another one was given.
+  package mutating func settleCatalogue(reading database: some Queryable) throws {
+    catalogue = try CatalogueOfRecord.settled(givenCatalogue, reading: database)
   }
 }

@@ -87,8 +87,10 @@ package enum Launch {
     return variables
   }
 
-  /// Ends the process because something outside it failed, with the error's own sentence.
+  /// Ends the process because something outside it failed, with the error's own sentence, or because
+  /// its configuration does not fit the database.
   package static func end(_ program: Program, _ error: any Error) -> Never {
+    if let error = error as? ConfigurationError { end(program, error.lines, .configuration) }
     end(program, ["\(error)"], .unavailable)
   }
 

@@ -71,9 +71,15 @@ package struct SettingsReader {
 }
 
 extension SettingsReader {
-  /// The plans, their products in the form that each store wants.
-  package mutating func catalogue() -> Catalogue {
-    guard let catalogue = value(SharedSettings.plans) else { return .standard }
+  /// The plans, their products in the form that each store wants; nil where none are given.
+  package mutating func catalogue() -> Catalogue? {
+    guard let catalogue = value(SharedSettings.plans) else { return nil }
+    checkProducts(of: catalogue)
+    return catalogue
+  }
+
+  /// Reports products that are none of their store's.
+  package mutating func checkProducts(of catalogue: Catalogue) {
     for store in stores {
       for plan in catalogue.paid {
         for product in plan.products where product.provider == store.store {
@@ -82,7 +88,6 @@ extension SettingsReader {
         }
       }
     }
-    return catalogue
   }
 
   /// The clock every program of the installation uses.

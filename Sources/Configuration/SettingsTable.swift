@@ -13,8 +13,8 @@ package struct SettingsTable: Sendable {
     rows =
       [SharedSettings.database] + SyncSettings.all + [BillingSettings.listen]
       + SharedSettings.ofServers + [BillingSettings.sealingKeys] + stores.flatMap { $0.settings }
-      + [BillingSettings.authorities, BillingSettings.sandboxAccounts] + SharedSettings.ofTime
-      + [SharedSettings.config]
+      + [BillingSettings.authorities, BillingSettings.sandboxAccounts, CommandSettings.actor]
+      + SharedSettings.ofTime + [SharedSettings.config]
     byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
   }
 

@@ -42,8 +42,12 @@ package enum SharedSettings {
 
   package static let plans = Setting<Catalogue>(
     "COFFER_PLANS", for: [.sync, .billing, .command],
-    .meaning("free 1 MB; premium 30 GB, no provider's products"),
-    text: "Path of the catalogue of plans (JSON). Both programs must name the same.",
+    .meaning(
+      "the catalogue of record; before there is one free 1 MB; premium 30 GB, no provider's products"
+    ),
+    text:
+      "Path of the catalogue of plans (JSON). The first start makes it the catalogue of record; "
+      + "from then on a program that names another one is refused, and coffer plan apply changes it.",
     example: "/etc/coffer/plans.json", parser: .catalogue)
 
   package static let ofTime: [any AnySetting] = [mode, testClock]

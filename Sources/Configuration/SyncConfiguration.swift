@@ -13,7 +13,8 @@ package struct SyncConfiguration: Sendable {
   package let authorities: Set<String>
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
-  package let catalogue: Catalogue
+  /// As given; `CatalogueOfRecord` says what holds.
+  package let catalogue: Catalogue?
   package let registration: Registration
   package let limits: Limits
   package let clock: Clock

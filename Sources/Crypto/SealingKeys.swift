@@ -49,6 +49,9 @@ package struct SealingKeys: Sendable {
     return header + nonce + ciphertext + tag
   }
 
+  /// What everything begins with that the first key has sealed.
+  package var newestHeader: [UInt8] { [Self.version] + keys[0].id }
+
   package func open(_ sealed: [UInt8], context: [UInt8]) throws(CryptoError) -> [UInt8] {
     guard sealed.count >= Self.overheadByteCount, sealed[0] == Self.version else {
       throw .malformed

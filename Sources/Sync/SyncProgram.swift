@@ -16,6 +16,9 @@ package enum SyncProgram {
   package static func run(_ configuration: SyncConfiguration) throws {
     let database = try Database.open(configuration.database, owning: .sync)
     defer { database.close() }
+    let catalogue = try database.read {
+      try CatalogueOfRecord.settled(configuration.catalogue, reading: $0)
+    }
     try History.establish(database)
     let objects = try ObjectStore(directory: configuration.objectsDirectory)
     let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
@@ -25,7 +28,7 @@ package enum SyncProgram {
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: configuration.authorities),
         clock: configuration.clock),
-      catalogue: configuration.catalogue, limits: limits,
+      catalogue: catalogue, limits: limits,
       registration: configuration.registration,
       trustsProxies: !configuration.trustedProxies.isEmpty, clock: configuration.clock)
     api.transfers.start()
@@ -33,7 +36,7 @@ package enum SyncProgram {
     defer { api.transfers.stop() }
     defer { pool.stop() }
     let sweeper = Sweeper(
-      database, objects, catalogue: configuration.catalogue, limits: limits,
+      database, objects, catalogue: catalogue, limits: limits,
       clock: configuration.clock)
     // Before the first request: what a predecessor had reserved is in nobody's way then.
     try sweeper.settleUploads()

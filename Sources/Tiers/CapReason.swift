@@ -18,6 +18,8 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case courtesy
   /// Given by an admin.
   case granted
+  /// Set by an admin, in place of whatever else is owed.
+  case quotaSet = "quota_set"
   /// Ended because a payment failed: a new card brings it back.
   case paymentFailed = "payment_failed"
   /// Ended by the customer, or by time.
@@ -33,7 +35,8 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     switch self {
     case .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted:
       true
-    case .neverSubscribed, .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed: false
+    case .neverSubscribed, .quotaSet, .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed:
+      false
     }
   }
 
@@ -54,6 +57,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     case .lapsed: 11
     case .grantRevoked: 12
     case .neverSubscribed: 13
+    case .quotaSet: 14
     }
   }
 }

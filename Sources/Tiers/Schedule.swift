@@ -22,6 +22,11 @@ package struct Schedule: Hashable, Sendable {
       self.planID = planID
       self.reason = reason
     }
+
+    /// Whether they differ in their start alone.
+    fileprivate func holdsAs(_ other: Boundary) -> Bool {
+      capByteCount == other.capByteCount && planID == other.planID && reason == other.reason
+    }
   }
 
   /// A plan owed from `from` up to but not including `to`.
@@ -66,11 +71,7 @@ package struct Schedule: Hashable, Sendable {
     for moment in moments.sorted() where moment < .distantFuture {
       if moment == boundaries.last?.from { continue }
       let next = Self.boundary(at: moment, owed, endings, catalogue)
-      if let last = boundaries.last, last.capByteCount == next.capByteCount,
-        last.planID == next.planID, last.reason == next.reason
-      {
-        continue
-      }
+      if let last = boundaries.last, last.holdsAs(next) { continue }
       boundaries.append(next)
     }
     self.boundaries = boundaries
@@ -86,6 +87,39 @@ package struct Schedule: Hashable, Sendable {
     guard !boundaries.isEmpty else { return nil }
     self.boundaries = boundaries
   }
+
+  /// A cap that was set in place of what is owed, from `from` up to but not including `to`.
+  package struct Override: Hashable, Sendable {
+    package let from: Instant
+    package let to: Instant
+    package let capByteCount: Int64
+
+    package init(from: Instant, to: Instant, capByteCount: Int64) {
+      self.from = from
+      self.to = to
+      self.capByteCount = capByteCount
+    }
+  }
+
+  /// The same plans under the caps that were set; no two of them may overlap.
+  package func overridden(by overrides: [Override]) -> Schedule {
+    let overrides = overrides.filter { $0.from < $0.to }
+    guard !overrides.isEmpty else { return self }
+    let moments = boundaries.map(\.from) + overrides.flatMap { [$0.from, $0.to] }
+    var result: [Boundary] = []
+    for moment in Set(moments).sorted() where moment < .distantFuture {
+      var next = entry(at: moment)
+      let cap = overrides.first { $0.from <= moment && moment < $0.to }?.capByteCount
+      next = Boundary(
+        from: moment, capByteCount: cap ?? next.capByteCount, planID: next.planID,
+        reason: cap == nil ? next.reason : .quotaSet)
+      if let last = result.last, last.holdsAs(next) { continue }
+      result.append(next)
+    }
+    return Schedule(boundaries: result)
+  }
+
+  private init(boundaries: [Boundary]) { self.boundaries = boundaries }
 
   /// What holds for a while.
   package struct Span: Hashable, Sendable {

@@ -70,6 +70,19 @@ package struct AppleStore: Store {
     return traits
   }
 
+  /// Any transaction's id: the store finds the subscription by each of them.
+  package func purchase(
+    named number: String, in environment: StoreEnvironment
+  ) -> NamedPurchase? {
+    guard 8...20 ~= number.utf8.count,
+      number.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
+    else { return nil }
+    func key(_ kind: ObjectKey.Kind) -> ObjectKey {
+      ObjectKey(provider: provider, environment: environment, kind: kind, id: number)
+    }
+    return NamedPurchase(object: key(.transaction), subscription: key(.subscription))
+  }
+
   package var webhook: Webhook? { verifier.map { Webhook(appStore: $0) } }
 
   package var isReadable: Bool { !apis.isEmpty }

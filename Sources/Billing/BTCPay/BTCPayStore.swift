@@ -4,6 +4,7 @@ internal import Configuration
 package import ProviderAPI
 package import Stores
 package import Subscriptions
+package import Tiers
 
 /// A BTCPay server, as the ledger knows it.
 ///
@@ -46,6 +47,17 @@ package struct BTCPayStore: Store {
     traits.hasClock = false
     traits.notes = BTCPayNote.allCases.map(\.rawValue)
     return traits
+  }
+
+  /// An invoice's id, 16 bytes in base 58. Its server tells invoices by account alone.
+  package func purchase(
+    named number: String, in environment: StoreEnvironment
+  ) -> NamedPurchase? {
+    let letters = Set("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
+    guard 20...22 ~= number.utf8.count, number.allSatisfy(letters.contains),
+      number.contains(where: { !$0.isNumber })
+    else { return nil }
+    return NamedPurchase(object: ObjectKey(.prepaidInvoice, number), subscription: nil)
   }
 
   package var webhook: Webhook? {

@@ -21,8 +21,12 @@ package enum BillingProgram {
       transport: { CircuitBreaker(CurlTransport(), provider: $0, clock: clock) }, clock: clock)
     let database = try Database.open(configuration.database, owning: .billing)
     defer { database.close() }
+    let catalogue = try database.write(for: nil) { transaction in
+      try CatalogueOfRecord.establish(configuration.catalogue, at: clock.now(), in: transaction)
+    }
     let service = BillingService(
-      database: database, rules: LedgerRules(configuration), sealing: configuration.sealingKeys,
+      database: database, rules: LedgerRules(configuration, catalogue),
+      sealing: configuration.sealingKeys,
       clock: clock, stores: stores,
       claims: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
       trustsProxies: !configuration.trustedProxies.isEmpty)

@@ -76,7 +76,7 @@ package struct BillingService: Sendable {
     _ = try ledger.read(key, at: clock.now(), in: transaction)
   }
 
-  /// How many subscriptions or schedules one transaction derives again: few enough to delay nobody.
+  /// How many failed reads one transaction forgets.
   private static let sliceCountMax = 200
 
   /// Puts the configured rules in force and brings everything derived under others up to them.
@@ -89,34 +89,13 @@ package struct BillingService: Sendable {
     let begin = clock.now()
     try database.write(for: nil) { try ledger.takeForce(at: begin, in: $0) }
     try forgetUnreadable()
-    var total = 0
-    if try database.read({ try ledger.isOutdated(reading: $0) }) {
-      total = try deriveOutdated()
-      try scheduleOthers()
-      try database.write(for: nil) { try ledger.noteApplied(in: $0) }
+    let total = try ledger.deriveAnew(on: database, clock: clock) { _, alarms in
+      BillingMetrics.shared.count(alarms)
     }
     let now = clock.now()
     let unmapped = try database.read { try UnmappedProducts.owed(at: now, reading: $0) }
     BillingMetrics.shared.tell(unmapped)
     return total
-  }
-
-  private func deriveOutdated() throws -> Int {
-    let ledger = ledger
-    var total = 0
-    while true {
-      let now = clock.now()
-      let (count, alarms) = try database.write(for: nil) { transaction in
-        var alarms: [Coverage.Alarm] = []
-        let count = try ledger.deriveOutdated(
-          countMax: Self.sliceCountMax, at: now, in: transaction
-        ) { alarms += $0.newAlarms }
-        return (count, alarms)
-      }
-      BillingMetrics.shared.count(alarms)
-      total += count
-      if count < Self.sliceCountMax { return total }
-    }
   }
 
   private func forgetUnreadable() throws {
@@ -129,18 +108,6 @@ package struct BillingService: Sendable {
           after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
       }
     }
-  }
-
-  private func scheduleOthers() throws {
-    let ledger = ledger
-    var last: Identifier?
-    repeat {
-      let (now, after) = (clock.now(), last)
-      last = try database.write(for: nil) { transaction in
-        try ledger.scheduleOthers(
-          after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
-      }
-    } while last != nil
   }
 }
 

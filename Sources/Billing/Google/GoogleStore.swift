@@ -5,6 +5,7 @@ package import JSON
 package import ProviderAPI
 package import Stores
 package import Subscriptions
+package import Tiers
 
 /// Google Play, as the ledger knows it.
 ///
@@ -72,6 +73,20 @@ package struct GoogleStore: Store {
     let purchase = fact.links.first { $0.kind == .part }?.target ?? fact.key
     // What it continues ends where it begins.
     return [purchase] + (try links.origins(of: .predecessor, to: purchase))
+  }
+
+  /// No number of anybody else's is so long.
+  private static let tokenByteCountMin = 60
+
+  /// A purchase's token.
+  package func purchase(
+    named number: String, in environment: StoreEnvironment
+  ) -> NamedPurchase? {
+    guard number.utf8.count >= Self.tokenByteCountMin, let token = PurchaseToken(number) else {
+      return nil
+    }
+    return NamedPurchase(
+      object: token.objectKey, subscription: token.objectKey, secret: token.secret)
   }
 
   package var webhook: Webhook? { verifier.map { Webhook(googlePlay: $0) } }

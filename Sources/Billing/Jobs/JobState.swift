@@ -142,6 +142,12 @@ struct JobState: Equatable {
     wait(until: now)
   }
 
+  /// An operator gives up what it died for: it counts as settled, until it is requested again.
+  mutating func drop() {
+    (isDead, attempts, refusals, confirmations, requested) = (false, 0, 0, 0, committed)
+    (settleAfter, heldUntil, failingSince, unsettledSince) = (nil, nil, nil, nil)
+  }
+
   private func holds(_ readNumber: Int64) -> Bool { leaseUntil != nil && issued == readNumber }
 
   private mutating func readAgain(at time: Instant) {

@@ -135,6 +135,14 @@ extension Jobs {
     }
   }
 
+  /// How many jobs of a kind were given up.
+  package static func deadCount(_ kind: String, reading reader: some Queryable) throws -> Int {
+    Int(
+      try reader.first(
+        "SELECT count(*) FROM billing.jobs WHERE dead = 1 AND kind = $1", .text(kind)
+      ) { try $0.integer(0) } ?? 0)
+  }
+
   /// An operator wants it read now: a dead job lives again, a waiting one waits no longer, a
   /// settled one is read once more. False where there is no such job.
   package static func revive(
@@ -146,7 +154,19 @@ extension Jobs {
     return true
   }
 
-  /// The same for dead jobs of a kind, at most so many; returns how many there were.
+  /// An operator gives up a dead job, which counts as settled then. False where it is not dead.
+  package static func drop(
+    _ kind: String, _ object: String, in transaction: Transaction
+  ) throws -> Bool {
+    guard var row = try JobRow.locked(kind, object, in: transaction), row.state.isDead else {
+      return false
+    }
+    row.state.drop()
+    try row.store(in: transaction)
+    return true
+  }
+
+  /// Revives dead jobs of a kind, at most so many; returns how many there were.
   package static func reviveDead(
     _ kind: String, limit: Int, now: Instant, in transaction: Transaction
   ) throws -> Int {

@@ -31,7 +31,8 @@ package struct Decided: Sendable {
 
   private static let query = """
     SELECT \(columns) FROM billing.decisions
-    WHERE account_id = $1 AND kind IN ('grant', 'ungrant', 'account_deleted') ORDER BY sequence
+    WHERE account_id = $1 AND kind IN ('grant', 'ungrant', 'quota', 'quota_cleared', 'account_deleted')
+    ORDER BY sequence
     """
 
   /// What was decided for an account, and what took a subscription from it; the newest first.
@@ -68,6 +69,13 @@ extension Decision {
         throw DatabaseError.statement("a decision takes back what is no grant")
       }
       self = .ungrant(account, grant: grant, note: try json["note"].requireString())
+    case ("quota", _):
+      self = .quota(
+        account, byteCount: try json["bytes"].requireInteger(),
+        until: json["until"].integer.map { Instant(milliseconds: $0) },
+        note: try json["note"].requireString())
+    case ("quota_cleared", _):
+      self = .quotaCleared(account, note: try json["note"].requireString())
     case ("claim", let object?): self = .claim(account, object)
     case ("transfer", let object?):
       self = .transfer(account, object, note: try json["note"].requireString())

@@ -12,6 +12,10 @@ package enum Decision: Sendable {
   case grant(Identifier, planID: String, from: Instant, until: Instant?, note: String)
   /// Takes a grant back from then on, by its id.
   case ungrant(Identifier, grant: Identifier, note: String)
+  /// A cap in place of what everything else gives, from then until `until`; nil is without end.
+  case quota(Identifier, byteCount: Int64, until: Instant?, note: String)
+  /// Ends the quota that was set last.
+  case quotaCleared(Identifier, note: String)
   /// The account's accepted word that a purchase is its own.
   case claim(Identifier, ObjectKey)
   /// An admin's word whose a purchase is.
@@ -23,6 +27,8 @@ package enum Decision: Sendable {
     switch self {
     case .grant: "grant"
     case .ungrant: "ungrant"
+    case .quota: "quota"
+    case .quotaCleared: "quota_cleared"
     case .claim: "claim"
     case .transfer: "transfer"
     case .accountDeleted: "account_deleted"
@@ -31,7 +37,8 @@ package enum Decision: Sendable {
 
   package var account: Identifier {
     switch self {
-    case .grant(let account, _, _, _, _), .ungrant(let account, _, _), .claim(let account, _),
+    case .grant(let account, _, _, _, _), .ungrant(let account, _, _),
+      .quota(let account, _, _, _), .quotaCleared(let account, _), .claim(let account, _),
       .transfer(let account, _, _), .accountDeleted(let account):
       account
     }
@@ -40,7 +47,9 @@ package enum Decision: Sendable {
   /// What its admin wrote beside it; nil where none did.
   package var note: String? {
     switch self {
-    case .grant(_, _, _, _, let note), .ungrant(_, _, let note), .transfer(_, _, let note): note
+    case .grant(_, _, _, _, let note), .ungrant(_, _, let note), .quota(_, _, _, let note),
+      .quotaCleared(_, let note), .transfer(_, _, let note):
+      note
     case .claim, .accountDeleted: nil
     }
   }
@@ -48,7 +57,7 @@ package enum Decision: Sendable {
   fileprivate var object: ObjectKey? {
     switch self {
     case .claim(_, let object), .transfer(_, let object, _): object
-    case .grant, .ungrant, .accountDeleted: nil
+    case .grant, .ungrant, .quota, .quotaCleared, .accountDeleted: nil
     }
   }
 
@@ -61,7 +70,12 @@ package enum Decision: Sendable {
       ]
     case .ungrant(_, let grant, let note):
       ["grant": .string(grant.description), "note": .string(note)]
-    case .transfer(_, _, let note): ["note": .string(note)]
+    case .quota(_, let byteCount, let until, let note):
+      [
+        "bytes": .integer(byteCount), "until": until.map { .integer($0.milliseconds) } ?? .null,
+        "note": .string(note),
+      ]
+    case .quotaCleared(_, let note), .transfer(_, _, let note): ["note": .string(note)]
     case .claim, .accountDeleted: .object([])
     }
   }
@@ -89,7 +103,8 @@ extension Ledger {
     case .accountDeleted:
       try PendingClaims.removeAll(of: decision.account, in: transaction)
       try schedule(decision.account, at: now, in: transaction)
-    case .grant, .ungrant: try schedule(decision.account, at: now, in: transaction)
+    case .grant, .ungrant, .quota, .quotaCleared:
+      try schedule(decision.account, at: now, in: transaction)
     case .claim, .transfer: break
     }
     return (id, sequence)
@@ -113,11 +128,27 @@ extension Ledger {
     ) { try $0.integer(0) } != nil
   }
 
+  /// Whose a subscription is; nil where it is nobody's.
+  package static func owner(
+    of key: ObjectKey, reading database: some Queryable
+  ) throws -> Identifier? {
+    try SubscriptionRow(key, reading: database)?.owner
+  }
+
+  /// How many subscriptions an account owns.
+  package static func ownedCount(
+    by account: Identifier, reading database: some Queryable
+  ) throws -> Int64 {
+    try database.first(
+      "SELECT count(*) FROM billing.subscriptions WHERE owner = $1", .id(account)
+    ) { try $0.integer(0) } ?? 0
+  }
+
   private func affected(
     by decision: Decision, reading transaction: Transaction
   ) throws -> [ObjectKey] {
     switch decision {
-    case .grant, .ungrant: return []
+    case .grant, .ungrant, .quota, .quotaCleared: return []
     case .claim(_, let object), .transfer(_, let object, _):
       return try Affected.subscriptions(from: object, reading(transaction))
     case .accountDeleted(let account):
@@ -174,7 +205,7 @@ package struct Grant: Sendable, Hashable {
         grants.append(
           Grant(
             id: decided.id, planID: plan, from: from, until: until, isRevoked: false, note: note))
-      case .claim, .transfer: continue
+      case .quota, .quotaCleared, .claim, .transfer: continue
       }
     }
     return grants.map { grant in

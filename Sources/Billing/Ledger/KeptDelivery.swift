@@ -23,21 +23,32 @@ package struct KeptDelivery: Sendable {
   ) -> [UInt8] {
     sealing.seal(
       store.compressor.compress(head + Array("\r\n\r\n".utf8) + body),
-      context: sealingContext(store, deliveryID))
+      context: sealingContext(store.provider, deliveryID))
   }
 
   /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened.
   private static func message(
     sealed: [UInt8], of store: any Store, deliveryID: String, _ sealing: SealingKeys
   ) throws -> [UInt8] {
-    let opened = try sealing.open(sealed, context: sealingContext(store, deliveryID))
+    let opened = try sealing.open(sealed, context: sealingContext(store.provider, deliveryID))
     guard Compressor.isCompressed(opened) else { return opened }
     return try store.compressor.decompress(opened, byteCountMax: messageByteCountMax)
   }
 
+  /// The same sealed by the first key. Throws a `CryptoError` where no key opens it.
+  static func resealed(
+    _ sealed: [UInt8], of provider: ObjectKey.Provider, deliveryID: String,
+    _ sealing: SealingKeys
+  ) throws -> [UInt8] {
+    let context = sealingContext(provider, deliveryID)
+    return sealing.seal(try sealing.open(sealed, context: context), context: context)
+  }
+
   /// Binds what is sealed to its row, so that rows cannot be swapped.
-  private static func sealingContext(_ store: any Store, _ deliveryID: String) -> [UInt8] {
-    Array("\(store.provider.rawValue)|\(deliveryID)".utf8)
+  private static func sealingContext(
+    _ provider: ObjectKey.Provider, _ deliveryID: String
+  ) -> [UInt8] {
+    Array("\(provider.rawValue)|\(deliveryID)".utf8)
   }
 
   /// All that came under one id, in the order in which it came: one, unless the store contradicted

@@ -208,18 +208,27 @@ package struct Ledger: Sendable {
     case withoutToken
   }
 
+  /// The subscriptions that an object is known to belong to.
+  package func subscriptions(
+    of object: ObjectKey, reading database: any Queryable
+  ) throws -> [ObjectKey] {
+    let kind = try stores.store(of: object).traits.subscriptionKind
+    return try Affected.read(about: object, reading(database)).filter { $0.kind == kind }
+  }
+
   /// Has a subscription or purchase read as soon as may be, also one of which nothing is known.
+  /// `payload` is the sealed secret that it is read by, where it was told anew.
   package func read(
-    _ key: ObjectKey, at now: Instant, in transaction: Transaction
+    _ key: ObjectKey, payload: [UInt8]? = nil, at now: Instant, in transaction: Transaction
   ) throws -> Asked {
     guard isReadable(key) else { return .withoutKey }
     let object = key.description
-    if try stores.store(of: key).traits.readsBySecret,
+    if try stores.store(of: key).traits.readsBySecret, payload == nil,
       try Jobs.find(Self.readJob, object, reading: transaction) == nil
     {
       return .withoutToken
     }
-    try Jobs.request(Self.readJob, object, due: now, in: transaction)
+    try Jobs.request(Self.readJob, object, payload: payload, due: now, in: transaction)
     return .asked
   }
 
@@ -265,6 +274,16 @@ package struct Ledger: Sendable {
       in: transaction)
   }
 
+  /// What an account may store over time: what its subscriptions and grants owe, or what was set
+  /// instead.
+  static func schedule(
+    _ coverages: [Coverage], _ decided: [Decided], under rules: LedgerRules
+  ) -> Schedule {
+    let grants = Grant.active(among: decided).map { $0.coverage }
+    return Schedule(coverages + grants, catalogue: rules.catalogue)
+      .overridden(by: QuotaOverride.all(among: decided).map(\.override))
+  }
+
   /// Writes an account's schedule from what its subscriptions and grants owe; returns whether it
   /// began to pay twice.
   @discardableResult
@@ -282,8 +301,7 @@ package struct Ledger: Sendable {
       try ObjectKey(object).flatMap { stored.memory.coverages[$0] } ?? Coverage(text: text)
     }
     let before = try stored.account(account)
-    let grants = Grant.active(among: before.decided).map { $0.coverage }
-    let schedule = Schedule(coverages + grants, catalogue: rules.catalogue)
+    let schedule = Self.schedule(coverages, before.decided, under: rules)
     try EntitlementRows.write(
       schedule, over: before.boundaries, of: account, unknown: .free(rules.catalogue), at: now,
       in: transaction)

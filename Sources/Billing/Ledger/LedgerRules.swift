@@ -27,6 +27,13 @@ package struct LedgerRules: Sendable {
     digest = content.digest
   }
 
+  /// The same with another catalogue.
+  package func replacing(_ catalogue: Catalogue) -> LedgerRules {
+    LedgerRules(
+      policy: policy, catalogue: catalogue, grantingEnvironment: grantingEnvironment,
+      sandboxAccounts: sandboxAccounts)
+  }
+
   /// The same with what earlier catalogues sold, which is still owed.
   func keeping(_ plans: [Plan]) -> LedgerRules {
     var rules = self
@@ -49,10 +56,10 @@ package struct LedgerRules: Sendable {
 }
 
 extension LedgerRules {
-  /// As `coffer-billing` is configured.
-  package init(_ configuration: BillingConfiguration) {
+  /// As `coffer-billing` is configured, with the catalogue that holds.
+  package init(_ configuration: BillingConfiguration, _ catalogue: Catalogue) {
     self.init(
-      catalogue: configuration.catalogue,
+      catalogue: catalogue,
       grantingEnvironment: configuration.grantingEnvironment,
       sandboxAccounts: configuration.sandboxAccounts)
   }

@@ -1,9 +1,50 @@
 package import Base
 package import Storage
-internal import Subscriptions
+package import Subscriptions
 
-/// How what is stored follows a server's rules when it starts.
+/// How what is stored follows the rules when they change.
 extension Ledger {
+  /// How many subscriptions or schedules one transaction derives again: few enough to delay nobody.
+  private static let sliceCountMax = 200
+
+  /// The rules that the servers derive under; one's own before any has started.
+  package func rulesInForce(reading database: some Queryable) throws -> LedgerRules {
+    try RulesInForce(reading: database)?.rules(as: rules) ?? rules
+  }
+
+  /// Brings everything derived under other rules than those in force up to them, in slices beside
+  /// whoever writes; returns how many subscriptions it derived. One that was broken off goes on.
+  package func deriveAnew(
+    on database: Database, clock: Clock, told: (_ count: Int, _ alarms: [Coverage.Alarm]) -> Void
+  ) throws -> Int {
+    guard try database.read({ try isOutdated(reading: $0) }) else { return 0 }
+    var total = 0
+    var count = Self.sliceCountMax
+    while count == Self.sliceCountMax {
+      let now = clock.now()
+      let (derived, alarms) = try database.write(for: nil) { transaction in
+        var alarms: [Coverage.Alarm] = []
+        let derived = try deriveOutdated(
+          countMax: Self.sliceCountMax, at: now, in: transaction
+        ) { alarms += $0.newAlarms }
+        return (derived, alarms)
+      }
+      count = derived
+      total += count
+      told(total, alarms)
+    }
+    var last: Identifier?
+    repeat {
+      let (now, after) = (clock.now(), last)
+      last = try database.write(for: nil) { transaction in
+        try scheduleOthers(
+          after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
+      }
+    } while last != nil
+    try database.write(for: nil) { try noteApplied(in: $0) }
+    return total
+  }
+
   /// Puts these rules in force: from now on every server derives under them.
   package func takeForce(at now: Instant, in transaction: Transaction) throws {
     try RulesInForce.take(rules, at: now, in: transaction)
@@ -15,7 +56,7 @@ extension Ledger {
   }
 
   /// Derives subscriptions again that were derived under other rules; returns how many it found.
-  package func deriveOutdated(
+  private func deriveOutdated(
     countMax: Int, at now: Instant, in transaction: Transaction, each: (Derivation) -> Void
   ) throws -> Int {
     try DeliveryRow.lockSequence(in: transaction)
@@ -30,7 +71,7 @@ extension Ledger {
 
   /// Writes the schedules again of accounts that own no subscription: what was given to them and
   /// what everybody has follow the catalogue as well. Returns the last of them, nil at the end.
-  package func scheduleOthers(
+  private func scheduleOthers(
     after last: Identifier?, countMax: Int, at now: Instant, in transaction: Transaction
   ) throws -> Identifier? {
     try DeliveryRow.lockSequence(in: transaction)
@@ -46,7 +87,7 @@ extension Ledger {
     return accounts.count < countMax ? nil : accounts.last
   }
 
-  package func noteApplied(in transaction: Transaction) throws {
+  private func noteApplied(in transaction: Transaction) throws {
     try RulesInForce.noteApplied(rules, in: transaction)
   }
 }

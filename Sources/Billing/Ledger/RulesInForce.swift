@@ -4,8 +4,8 @@ internal import JSON
 internal import Storage
 internal import Tiers
 
-/// The rules of the `coffer-billing` that started last: everything is derived under them, by
-/// whichever program, until another one starts.
+/// The rules of the `coffer-billing` that started last, with the catalogue of record: everything is
+/// derived under them, by whichever program, until they change.
 struct RulesInForce {
   /// Grows with each change.
   let number: Int64
@@ -29,6 +29,16 @@ struct RulesInForce {
     }
     guard let row else { return nil }
     self = row
+  }
+
+  /// As a program with the same policy understands them.
+  func rules(as own: LedgerRules) throws -> LedgerRules {
+    if digest == own.digest { return own }
+    guard let rules = try own.with(content: JSON.parse(Array(content.utf8))) else {
+      throw DatabaseError.unavailable(
+        reason: "a coffer-billing of another version has started on it; stop this one")
+    }
+    return rules
   }
 
   private init(
@@ -103,15 +113,9 @@ final class CurrentRules: Sendable {
   }
 
   private func meant(by row: RulesInForce) throws -> LedgerRules {
-    if row.digest == own.digest { return own }
     switch deriver {
-    case .command: throw try refusal(row)
-    case .server:
-      guard let rules = try own.with(content: JSON.parse(Array(row.content.utf8))) else {
-        throw DatabaseError.unavailable(
-          reason: "a coffer-billing of another version has started on it; stop this one")
-      }
-      return rules
+    case .command where row.digest != own.digest: throw try refusal(row)
+    case .command, .server: return try row.rules(as: own)
     }
   }
 

@@ -4,6 +4,7 @@ package import Configuration
 package import JSON
 package import ProviderAPI
 package import Subscriptions
+package import Tiers
 
 /// How a store joins in: everything that is peculiar to it, behind one door.
 ///
@@ -32,6 +33,10 @@ package protocol Store: Sendable {
   /// The subscriptions that a fact of this store can change; its links are written already.
   func subscriptions(changedBy fact: Fact, _ links: any LinkReader) throws -> [ObjectKey]
 
+  /// What a number of the store's names that people have from it, told by its form alone; nil for what
+  /// is none. `environment` is whose it is taken for.
+  func purchase(named number: String, in environment: StoreEnvironment) -> NamedPurchase?
+
   /// How its deliveries are proven and decoded; nil where the store is off.
   var webhook: Webhook? { get }
 
@@ -59,6 +64,15 @@ package protocol Store: Sendable {
 
 extension Store {
   package var compressor: Compressor { .plain }
+
+  package func purchase(
+    named number: String, in environment: StoreEnvironment
+  ) -> NamedPurchase? {
+    guard let prefix = traits.subscriptionIDPrefix, number.hasPrefix(prefix) else { return nil }
+    let key = ObjectKey(
+      provider: provider, environment: environment, kind: traits.subscriptionKind, id: number)
+    return NamedPurchase(object: key, subscription: key)
+  }
 
   package var claimMember: String? { nil }
 

@@ -29,21 +29,25 @@ package struct StoreList: Sendable {
 }
 
 extension StoreList {
-  /// The subscription that an operator names: by its key, or by its id in the environment that grants
-  /// where the id says whose it is. Nil for anything else.
+  /// The subscription that an operator names by its key, or by its id in the environment that grants
+  /// where the id is the subscription's own. Nil for anything else.
   package func subscriptionKey(
     _ text: String, in environment: StoreEnvironment
   ) -> ObjectKey? {
-    for store in stores {
-      guard let prefix = store.traits.subscriptionIDPrefix, text.hasPrefix(prefix) else { continue }
-      return ObjectKey(
-        provider: store.provider, environment: environment, kind: store.traits.subscriptionKind,
-        id: text)
+    guard let named = purchase(named: text, in: environment), named.object == named.subscription
+    else { return nil }
+    return named.object
+  }
+
+  /// What an operator names: by the key of a subscription, or by a number of its store's in the
+  /// environment that grants. Nil for anything else.
+  package func purchase(
+    named text: String, in environment: StoreEnvironment
+  ) -> NamedPurchase? {
+    if let key = ObjectKey(text), self[key.provider]?.traits.subscriptionKind == key.kind {
+      return NamedPurchase(object: key, subscription: key)
     }
-    guard let key = ObjectKey(text), self[key.provider]?.traits.subscriptionKind == key.kind else {
-      return nil
-    }
-    return key
+    return stores.lazy.compactMap { $0.purchase(named: text, in: environment) }.first
   }
 }
 

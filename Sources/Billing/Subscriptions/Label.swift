@@ -56,7 +56,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     case .trial: self = .trialing
     case .grace: self = .grace
     case .subscribed, .contested, .leeway, .storeUnreachable, .courtesy, .granted, .neverSubscribed,
-      .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed:
+      .quotaSet, .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed:
       self = .active
     }
   }

@@ -22,8 +22,9 @@ extension Command {
     discussion: "Give the public key of a device, or a file to which the secret seed of a fresh "
       + "key is written (base64, readable by its owner only; an existing file is refused). "
       + "Devices usually create their accounts themselves, by a request they sign.",
-    options: [username, publicKey, keyFile, id],
-    answers: AccountSummary.shape.adding([.init("public_key", .text)]),
+    options: [username, publicKey, keyFile, id] + Act.handyOptions,
+    answers: Act.handyAnswers(
+      AccountSummary.shape.adding([.init("public_key", .text)])),
     run: { invocation in
       let source = try keySource(invocation)
       return try DatabaseSession.with(invocation) { database, configuration in
@@ -33,26 +34,25 @@ extension Command {
           id: id, username: invocation[username], root: Random.identifier(),
           publicKey: publicKey.bytes)
         let (catalogue, now) = (configuration.catalogue, configuration.clock.now())
-        let account: Account
+        let path = invocation[keyFile]
         do {
-          account = try database.write(for: id) { transaction in
-            try new.create(transaction, catalogue: catalogue, now: now)
+          return try Act(invocation, on: database).atOnce(at: now) { transaction in
+            let account = try new.create(transaction, catalogue: catalogue, now: now)
+            let cap = try Cap(transaction, id, catalogue: catalogue, now: now)
+            let key = Base64.standard.encode(publicKey.bytes)
+            var text =
+              "account     \(account.id)\nroot        \(account.root)\npublic key  \(key)\n"
+            if let path { text += "secret key  \(path)\n" }
+            return Act.Effect(
+              subject: account.shown, account: account.id, before: .object([]),
+              after: ["public_key": .string(key)], text: text,
+              members: AccountSummary(account, cap).members + [.init("public_key", .string(key))])
           }
         } catch let refusal as Refusal {
           // Nobody has the key that was made for it, and trying again shall find the path free.
           if case .fresh(let path) = source { OutputFile.remove(path) }
           throw refusal
         }
-        let cap = try database.read { reader in
-          try Cap(reader, id, catalogue: catalogue, now: now)
-        }
-        let key = Base64.standard.encode(publicKey.bytes)
-        var text = "account     \(account.id)\nroot        \(account.root)\npublic key  \(key)\n"
-        if let path = invocation[keyFile] { text += "secret key  \(path)\n" }
-        return Answer(
-          text: text,
-          json: .object(
-            AccountSummary(account, cap).members + [.init("public_key", .string(key))]))
       }
     })
 

@@ -66,6 +66,7 @@ struct AccountSummary {
   static let shape: JSONShape = [
     "account": .text, "username": .orNull(.text), "root": .text, "usage": .integer,
     "cap": .integer, "plan": .text, "reason": .text, "created": .time, "invite": .orNull(.text),
+    "suspended": .orNull(.time),
   ]
 
   var members: [JSONValue.Member] {
@@ -77,6 +78,7 @@ struct AccountSummary {
       .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
       .init("created", .string(account.created.description)),
       .init("invite", account.invite.map { .string($0.description) } ?? .null),
+      .init("suspended", account.suspended.map { .string($0.description) } ?? .null),
     ]
   }
 }

@@ -43,15 +43,16 @@ extension Command {
         tint: device.revoked == nil ? nil : .past)
     }
     return """
-      account   \(account.id)
-      username  \(account.username ?? "-")
-      root      \(account.root)
-      created   \(account.created)
-      invite    \(account.invite?.description ?? "-")
-      used      \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
-      cap       \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
-      plan      \(summary.cap.planID)
-      reason    \(summary.cap.reason.rawValue)
+      account    \(account.id)
+      username   \(account.username ?? "-")
+      root       \(account.root)
+      created    \(account.created)
+      suspended  \(account.suspended?.description ?? "-")
+      invite     \(account.invite?.description ?? "-")
+      used       \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
+      cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
+      plan       \(summary.cap.planID)
+      reason     \(summary.cap.reason.rawValue)
 
       \(table.text)
       """

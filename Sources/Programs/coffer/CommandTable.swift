@@ -1,10 +1,14 @@
 /// Every command, in the order help lists them.
 enum CommandTable {
   static let all: [Command] = [
-    .migrate, .accountList, .accountShow, .accountCreate, .inviteCreate, .inviteList,
+    .migrate, .accountList, .accountShow, .accountCreate, .accountSuspend,
+    .accountResume, .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
-    .subscriptionRelease, .subscriptionRead, .planList, .jobsList, .jobsRetry, .deliveryShow,
+    .subscriptionRelease, .subscriptionRead, .quotaSet, .quotaClear,
+    .planList, .planDiff, .planApply, .planHistory, .jobsList, .jobsRetry, .jobsDrop,
+    .deliveryShow, .deliveryReseal,
+    .auditList, .auditShow, .auditVerify,
     .webhookSend,
     .request, .config, .completion, .manual, .schema,
   ]

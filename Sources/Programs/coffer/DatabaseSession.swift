@@ -11,7 +11,21 @@ internal import Tiers
 /// Only `coffer migrate` and the servers make or change a schema: to any other command a database
 /// that is not there is a path that was mistyped.
 enum DatabaseSession {
+  /// Refused where another catalogue is given than the one of record.
   static func with<Result>(
+    _ invocation: Invocation, owning schema: Schema = .sync,
+    _ preparation: Database.Preparation = .requiresSchema,
+    _ body: (Database, DatabaseConfiguration) throws -> Result
+  ) throws -> Result {
+    try withAnyCatalogue(invocation, owning: schema, preparation) { database, given in
+      var configuration = given
+      try database.read { try configuration.settleCatalogue(reading: $0) }
+      return try body(database, configuration)
+    }
+  }
+
+  /// For what compares catalogues or needs none.
+  static func withAnyCatalogue<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
     _ body: (Database, DatabaseConfiguration) throws -> Result

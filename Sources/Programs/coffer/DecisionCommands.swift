@@ -11,14 +11,12 @@ internal import Tiers
 
 extension Command {
   private static let plan = Parameter<String>.required(
-    "--plan", "id", text: "the plan, as in coffer plan list", .note)
+    "--plan", "id", text: "the plan, as in coffer plan list", .text)
   private static let until = Parameter<Instant?>.optional(
     "--until", "time", text: "its end in UTC, e.g. 2027-01-01T00:00:00Z; without end if absent",
     .time)
   private static let grant = Parameter<Identifier>.required(
     "--grant", "id", text: "which grant", .uuid)
-  private static let note = Parameter<String>.required(
-    "--note", "text", text: "why, for whoever asks later", .note)
   private static let subscription = Parameter<ObjectKey>.required(
     "subscription", text: "its key", .subscription)
   private static let newOwner = Parameter<String>.required(
@@ -30,12 +28,15 @@ extension Command {
     words: ["entitlement", "grant"],
     abstract: "Gives an account a plan, whatever anybody pays.",
     discussion: "The grant stands beside what the account has bought; the larger plan counts. "
-      + "It is kept with its note and can be taken back with coffer entitlement revoke.",
+      + "It is kept with its reason and can be taken back with coffer entitlement revoke.",
     arguments: [CommonArguments.account],
-    options: [plan, until, note],
-    answers: ["grant": .text, "account": .text, "plan": .text, "until": .orNull(.time)],
+    options: [plan, until] + Act.options,
+    answers: Act.answers([
+      "grant": .text, "account": .text, "plan": .text, "until": .orNull(.time),
+    ]),
     run: { invocation in
-      let (plan, until, note) = (invocation[plan], invocation[until], invocation[note])
+      let (plan, until) = (invocation[plan], invocation[until])
+      let reason = invocation[Act.reason]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         guard ledger.rules.catalogue.plan(plan) != nil else {
           throw CommandFailure(.refused, "there is no plan \(plan)")
@@ -43,22 +44,23 @@ extension Command {
         if let until, until <= now {
           throw CommandFailure(.usage, "--until lies in the past")
         }
-        let (account, decided) = try database.write(for: nil) { transaction in
+        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           let account = try DatabaseSession.account(
             transaction, invocation[CommonArguments.account])
-          return (
-            account.id,
-            try ledger.decide(
-              .grant(account.id, planID: plan, from: now, until: until, note: note), at: now,
-              in: transaction)
-          )
+          let before = try Holding(account.id, ledger, at: now, transaction)
+          let decided = try ledger.decide(
+            .grant(account.id, planID: plan, from: now, until: until, note: reason), at: now,
+            in: transaction)
+          return Act.Effect(
+            subject: account.shown, account: account.id, before: before.json,
+            after: try Holding(account.id, ledger, at: now, transaction).json,
+            text: "grant  \(decided.id)\n",
+            members: [
+              .init("grant", .string(decided.id.description)),
+              .init("account", .string(account.id.description)), .init("plan", .string(plan)),
+              .init("until", until.map { .string($0.description) } ?? .null),
+            ])
         }
-        return Answer(
-          text: "grant  \(decided.id)\n",
-          json: [
-            "grant": .string(decided.id.description), "account": .string(account.description),
-            "plan": .string(plan), "until": until.map { .string($0.description) } ?? .null,
-          ])
       }
     })
 
@@ -68,23 +70,27 @@ extension Command {
     discussion: "What the account has bought stays untouched; coffer entitlement explain lists "
       + "its grants.",
     arguments: [CommonArguments.account],
-    options: [grant, note],
-    answers: ["revoked": .text],
+    options: [grant] + Act.options,
+    answers: Act.answers(["revoked": .text]),
     run: { invocation in
-      let (grant, note) = (invocation[grant], invocation[note])
+      let (grant, reason) = (invocation[grant], invocation[Act.reason])
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        try database.write(for: nil) { transaction in
+        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           let account = try DatabaseSession.account(
             transaction, invocation[CommonArguments.account])
           let grants = try Grant.active(of: account.id, reading: transaction)
           guard grants.contains(where: { $0.id == grant }) else {
             throw CommandFailure(.refused, "account \(account.id) has no grant \(grant)")
           }
+          let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(
-            .ungrant(account.id, grant: grant, note: note), at: now, in: transaction)
+            .ungrant(account.id, grant: grant, note: reason), at: now, in: transaction)
+          return Act.Effect(
+            subject: account.shown, account: account.id, before: before.json,
+            after: try Holding(account.id, ledger, at: now, transaction).json,
+            text: "revoked  \(grant)\n",
+            members: [.init("revoked", .string(grant.description))])
         }
-        return Answer(
-          text: "revoked  \(grant)\n", json: ["revoked": .string(grant.description)])
       }
     })
 
@@ -92,27 +98,32 @@ extension Command {
     words: ["subscription", "transfer"],
     abstract: "Makes an account the owner of a subscription.",
     discussion: "An admin's transfer outweighs the provider's own token and every claim, until "
-      + "the next one. It is kept with its note. Subscriptions are named as coffer entitlement "
+      + "the next one. It is kept with its reason. Subscriptions are named as coffer entitlement "
       + "explain names them, e.g. stripe:live:subscription:sub_1.",
     arguments: [subscription, newOwner],
-    options: [note],
-    answers: ["subscription": .text, "account": .text],
+    options: Act.options,
+    answers: Act.answers(["subscription": .text, "account": .text]),
     run: { invocation in
-      let (key, note) = (invocation[subscription], invocation[note])
+      let (key, reason) = (invocation[subscription], invocation[Act.reason])
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        let account = try database.write(for: nil) { transaction in
+        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           guard try ledger.knows(key, reading: transaction) else {
             throw CommandFailure(.refused, "nothing is known of \(key)")
           }
           let account = try DatabaseSession.account(transaction, invocation[newOwner])
-          try ledger.decide(.transfer(account.id, key, note: note), at: now, in: transaction)
-          return account.id
+          let before = try Possession(of: key, from: nil, to: account, ledger, at: now, transaction)
+          try ledger.decide(.transfer(account.id, key, note: reason), at: now, in: transaction)
+          let after = try Possession(
+            of: key, from: before.owner, to: account, ledger, at: now, transaction)
+          return Act.Effect(
+            subject: key.description, account: account.id, formerAccount: before.owner,
+            before: before.json, after: after.json,
+            text: "\(key) belongs to \(account.id)\n",
+            members: [
+              .init("subscription", .string(key.description)),
+              .init("account", .string(account.id.description)),
+            ])
         }
-        return Answer(
-          text: "\(key) belongs to \(account)\n",
-          json: [
-            "subscription": .string(key.description), "account": .string(account.description),
-          ])
       }
     })
 
@@ -123,33 +134,33 @@ extension Command {
       + "may claim them, and coffer subscription transfer gives them to one. Only the provider "
       + "can stop the charges.",
     arguments: [deletedAccount],
-    answers: ["released": .text],
+    options: Act.options,
+    answers: Act.answers(["released": .text]),
     run: { invocation in
       let account = invocation[deletedAccount]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        try database.write(for: nil) { transaction in
+        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           if try Account.find(transaction, account) != nil {
             throw CommandFailure(.refused, "account \(account) still exists")
           }
           guard try ledger.knows(account, reading: transaction) else {
             throw CommandFailure(.refused, "nothing was ever owned by or given to \(account)")
           }
+          func state() throws -> JSONValue {
+            let count = try Ledger.ownedCount(by: account, reading: transaction)
+            return .object(
+              [.init("subscriptions", .integer(count))]
+                + (try Holding(account, ledger, at: now, transaction).members))
+          }
+          let before = try state()
           try ledger.decide(.accountDeleted(account), at: now, in: transaction)
+          return Act.Effect(
+            subject: account.description, account: account, before: before, after: try state(),
+            text: "\(account) owns nothing any more\n",
+            members: [.init("released", .string(account.description))])
         }
-        return Answer(
-          text: "\(account) owns nothing any more\n",
-          json: ["released": .string(account.description)])
       }
     })
-}
-
-extension Form where Value == Instant {
-  fileprivate static var time: Form {
-    Form { (text, _) throws(CommandFailure) in
-      if let moment = InstantText.parse(text) { return moment }
-      throw CommandFailure(.usage, "\(text) is no time in UTC, e.g. 2027-01-01T00:00:00Z")
-    }
-  }
 }
 
 extension Form where Value == ObjectKey {

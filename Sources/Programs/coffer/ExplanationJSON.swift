@@ -166,6 +166,8 @@ extension Decided {
     switch decision {
     case .grant: "grant"
     case .ungrant: "revoke"
+    case .quota: "quota set"
+    case .quotaCleared: "quota clear"
     case .claim: "claim"
     case .transfer: "transfer"
     case .accountDeleted: "release"
@@ -177,6 +179,9 @@ extension Decided {
     switch decision {
     case .grant: id.description
     case .ungrant(_, let grant, _): grant.description
+    case .quota(_, let byteCount, let until, _):
+      ByteCount.text(byteCount) + (until.map { " until \($0)" } ?? "")
+    case .quotaCleared(let account, _): account.description
     case .claim(_, let object), .transfer(_, let object, _): object.description
     case .accountDeleted(let account): account.description
     }

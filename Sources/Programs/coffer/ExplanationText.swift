@@ -63,7 +63,7 @@ enum ExplanationText {
         switch decided.decision {
         case .claim(let account, let object), .transfer(let account, let object, _):
           "\(object) to \(account)"
-        case .grant, .ungrant, .accountDeleted: decided.about
+        case .grant, .ungrant, .quota, .quotaCleared, .accountDeleted: decided.about
         }
       table.add(
         decided.at.description, String(decided.sequence), decided.word, about,
@@ -158,6 +158,7 @@ enum ExplanationText {
     case .granted: "given by an admin"
     case .paymentFailed: "a payment failed; a new card brings the plan back"
     case .lapsed: "ended by the customer or by time"
+    case .quotaSet: "set by an admin, in place of what is owed"
     case .grantRevoked: "a plan given by an admin was taken back"
     case .refunded: "the payment was refunded"
     case .disputed: "the customer's bank contests the payment"

@@ -25,9 +25,14 @@ extension Form where Value == String {
   }
 
   /// What is kept for people to read.
-  static var note: Form {
+  static var reason: Form {
     Form { (text, name) throws(CommandFailure) in
-      guard text.utf8.count <= 1000 else { throw CommandFailure(.usage, "\(name) is too long") }
+      guard text.contains(where: { !$0.isWhitespace }) else {
+        throw CommandFailure(.usage, "\(name) is blank: say why")
+      }
+      guard text.utf8.count <= 1000 else {
+        throw CommandFailure(.usage, "\(name) is longer than 1000 bytes")
+      }
       return text
     }
   }
@@ -68,5 +73,14 @@ extension Parameter where Value == Int {
     .optional(
       "--limit", "count", text: { "at most so many\(what), \($0) without this option" },
       .number(in: 1...10_000), otherwise: count)
+  }
+}
+
+extension Form where Value == Instant {
+  static var time: Form {
+    Form { (text, _) throws(CommandFailure) in
+      if let moment = InstantText.parse(text) { return moment }
+      throw CommandFailure(.usage, "\(text) is no time in UTC, e.g. 2027-01-01T00:00:00Z")
+    }
   }
 }

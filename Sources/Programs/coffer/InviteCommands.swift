@@ -11,8 +11,6 @@ extension Command {
   private static let days = Parameter<Int64>.optional(
     "--days", "count", text: { "after how many days it ends, \($0) if absent" },
     .number(in: 1...3650), otherwise: 7)
-  private static let note = Parameter<String?>.optional(
-    "--note", "text", text: "whom or what it is for", .note)
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Identifier?>.optional(
     "--after", "invite", text: "start behind this invite", .uuid(of: "an invite"))
@@ -24,24 +22,28 @@ extension Command {
     abstract: "Makes a code by which accounts may be opened.",
     discussion: "Where COFFER_REGISTRATION is invite, a client sends the code as the member invite "
       + "of POST /v1/accounts. The code is printed now and never again: only its hash is kept.",
-    options: [uses, days, note],
-    answers: ["invite": .text, "code": .text, "uses": .integer, "expires": .time],
+    options: [uses, days] + Act.handyOptions,
+    answers: Act.handyAnswers([
+      "invite": .text, "code": .text, "uses": .integer, "expires": .time,
+    ]),
     run: { invocation in
-      let (uses, note) = (invocation[uses], invocation[note] ?? "")
+      let (uses, note) = (invocation[uses], invocation[Act.remark] ?? "")
       return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
         let expires = now + .days(invocation[days])
-        let made = try database.write(for: nil) { transaction in
-          try Invite.create(
+        return try Act(invocation, on: database).atOnce(at: now) { transaction in
+          let made = try Invite.create(
             transaction, useCountMax: uses, expires: expires, note: note, now: now)
+          let code = String(decoding: made.code.exposed, as: UTF8.self)
+          return Act.Effect(
+            subject: made.id.description, before: .object([]),
+            after: ["uses": .integer(uses), "expires": .string(expires.description)],
+            text: "invite   \(made.id)\ncode     \(code)\nexpires  \(expires)\n",
+            members: [
+              .init("invite", .string(made.id.description)), .init("code", .string(code)),
+              .init("uses", .integer(uses)), .init("expires", .string(expires.description)),
+            ])
         }
-        let code = String(decoding: made.code.exposed, as: UTF8.self)
-        return Answer(
-          text: "invite   \(made.id)\ncode     \(code)\nexpires  \(expires)\n",
-          json: [
-            "invite": .string(made.id.description), "code": .string(code),
-            "uses": .integer(uses), "expires": .string(expires.description),
-          ])
       }
     })
 
@@ -95,18 +97,28 @@ extension Command {
     words: ["invite", "revoke"],
     abstract: "Ends a code; accounts that it opened stay.",
     arguments: [invite],
-    answers: ["revoked": .text],
+    options: Act.options,
+    answers: Act.answers(["revoked": .text]),
     run: { invocation in
       let id = invocation[invite]
       return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let isFound = try database.write(for: nil) { transaction in
-          try Invite.revoke(transaction, id, now: now)
+        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          let found = try Invite.find(transaction, id)
+          guard let found, try Invite.revoke(transaction, id, now: now) else {
+            throw CommandFailure(.refused, "there is no invite \(id) that is not revoked")
+          }
+          return Act.Effect(
+            subject: id.description,
+            before: [
+              "state": .string(state(found, now)), "used": .integer(found.useCount),
+              "uses": .integer(found.useCountMax),
+            ],
+            after: [
+              "state": "revoked", "used": .integer(found.useCount),
+              "uses": .integer(found.useCount),
+            ], text: "revoked  \(id)\n", members: [.init("revoked", .string(id.description))])
         }
-        guard isFound else {
-          throw CommandFailure(.refused, "there is no invite \(id) that is not revoked")
-        }
-        return Answer(text: "revoked  \(id)\n", json: ["revoked": .string(id.description)])
       }
     })
 

@@ -4,6 +4,8 @@ internal import KnownStores
 /// A command line that fits its command: every parameter has its value.
 struct Invocation: Sendable {
   private var values: [String: any Sendable] = [:]
+  /// The command's words.
+  let name: String
   let settings: Settings
 
   /// `texts` holds what was given for each parameter, by its name. Arguments are judged before
@@ -11,6 +13,7 @@ struct Invocation: Sendable {
   init(
     of command: Command, _ texts: [String: [String]], environment: [String: String]
   ) throws(CommandFailure) {
+    name = command.name
     for parameter in command.arguments + command.allOptions {
       guard !parameter.isRequired || texts[parameter.name] != nil else {
         throw CommandFailure(.usage, "\(command.name) needs \(parameter.name)")

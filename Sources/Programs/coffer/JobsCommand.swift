@@ -68,47 +68,48 @@ extension Command {
       running coffer-billing sees it within a second.
       """,
     arguments: [kind],
-    options: [object],
-    answers: ["retried": .integer],
+    options: [object] + Act.handyOptions,
+    answers: Act.handyAnswers(["retried": .integer]),
     run: { invocation in
       let kind = invocation[kind]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
-        let count: Int
+        let act = try Act(invocation, on: database)
         if let object = invocation[object] {
-          let isFound = try database.write(for: nil) { transaction in
-            try Jobs.revive(kind, object, now: now, in: transaction)
+          return try act.atOnce(at: now) { transaction in
+            guard try Jobs.revive(kind, object, now: now, in: transaction) else {
+              throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
+            }
+            return retried(1, "\(kind) \(object)")
           }
-          guard isFound else {
-            throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
-          }
-          count = 1
-        } else {
-          guard try database.read({ try Jobs.knows(kind, reading: $0) }) else {
-            throw CommandFailure(.refused, "there never was a job of the kind \(kind)")
-          }
-          count = try reviveDead(kind, database, now: now)
         }
-        return Answer(
-          text: count == 1 ? "1 job is due now\n" : "\(count) jobs are due now\n",
-          json: ["retried": .integer(Int64(count))])
+        guard try database.read({ try Jobs.knows(kind, reading: $0) }) else {
+          throw CommandFailure(.refused, "there never was a job of the kind \(kind)")
+        }
+        let answer = try act.atOnce(at: now) { transaction in
+          let count = try Jobs.deadCount(kind, reading: transaction)
+          _ = try Jobs.reviveDead(kind, limit: slice, now: now, in: transaction)
+          return retried(count, kind)
+        }
+        // In slices, so that coffer-billing's own writes are not held up.
+        var count = slice
+        while count == slice {
+          count = try database.write(for: nil) { transaction in
+            try Jobs.reviveDead(kind, limit: slice, now: now, in: transaction)
+          }
+        }
+        return answer
       }
     })
 
-  /// In slices, so that coffer-billing's own writes are not held up.
-  private static func reviveDead(
-    _ kind: String, _ database: Database, now: Instant
-  ) throws -> Int {
-    let slice = 500
-    var total = 0
-    while true {
-      let count = try database.write(for: nil) { transaction in
-        try Jobs.reviveDead(kind, limit: slice, now: now, in: transaction)
-      }
-      total += count
-      if count < slice { return total }
-    }
+  private static func retried(_ count: Int, _ subject: String) -> Act.Effect {
+    Act.Effect(
+      subject: subject, before: .object([]), after: ["retried": .integer(Int64(count))],
+      text: count == 1 ? "1 job is due now\n" : "\(count) jobs are due now\n",
+      members: [.init("retried", .integer(Int64(count)))])
   }
+
+  private static let slice = 500
 
   private static func text(_ counts: [JobCounts], now: Instant) -> String {
     var table = Table(("KIND", .left), ("OPEN", .right), ("DEAD", .right), ("LATE", .right))

@@ -14,9 +14,14 @@ struct ListPage<Row> {
     of things: String, next: (Row) -> String, count: () throws -> Int64
   ) rethrows -> String? {
     guard !isLast, let last = rows.last else { return nil }
-    let all = Self.grouped(try count())
-    let shown = Self.grouped(Int64(rows.count))
+    let (shown, all) = (Self.grouped(Int64(rows.count)), Self.grouped(try count()))
     return "\(shown) of \(all) \(things); go on with --after \(next(last))"
+  }
+
+  /// The same of a list that nobody counts.
+  func notice(of things: String, next: (Row) -> String) -> String? {
+    guard !isLast, let last = rows.last else { return nil }
+    return "there are more \(things); go on with --after \(next(last))"
   }
 
   /// `100,022`

@@ -10,7 +10,7 @@ extension Command {
       + "those who want to see it succeed first. A database of a newer version is refused.",
     answers: ["schemas": .list(.text), "up_to_date": .bool],
     run: { invocation in
-      try DatabaseSession.with(invocation, .migrates) { _, configuration in
+      try DatabaseSession.withAnyCatalogue(invocation, .migrates) { _, configuration in
         let text: String
         switch configuration.database {
         case .sqlite(let directory): text = "SQLite in \(directory)"

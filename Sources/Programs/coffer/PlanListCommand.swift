@@ -15,9 +15,7 @@ extension Command {
       ]),
     ],
     run: { invocation in
-      var reader = SettingsReader(invocation.settings, for: .command)
-      let catalogue = reader.catalogue()
-      guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+      let catalogue = try catalogue(invocation)
       var table = Table(
         ("PLAN", .left), ("TITLE", .left), ("SIZE", .right), ("PRICES", .left),
         ("PRODUCTS", .left))
@@ -42,6 +40,15 @@ extension Command {
           "plans": .array(plans.map(json)),
         ])
     })
+
+  /// The one that is configured, else the one of record where a database is named.
+  private static func catalogue(_ invocation: Invocation) throws -> Catalogue {
+    var reader = SettingsReader(invocation.settings, for: .command)
+    let given = reader.catalogue()
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    guard given == nil, reader.has(SharedSettings.database) else { return given ?? .standard }
+    return try DatabaseSession.with(invocation) { _, configuration in configuration.catalogue }
+  }
 
   /// Currencies without a smaller unit (https://docs.stripe.com/currencies#zero-decimal).
   private static let wholeCurrencies: Set<String> = [

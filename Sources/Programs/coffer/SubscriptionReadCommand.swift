@@ -1,5 +1,6 @@
 internal import Base
 internal import Configuration
+internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger
@@ -8,41 +9,77 @@ internal import Stores
 internal import Subscriptions
 
 extension Command {
-  private static let subscription = Parameter<String>.required(
+  private static let purchase = Parameter<String>.required(
     "subscription",
-    text: "its key, e.g. stripe:live:subscription:sub_1; of Stripe's the id is enough", .text)
+    text: "its key, e.g. stripe:live:subscription:sub_1; or a store's own number: of Stripe's "
+      + "subscription, of an App Store transaction, a Google purchase token, a BTCPay invoice",
+    .text)
 
   static let subscriptionRead = Command(
     words: ["subscription", "read"],
     abstract: "Has a subscription read from its store, known or not.",
     discussion: """
       A running coffer-billing reads it within a second, with all that hangs on it. It need not \
-      have heard of it before: so subscriptions come in that began before Coffer did. A Google \
-      purchase must be known, as its token is not told by any list.
+      have heard of it before: so subscriptions come in that began before Coffer did, or of which \
+      every delivery was lost. A purchase of Google's that nobody told of is read by its token \
+      alone, which is kept sealed (COFFER_SEALING_KEYS); a BTCPay server tells invoices by account, \
+      so that one it never told of is named by btcpay:live:prepaid:<account>.
       """,
-    arguments: [subscription],
-    answers: ["asked": .text],
+    arguments: [purchase],
+    options: Act.handyOptions,
+    answers: Act.handyAnswers(["asked": .list(.text)]),
     run: { invocation in
-      let text = invocation[subscription]
+      let text = invocation[purchase]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
         let environment = ledger.rules.grantingEnvironment
-        guard let key = StoreList.known.subscriptionKey(text, in: environment) else {
+        guard let named = StoreList.known.purchase(named: text, in: environment) else {
           throw CommandFailure(
             .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
         }
-        switch try database.write(for: nil, { try ledger.read(key, at: now, in: $0) }) {
-        case .asked: break
-        case .withoutKey:
-          throw CommandFailure(
-            .refused, "\(key.provider.rawValue) is never asked: no key of its API is configured")
-        case .withoutToken:
-          throw CommandFailure(
-            .refused, "nothing is known of \(key): have its app post the purchase again")
+        let sealing = configuration.sealingKeys
+        return try Act(invocation, on: database).atOnce(at: now) { transaction in
+          let known = try ledger.subscriptions(of: named.object, reading: transaction)
+          let keys = known.isEmpty ? [named.subscription].compactMap { $0 } : known
+          guard !keys.isEmpty else {
+            throw CommandFailure(
+              .refused, "nothing is known of \(named.object): name the subscription that it is of")
+          }
+          let payload = try payload(of: named, sealing)
+          for key in keys {
+            switch try ledger.read(key, payload: payload, at: now, in: transaction) {
+            case .asked: break
+            case .withoutKey:
+              throw CommandFailure(
+                .refused,
+                "\(key.provider.rawValue) is never asked: no key of its API is configured")
+            case .withoutToken:
+              throw CommandFailure(
+                .refused,
+                "nothing is known of \(key): give its token, or have its app post the purchase again"
+              )
+            }
+          }
+          let names = keys.map(\.description)
+          return Act.Effect(
+            subject: names.joined(separator: ", "), before: .object([]),
+            after: ["asked": .bool(true)],
+            text: names.map { "\($0) is read next; coffer jobs list shows it until then\n" }
+              .joined(),
+            members: [.init("asked", .array(names.map { .string($0) }))])
         }
-        return Answer(
-          text: "\(key) is read next; coffer jobs list shows it until then\n",
-          json: ["asked": .string(key.description)])
       }
     })
+
+  /// What the job is given that reads by the number itself, so that no row holds it in clear.
+  private static func payload(
+    of named: NamedPurchase, _ sealing: SealingKeys?
+  ) throws(CommandFailure) -> [UInt8]? {
+    guard let secret = named.secret else { return nil }
+    guard let sealing else {
+      throw CommandFailure(.usage, "a token is kept sealed: COFFER_SEALING_KEYS is not set")
+    }
+    return sealing.seal(
+      secret.exposed, context: PreparedDelivery.payloadContext(named.object))
+  }
 }

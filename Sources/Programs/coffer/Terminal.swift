@@ -2,7 +2,7 @@ internal import Base
 internal import Configuration
 internal import Glibc
 
-/// What a terminal is told more than a file: colours, and how long ago or ahead a moment is.
+/// A person who sits before this command: is told more than a file is, and can be asked.
 enum Terminal {
   /// Whether a person looks at what is printed.
   static let isOutput = isatty(STDOUT_FILENO) == 1
@@ -44,5 +44,16 @@ enum Terminal {
     default: return String(moment.description.prefix(10))
     }
     return seconds > 0 ? "in " + text : text + " ago"
+  }
+
+  /// Whether somebody can be asked.
+  static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+
+  /// Asks for a yes; anything else is a no.
+  static func agrees(_ question: String) -> Bool {
+    print("\(question) [y/N] ", terminator: "")
+    fflush(nil)
+    let answer = readLine()?.lowercased()
+    return answer == "y" || answer == "yes"
   }
 }

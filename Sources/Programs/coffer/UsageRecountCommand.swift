@@ -23,12 +23,16 @@ extension Command {
       one that the servers use. Progress of --all is on stderr.
       """,
     arguments: [account],
-    options: [all, dryRun],
-    answers: [
-      "accounts": .integer, "wrong": .integer, "corrected": .integer,
-      "listed": .list(
-        .object([.init("account", .text)] + UsageFinding.shape + [.init("outcome", .text)])),
-    ],
+    options: [all, dryRun] + Act.handyOptions,
+    answers: .object([
+      .init("accounts", .integer), .init("wrong", .integer), .init("corrected", .integer),
+      .init(
+        "listed",
+        .list(
+          .object(
+            [.init("account", .text)] + UsageFinding.shape + [.init("outcome", .text)]))),
+      .init("audit", .text, isOptional: true),
+    ]),
     run: { invocation in
       let named = invocation[account]
       guard (named == nil) == invocation[all] else {
@@ -44,7 +48,12 @@ extension Command {
         } else {
           try round.takeAll(of: database)
         }
-        return Answer(text: round.text, json: round.json)
+        guard !invocation[dryRun] else {
+          return Answer(text: round.text, json: .object(round.members))
+        }
+        let effect = round.effect(on: named ?? "all accounts")
+        return try Act(invocation, on: database).atOnce(at: configuration.clock.now()) { _ in effect
+        }
       }
     })
 }
@@ -114,16 +123,25 @@ private struct RecountRound {
     return (listed.isEmpty ? "" : table.text + "\n") + "\(accounts), \(wrongCount) \(more)\n"
   }
 
-  var json: JSONValue {
+  var members: [JSONValue.Member] {
     [
-      "accounts": .integer(Int64(accountCount)), "wrong": .integer(Int64(wrongCount)),
-      "corrected": .integer(Int64(corrects ? wrongCount : 0)),
-      "listed": .array(
-        listed.map { finding in
-          .object(
-            [.init("account", .string(finding.account.description))] + finding.members
-              + [.init("outcome", .string(outcome(finding)))])
-        }),
+      .init("accounts", .integer(Int64(accountCount))), .init("wrong", .integer(Int64(wrongCount))),
+      .init("corrected", .integer(Int64(corrects ? wrongCount : 0))),
+      .init(
+        "listed",
+        .array(
+          listed.map { finding in
+            .object(
+              [.init("account", .string(finding.account.description))] + finding.members
+                + [.init("outcome", .string(outcome(finding)))])
+          })),
     ]
+  }
+
+  /// The usage ledger has each correction; the audit log has who made them.
+  func effect(on subject: String) -> Act.Effect {
+    Act.Effect(
+      subject: subject, before: ["wrong": .integer(Int64(wrongCount))], after: ["wrong": 0],
+      text: text, members: members)
   }
 }

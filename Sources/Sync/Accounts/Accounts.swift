@@ -13,6 +13,8 @@ package struct Account: Sendable {
   package let created: Instant
   /// The invite that it was opened by, if any.
   package let invite: Identifier?
+  /// Since when an operator lets nothing of it be written; nil where it may be.
+  package let suspended: Instant?
 
   /// The id of the account that a key opens: a UUID of version 8 (RFC 9562, section 5.8) of the first
   /// bits of SHA-256 of `coffer account:` and the key.
@@ -26,7 +28,9 @@ package struct Account: Sendable {
     return Identifier(bytes: bytes)!
   }
 
-  fileprivate static let columns = "id, username_shown, root_id, usage_bytes, created_ms, invite_id"
+  fileprivate static let columns =
+    "id, username_shown, root_id, usage_bytes, created_ms, invite_id, "
+    + "suspended_ms"
 
   fileprivate init(row: borrowing Row) throws {
     id = try row.id(0)
@@ -35,6 +39,7 @@ package struct Account: Sendable {
     usageByteCount = try row.integer(3)
     created = try row.instant(4)
     invite = try row.optionalID(5)
+    suspended = try row.optionalInstant(6)
   }
 
   package static func find(_ queryable: some Queryable, _ id: Identifier) throws -> Account? {
@@ -53,6 +58,18 @@ package struct Account: Sendable {
   /// How many there are; counted, so for operators alone.
   package static func count(_ queryable: some Queryable) throws -> Int64 {
     try queryable.first("SELECT count(*) FROM sync.accounts") { try $0.integer(0) } ?? 0
+  }
+
+  /// Suspends it from `moment` on, or lets it write again where that is nil. False where there is no
+  /// such account or nothing changes.
+  package static func suspend(
+    _ transaction: Transaction, _ id: Identifier, since moment: Instant?
+  ) throws -> Bool {
+    try transaction.execute(
+      """
+      UPDATE sync.accounts SET suspended_ms = $2
+      WHERE id = $1 AND \(moment == nil ? "suspended_ms IS NOT NULL" : "suspended_ms IS NULL")
+      """, .id(id), .instant(moment)) == 1
   }
 
   /// Oldest first, starting behind `after`; at most `limit`.

@@ -51,8 +51,8 @@ package struct Invite: Sendable {
     return (id, Secret(code))
   }
 
-  package static func find(_ reader: Reader, _ id: Identifier) throws -> Invite? {
-    try reader.first("SELECT \(columns) FROM sync.invites WHERE id = $1", .id(id)) { row in
+  package static func find(_ queryable: some Queryable, _ id: Identifier) throws -> Invite? {
+    try queryable.first("SELECT \(columns) FROM sync.invites WHERE id = $1", .id(id)) { row in
       try Invite(row: row)
     }
   }

@@ -101,6 +101,11 @@ extension Refusal {
       return Problem(.keyNotFound, "This account has no such key.")
     case .sessionNotFound:
       return Problem(.sessionNotFound, "There is no such session.")
+    case .accountSuspended(let isCallers):
+      return Problem(
+        .accountSuspended,
+        (isCallers ? "The operator lets this account" : "The operator lets the owner's account")
+          + " write nothing for now. Reading and deleting go on.")
     case .accountNotFound:
       return Problem(.accountNotFound, "There is no such account.")
     case .queryInvalid:
@@ -242,6 +247,7 @@ extension OverCap {
     case .paymentFailed:
       return need + " The cap is low because the last payment failed: update the payment method."
     case .lapsed: return need + " The cap is low because the subscription has ended."
+    case .quotaSet: return need + " The cap was set by the operator of this server."
     case .grantRevoked:
       return need + " The cap is low because a plan that was given was taken back."
     case .refunded: return need + " The cap is low because the subscription was refunded."

@@ -31,6 +31,7 @@ package enum Refusal: Error, Equatable {
   case tooManyKeys(max: Int)
   case keysUsedUp(max: Int)
   case tooManyBlocks(max: Int)
+  case accountSuspended(isCallers: Bool)
   case accountNotFound
   case queryInvalid
   case fileNotFound

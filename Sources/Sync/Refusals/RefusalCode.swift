@@ -29,6 +29,7 @@ package enum RefusalCode: String, CaseIterable {
   case lastKey = "last_key"
   case keyNotFound = "key_not_found"
   case sessionNotFound = "session_not_found"
+  case accountSuspended = "account_suspended"
   case accountNotFound = "account_not_found"
   case queryInvalid = "query_invalid"
   case fileNotFound = "file_not_found"
@@ -95,6 +96,7 @@ package enum RefusalCode: String, CaseIterable {
     case .lastKey: Row(409, "Last key")
     case .keyNotFound: Row(404, "Key not found")
     case .sessionNotFound: Row(404, "Session not found")
+    case .accountSuspended: Row(403, "Account suspended")
     case .accountNotFound: Row(404, "Account not found")
     case .queryInvalid: Row(400, "Query invalid")
     case .fileNotFound: Row(404, "File not found")

@@ -7,6 +7,8 @@ internal import Storage
 struct Caller: Sendable {
   let account: Identifier
   let publicKey: [UInt8]
+  /// Whether an operator lets nothing of the account's be written.
+  let isSuspended: Bool
 
   /// Throws where the key is unknown or revoked, the session over, or the account's requests used up.
   init(_ queryable: some Queryable, _ credentials: Credentials, now: Instant) throws {
@@ -31,21 +33,25 @@ struct Caller: Sendable {
     }
   }
 
-  private init(account: Identifier, publicKey: [UInt8]) {
+  private init(account: Identifier, publicKey: [UInt8], isSuspended: Bool) {
     self.account = account
     self.publicKey = publicKey
+    self.isSuspended = isSuspended
   }
 
   private static func ofKey(
     _ queryable: some Queryable, _ publicKey: [UInt8], unknown: Refusal
   ) throws -> Caller {
     let found = try queryable.first(
-      "SELECT account_id, revoked_ms FROM sync.device_keys WHERE public_key = $1",
-      .blob(publicKey)
-    ) { row in (try row.id(0), try row.optionalInteger(1)) }
-    guard let (account, revoked) = found else { throw unknown }
+      """
+      SELECT k.account_id, k.revoked_ms, a.suspended_ms
+      FROM sync.device_keys AS k JOIN sync.accounts AS a ON a.id = k.account_id
+      WHERE k.public_key = $1
+      """, .blob(publicKey)
+    ) { row in (try row.id(0), try row.optionalInteger(1), try row.optionalInteger(2)) }
+    guard let (account, revoked, suspended) = found else { throw unknown }
     guard revoked == nil else { throw Refusal.revokedKey }
-    return Caller(account: account, publicKey: publicKey)
+    return Caller(account: account, publicKey: publicKey, isSuspended: suspended != nil)
   }
 }
 

@@ -58,6 +58,11 @@ package struct Batch: Sendable {
     self.files = files
     self.shares = shares
   }
+
+  /// Whether it deletes files and ends shares, and does nothing else.
+  var onlyTakesAway: Bool {
+    files.allSatisfy { $0.statement.isDeleted } && shares.allSatisfy { !$0.statement.isGrant }
+  }
 }
 
 extension Batch {

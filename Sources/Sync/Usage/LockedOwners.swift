@@ -28,6 +28,14 @@ struct LockedOwners {
     return owner
   }
 
+  /// Refuses what would write for a suspended account, or into the tree of one of `accounts` that is.
+  func requireWritable(_ accounts: some Sequence<Identifier>, by caller: Caller) throws {
+    let isOther = accounts.contains { owners[$0]?.isSuspended ?? false }
+    guard !caller.isSuspended, !isOther else {
+      throw Refusal.accountSuspended(isCallers: caller.isSuspended)
+    }
+  }
+
   /// The next number of an account's sequence.
   mutating func nextSequence(of account: Identifier) throws -> Int64 {
     try change(account) { $0.nextSequence() }
@@ -56,6 +64,8 @@ struct LockedOwner {
   private(set) var recordCount: Int64
   /// Of objects that wait to be deleted, when the row was locked.
   let keptByteCount: Int64
+  /// Whether an operator lets nothing of the account's be written.
+  let isSuspended: Bool
 
   private var isChanged = false
   private var entries: [UsageReason: Entry] = [:]
@@ -73,12 +83,17 @@ struct LockedOwner {
     let row = try transaction.first(
       """
       UPDATE sync.accounts SET seq = seq WHERE id = $1
-      RETURNING seq, usage_bytes, record_count, kept_bytes
+      RETURNING seq, usage_bytes, record_count, kept_bytes, suspended_ms
       """, .id(account)
-    ) { row in (try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3)) }
+    ) { row in
+      (
+        try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3),
+        try row.optionalInteger(4) != nil
+      )
+    }
     guard let row else { return nil }
     self.account = account
-    (sequence, usageByteCount, recordCount, keptByteCount) = row
+    (sequence, usageByteCount, recordCount, keptByteCount, isSuspended) = row
     sequenceBefore = sequence
   }
 

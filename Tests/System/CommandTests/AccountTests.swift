@@ -114,7 +114,9 @@ struct AccountTests {
   @Test(arguments: [
     ["account", "list"], ["account", "create", "--key-file", "/nowhere/key"], ["jobs", "list"],
     ["usage", "recount", "--all"], ["entitlement", "explain", "ada"],
-    ["jobs", "retry", "read"],
+    ["jobs", "retry", "read"], ["invite", "create"], ["audit", "list"], ["audit", "verify"],
+    ["subscription", "read", "sub_1"], ["delivery", "show", "stripe", "evt_1"],
+    ["entitlement", "grant", "ada", "--plan", "premium", "--reason", "n", "--yes"],
   ])
   func `no command but migrate makes a database where a path is mistyped`(
     words: [String]
@@ -130,7 +132,8 @@ struct AccountTests {
 
   @Test func `a release of an account that never was is refused`() throws {
     let nobody = "0b5c0a2e-0000-4000-8000-000000000003"
-    let released = try coffer("subscription", "release", nobody)
+    let released = try coffer(
+      "subscription", "release", nobody, "--reason", "gone", "--yes")
     #expect(released.code == 1)
     #expect(released.errors == "coffer: nothing was ever owned by or given to \(nobody)\n")
   }

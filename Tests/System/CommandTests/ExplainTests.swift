@@ -83,7 +83,7 @@ struct ExplainTests {
     try createHeir()
     try Files.write("1772800000000\n", to: scratch.path + "/clock")
     let transfer = try Finished(
-      ["subscription", "transfer", Self.subscription, "bob", "--note", "asked for it"],
+      ["subscription", "transfer", Self.subscription, "bob", "--reason", "asked for it", "--yes"],
       environment: environment)
     #expect(transfer.code == 0, "\(transfer.errors)")
     let ada = try Finished(["entitlement", "explain", "ada"], environment: environment).out
@@ -95,12 +95,14 @@ struct ExplainTests {
   }
 
   @Test(arguments: [
-    ["subscription", "transfer", Self.subscription, "bob", "--note", "n"],
-    ["subscription", "release", "00000000-0000-4000-8000-000000000001"],
-    ["entitlement", "grant", "bob", "--plan", "free", "--note", "n"],
+    ["subscription", "transfer", Self.subscription, "bob", "--reason", "n", "--yes"],
     [
-      "entitlement", "revoke", "bob", "--grant", "00000000-0000-4000-8000-000000000001", "--note",
-      "n",
+      "subscription", "release", "00000000-0000-4000-8000-000000000001", "--reason", "n", "--yes",
+    ],
+    ["entitlement", "grant", "bob", "--plan", "free", "--reason", "n", "--yes"],
+    [
+      "entitlement", "revoke", "bob", "--grant", "00000000-0000-4000-8000-000000000001",
+      "--reason", "n", "--yes",
     ],
   ])
   func `a decision under other rules than the servers' is refused, and nothing is written`(
@@ -108,13 +110,17 @@ struct ExplainTests {
   ) throws {
     try createHeir()
     let before = try Finished(["entitlement", "explain", "ada"], environment: environment).out
-    for (setting, value) in [("COFFER_PLANS", nil), ("COFFER_SANDBOX_ACCOUNTS", Self.account)] {
+    let plans = try scratch.write(PlanTests.catalogue, to: "plans.json")
+    for (setting, value, complaint) in [
+      ("COFFER_PLANS", plans, "the catalogue of record is fixtures-1, digest "),
+      ("COFFER_SANDBOX_ACCOUNTS", Self.account, "not those of coffer-billing"),
+    ] {
       var other = environment
       other[setting] = value
       let refused = try Finished(words, environment: other)
       #expect(refused.code == 78, "\(setting)")
       #expect(refused.out.isEmpty)
-      #expect(refused.errors.contains("not those of coffer-billing"))
+      #expect(refused.errors.contains(complaint))
       let after = try Finished(["entitlement", "explain", "ada"], environment: environment).out
       #expect(after == before)
     }
@@ -130,8 +136,8 @@ struct ExplainTests {
       [
         "account", "create", "--username", "bob", "--public-key",
         "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
-      ], ["entitlement", "grant", "bob", "--plan", "premium", "--note", "n"],
-      ["entitlement", "grant", "bob", "--plan", "premium", "--note", "n"],
+      ], ["entitlement", "grant", "bob", "--plan", "premium", "--reason", "n", "--yes"],
+      ["entitlement", "grant", "bob", "--plan", "premium", "--reason", "n", "--yes"],
     ] {
       let done = try Finished(words, environment: environment)
       #expect(done.code == 0, "\(done.errors)")
@@ -140,13 +146,13 @@ struct ExplainTests {
 
   @Test func `a grant that was taken back is told as that`() throws {
     let granted = try Finished(
-      ["entitlement", "grant", "ada", "--plan", "plus", "--note", "n", "--json"],
+      ["entitlement", "grant", "ada", "--plan", "plus", "--reason", "n", "--yes", "--json"],
       environment: environment)
     let id = granted.out.split(separator: "\"").map(String.init)[3]
     // A day after the subscription's own end.
     try Files.write("1775304000000\n", to: scratch.path + "/clock")
     let revoked = try Finished(
-      ["entitlement", "revoke", "ada", "--grant", id, "--note", "enough"],
+      ["entitlement", "revoke", "ada", "--grant", id, "--reason", "enough", "--yes"],
       environment: environment)
     #expect(revoked.code == 0, "\(granted.out) \(revoked.errors)")
     let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
@@ -155,12 +161,15 @@ struct ExplainTests {
 
   @Test func `what an admin decided is told with its note, the newest first`() throws {
     let granted = try Finished(
-      ["entitlement", "grant", "ada", "--plan", "plus", "--note", "for a talk", "--json"],
+      [
+        "entitlement", "grant", "ada", "--plan", "plus", "--reason", "for a talk", "--yes",
+        "--json",
+      ],
       environment: environment)
     let grant = granted.out.split(separator: "\"").map(String.init)[3]
     try Files.write("1772800000000\n", to: scratch.path + "/clock")
     let revoked = try Finished(
-      ["entitlement", "revoke", "ada", "--grant", grant, "--note", "the talk is over"],
+      ["entitlement", "revoke", "ada", "--grant", grant, "--reason", "the talk is over", "--yes"],
       environment: environment)
     #expect(revoked.code == 0, "\(revoked.errors)")
     let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
@@ -188,7 +197,7 @@ struct ExplainTests {
     try createHeir()
     for (owner, note) in [("bob", "he pays for it"), (Self.account, "she pays for it after all")] {
       let transfer = try Finished(
-        ["subscription", "transfer", Self.subscription, owner, "--note", note],
+        ["subscription", "transfer", Self.subscription, owner, "--reason", note, "--yes"],
         environment: environment)
       #expect(transfer.code == 0, "\(transfer.errors)")
     }
@@ -204,7 +213,8 @@ struct ExplainTests {
   @Test func `no note takes hold of a terminal or begins a line of its own`() throws {
     let note = "a\u{1B}[2Jb\u{9B}2Jc\nnow  always  30 GB\r\u{202E}d\u{2028}\u{7F}é"
     let granted = try Finished(
-      ["entitlement", "grant", "ada", "--plan", "plus", "--note", note], environment: environment)
+      ["entitlement", "grant", "ada", "--plan", "plus", "--reason", note, "--yes"],
+      environment: environment)
     #expect(granted.code == 0, "\(granted.errors)")
     let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
     #expect(text.contains("  note: a?[2Jb?2Jc?now  always  30 GB??d??é\n"))
@@ -224,7 +234,8 @@ struct ExplainTests {
     for (count, code) in [(1000, 0), (1001, 64)] as [(Int, Int32)] {
       let note = String(repeating: "n", count: count)
       let granted = try Finished(
-        ["entitlement", "grant", "ada", "--plan", "plus", "--note", note], environment: environment)
+        ["entitlement", "grant", "ada", "--plan", "plus", "--reason", note, "--yes"],
+        environment: environment)
       #expect(granted.code == code, "\(granted.errors)")
     }
   }

@@ -22,7 +22,7 @@ struct InviteTests {
   }
 
   @Test func `a code is shown once, and its invite listed until it is revoked`() throws {
-    let made = try coffer("invite", "create", "--uses", "3", "--note", "for the family")
+    let made = try coffer("invite", "create", "--uses", "3", "--reason", "for the family")
     #expect(made.code == 0)
     let (id, code) = (try value("invite", of: made.out), try value("code", of: made.out))
     #expect(code.utf8.count == 22)
@@ -30,10 +30,10 @@ struct InviteTests {
     #expect(listed.contains("\"invite\":\"\(id)\",\"state\":\"open\",\"used\":0,\"uses\":3"))
     #expect(listed.contains("\"note\":\"for the family\""))
     #expect(!listed.contains(code))
-    #expect(try coffer("invite", "revoke", id).code == 0)
+    #expect(try coffer("invite", "revoke", id, "--reason", "over", "--yes").code == 0)
     let row = try #require(try coffer("invite", "list").out.split(separator: "\n").last)
     #expect(row.split(separator: " ").prefix(4) == [id[...], "revoked", "0", "3"])
-    let again = try coffer("invite", "revoke", id)
+    let again = try coffer("invite", "revoke", id, "--reason", "over", "--yes")
     #expect(again.code == 1)
     #expect(again.errors.contains("there is no invite \(id) that is not revoked"))
   }
@@ -51,7 +51,7 @@ struct InviteTests {
 
   @Test(arguments: [
     ["create", "--uses", "0"], ["create", "--uses", "many"], ["create", "--days", "3651"],
-    ["revoke", "none"],
+    ["revoke", "none", "--reason", "over"],
   ])
   func `what is no number or no id is a wrong command line`(words: [String]) throws {
     #expect(try Finished(["invite"] + words, environment: environment).code == 64)

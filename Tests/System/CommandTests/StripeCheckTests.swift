@@ -52,6 +52,35 @@ struct StripeCheckTests {
     #expect(finished.errors.contains("have its app post the purchase again"))
   }
 
+  @Test func `a purchase of Google's that nobody told of is read by its token, which no row tells`()
+    throws
+  {
+    let token = "kdmnpq" + String(repeating: "x", count: 80) + ".AO-J1Oz"
+    let google = ["COFFER_GOOGLE_PACKAGE": "com.example.coffer"]
+    let unsealed = try coffer("subscription", "read", token, settings: google)
+    #expect(unsealed.code == 64)
+    #expect(!unsealed.errors.contains(token))
+    let sealed = google.merging([
+      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    ]) { $1 }
+    let finished = try coffer("subscription", "read", token, settings: sealed)
+    #expect(finished.code == 0, "\(finished.errors)")
+    #expect(try coffer("jobs", "list").out.contains("google:live:purchase:"))
+    for answer in [finished, try coffer("jobs", "list"), try coffer("audit", "list", "--json")] {
+      #expect(!(answer.out + answer.errors).contains(token))
+    }
+  }
+
+  @Test func `an invoice of which nothing is known asks for the subscription that it is of`() throws
+  {
+    let finished = try coffer("subscription", "read", "CHoJbcsDV3rVE1tsgvgiTP")
+    #expect(finished.code == 1)
+    #expect(
+      finished.errors.hasSuffix(
+        "nothing is known of btcpay:live:prepaid_invoice:CHoJbcsDV3rVE1tsgvgiTP: name the "
+          + "subscription that it is of\n"))
+  }
+
   @Test func `the document on stores lists the needed event types`() throws {
     let source = #filePath
     let root = try #require(source.ranges(of: "/Tests/").last.map { source[..<$0.lowerBound] })

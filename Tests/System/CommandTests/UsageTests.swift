@@ -5,9 +5,9 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, account, invite, usage, entitlement, subscription, plan, jobs, delivery, webhook, request, config, completion, man, schema must follow; see --help"
+      "one of migrate, account, invite, usage, entitlement, subscription, quota, plan, jobs, delivery, audit, webhook, request, config, completion, man, schema must follow; see --help"
     ),
-    (["account"], "one of list, show, create must follow; see --help"),
+    (["account"], "one of list, show, create, suspend, resume must follow; see --help"),
     (["acount", "list"], "there is no command acount list; did you mean account list?"),
     (["list", "accounts"], "there is no command list accounts; did you mean account list?"),
     (["jobs", "lsit"], "there is no command jobs lsit; did you mean jobs list?"),
@@ -22,9 +22,17 @@ struct UsageTests {
     (["account", "list", "--limit", "0"], "--limit takes a number from 1 to 10000"),
     (["account", "create"], "give one of --public-key and --key-file"),
     (["account", "create", "--id", "7"], "--id takes a UUID"),
-    (["entitlement", "grant", "ada", "--note", "x"], "entitlement grant needs --plan"),
-    (["entitlement", "grant", "ada", "--plan", "x"], "entitlement grant needs --note"),
-    (["subscription", "release", "ada"], "the account is named by its id, a UUID"),
+    (["entitlement", "grant", "ada", "--reason", "x"], "entitlement grant needs --plan"),
+    (["entitlement", "grant", "ada", "--plan", "x"], "entitlement grant needs --reason"),
+    (
+      ["entitlement", "grant", "ada", "--plan", "x", "--reason", " \t"],
+      "--reason is blank: say why"
+    ),
+    (["audit", "show", "7"], "7 is no entry of the audit log, e.g. billing:12"),
+    (["audit", "verify", "--head", "ab"], "--head takes 64 hexadecimal digits"),
+    (
+      ["subscription", "release", "ada", "--reason", "x"], "the account is named by its id, a UUID"
+    ),
     (["invite", "create", "--days", "0"], "--days takes a number from 1 to 3650"),
     (["invite", "list", "--after", "x"], "an invite is named by its id, a UUID"),
     (["config", "--program", "coffer"], "--program takes coffer-sync or coffer-billing"),

@@ -20,6 +20,7 @@ struct APIStories {
     try breakTransport()
     try changeFiles()
     try meetLimits()
+    try meetSuspension()
     try share()
     try readAndWriteContent()
     try loseContent()

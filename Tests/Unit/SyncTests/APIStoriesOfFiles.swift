@@ -52,6 +52,17 @@ extension APIStories {
     _ = try writer.create(parent: folder, owner: owner.account)
   }
 
+  func meetSuspension() throws {
+    let server = try self.server()
+    let device = try server.register()
+    let (document, _) = try device.create()
+    try server.suspend(device.account, since: server.clock.now)
+    _ = try device.create()
+    _ = try device.put(document, [1], ifMatch: "*")
+    try server.suspend(device.account, since: nil)
+    _ = try device.put(document, [1], ifMatch: "*")
+  }
+
   // MARK: Sharing
 
   func share() throws {

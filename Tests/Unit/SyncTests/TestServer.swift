@@ -112,6 +112,14 @@ final class TestServer: Sendable {
     try Database.open(scratch.location, owning: .sync, options: options)
   }
 
+  /// Suspends an account, or resumes it, as an operator would.
+  func suspend(_ account: Identifier, since moment: Instant?) throws {
+    let isChanged = try database.write(for: nil) {
+      try Account.suspend($0, account, since: moment)
+    }
+    precondition(isChanged, "it was so before")
+  }
+
   /// Sets an account's cap, as coffer-billing would.
   func setCap(_ account: Identifier, _ byteCount: Int64, plan: String, reason: String) throws {
     let billing = try Database.open(scratch.location, owning: .billing)

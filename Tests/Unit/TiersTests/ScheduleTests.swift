@@ -37,6 +37,34 @@ struct ScheduleTests {
     #expect(schedule.entry(at: Instant(seconds: 20)).planID == "free")
   }
 
+  @Test func `a cap that was set holds for its time, below and above what is owed`() {
+    let set = [
+      Schedule.Override(
+        from: Instant(seconds: 5), to: Instant(seconds: 15), capByteCount: 7),
+      Schedule.Override(
+        from: Instant(seconds: 30), to: .distantFuture, capByteCount: .max),
+    ]
+    let schedule = Schedule(owed: [owed(premium, 10, 20)], endings: [], catalogue: catalogue)
+      .overridden(by: set)
+    #expect(
+      reasons(schedule) == [
+        "always free never_subscribed", "1970-01-01T00:00:05Z free quota_set",
+        "1970-01-01T00:00:10Z premium quota_set", "1970-01-01T00:00:15Z premium subscribed",
+        "1970-01-01T00:00:20Z free never_subscribed", "1970-01-01T00:00:30Z free quota_set",
+      ])
+    let caps = [0, 5, 12, 15, 20, 30].map { second in
+      schedule.entry(at: Instant(seconds: second)).capByteCount
+    }
+    #expect(caps == [1_000_000, 7, 7, premium.byteCount, 1_000_000, .max])
+  }
+
+  @Test func `a cap that was set for no time at all changes nothing`() {
+    let schedule = Schedule(owed: [owed(premium, 10, 20)], endings: [], catalogue: catalogue)
+    let moment = Instant(seconds: 12)
+    let none = Schedule.Override(from: moment, to: moment, capByteCount: 7)
+    #expect(schedule.overridden(by: [none]) == schedule)
+  }
+
   @Test func `an addition comes on top of the best plan, once for each that gives it`() {
     let extra = Plan(id: "extra", title: "Extra", byteCount: 100, isAddition: true)
     let schedule = Schedule(

@@ -140,6 +140,28 @@ struct ClaimTests {
     #expect(try shop.cap(of: ada, at: day(6)) == 10)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a quota stands in place of what is granted until it ends, is replaced or cleared`(
+    _ engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine)
+    shop.now = day(1)
+    try shop.decide(.grant(ada, planID: "premium", from: day(1), until: nil, note: "tester"))
+    shop.now = day(2)
+    try shop.decide(.quota(ada, byteCount: 5, until: day(10), note: "abuse"))
+    #expect(try [1, 3, 9, 10].map { try shop.cap(of: ada, at: day($0)) } == [1000, 5, 5, 1000])
+    shop.now = day(4)
+    try shop.decide(.quota(ada, byteCount: 7, until: nil, note: "a little more"))
+    #expect(try [3, 4, 400].map { try shop.cap(of: ada, at: day($0)) } == [5, 7, 7])
+    shop.now = day(6)
+    try shop.decide(.quotaCleared(ada, note: "sorry"))
+    #expect(try [5, 6, 400].map { try shop.cap(of: ada, at: day($0)) } == [7, 1000, 1000])
+    let current = try shop.database.read {
+      try QuotaOverride.current(of: ada, at: day(5), reading: $0)
+    }
+    #expect(current?.byteCount == 7)
+  }
+
   @Test func `two live subscriptions are counted as double payment and never summed`() throws {
     let shop = try Shop()
     let first = AppleSample.transaction(original, day: 0, account: ada, signed: day(1))

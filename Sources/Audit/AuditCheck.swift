@@ -1,0 +1,81 @@
+package import Storage
+
+/// What a walk along one chain found.
+package struct AuditCheck: Sendable {
+  package let schema: Schema
+  /// How many entries follow one another as they were written, from the first on.
+  package private(set) var count: Int64 = 0
+  /// The digest of the last of them.
+  package private(set) var head = AuditEntry.noDigest
+  /// Those of the digests asked for that the chain holds.
+  package private(set) var found: Set<[UInt8]> = []
+  /// What is wrong behind them, a sentence; nil where nothing is.
+  package private(set) var fault: String?
+
+  /// How many entries one snapshot reads, so that none is held for long.
+  private static let pageCount = 1000
+
+  /// Walks the chain to its end; `told` gets the number of entries after each page.
+  package init(
+    _ schema: Schema, seeking digests: Set<[UInt8]> = [], of database: Database,
+    told: (Int64) -> Void = { _ in }
+  ) throws {
+    self.schema = schema
+    while fault == nil {
+      let begin = count
+      let (page, end) = try database.read { reader in
+        (try Self.page(of: schema, after: begin, reader), try Self.end(of: schema, reader))
+      }
+      for entry in page where fault == nil { take(entry, seeking: digests) }
+      guard page.count < Self.pageCount else {
+        told(count)
+        continue
+      }
+      if fault == nil { compare(with: end) }
+      return
+    }
+  }
+
+  private mutating func take(_ entry: AuditEntry, seeking digests: Set<[UInt8]>) {
+    guard entry.name.number == count + 1 else {
+      fault = "\(AuditEntry.Name(schema, count + 1)) is missing"
+      return
+    }
+    guard entry.follows(head) else {
+      fault = "\(entry.name) is not what was written there, or what stands before it is not"
+      return
+    }
+    (count, head) = (entry.name.number, entry.digest)
+    if digests.contains(head) { found.insert(head) }
+  }
+
+  private mutating func compare(with end: (number: Int64, digest: [UInt8])?) {
+    guard let end else {
+      if count > 0 { fault = "the head of \(schema) is missing" }
+      return
+    }
+    if end.number > count {
+      fault = "\(AuditEntry.Name(schema, count + 1)) is missing"
+    } else if end.number < count || end.digest != head {
+      fault = "the head of \(schema) is not its last entry"
+    }
+  }
+
+  private static func page(
+    of schema: Schema, after number: Int64, _ reader: Reader
+  ) throws -> [AuditEntry] {
+    try reader.rows(
+      """
+      SELECT \(AuditEntry.columns) FROM \(schema).audit WHERE number > $1 ORDER BY number LIMIT $2
+      """, .integer(number), .integer(pageCount)
+    ) { row in try AuditEntry(row, of: schema) }
+  }
+
+  private static func end(
+    of schema: Schema, _ reader: Reader
+  ) throws -> (number: Int64, digest: [UInt8])? {
+    try reader.first("SELECT number, digest FROM \(schema).audit_head WHERE id = 1") { row in
+      (try row.integer(0), try row.blob(1))
+    }
+  }
+}

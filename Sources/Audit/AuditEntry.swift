@@ -1,0 +1,109 @@
+package import Base
+internal import Crypto
+internal import JSON
+package import Storage
+
+/// One act, as the log keeps it.
+package struct AuditEntry: Sendable {
+  /// Its place: the chain and the number in it.
+  package let name: Name
+  package let at: Instant
+  package let actor: String
+  package let act: String
+  package let subject: String
+  package let account: Identifier?
+  package let formerAccount: Identifier?
+  package let reason: String
+  /// JSON texts.
+  package let before: String
+  package let after: String
+  package let digest: [UInt8]
+
+  package struct Name: Hashable, Sendable, CustomStringConvertible {
+    package let schema: Schema
+    /// Counts from 1, without a gap.
+    package let number: Int64
+
+    package init(_ schema: Schema, _ number: Int64) {
+      self.schema = schema
+      self.number = number
+    }
+
+    /// Reads what `description` writes.
+    package init?(_ text: String) {
+      let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+      guard parts.count == 2, let schema = Schema(rawValue: String(parts[0])),
+        let number = Int64(parts[1]), number > 0
+      else { return nil }
+      self.init(schema, number)
+    }
+
+    package var description: String { "\(schema):\(number)" }
+  }
+
+  /// What stands before the first entry.
+  static let noDigest = [UInt8](repeating: 0, count: 32)
+
+  init(
+    _ draft: AuditLog.Draft, _ schema: Schema, number: Int64, at moment: Instant,
+    after previous: [UInt8]
+  ) {
+    name = Name(schema, number)
+    at = moment
+    actor = draft.actor
+    act = draft.act
+    subject = draft.subject
+    account = draft.account
+    formerAccount = draft.formerAccount
+    reason = draft.reason
+    before = String(decoding: draft.before.encoded(), as: UTF8.self)
+    after = String(decoding: draft.after.encoded(), as: UTF8.self)
+    digest = Self.digest(
+      of: name, at, [actor, act, subject], [account, formerAccount], [reason, before, after],
+      after: previous)
+  }
+
+  static let columns = """
+    number, at_ms, actor, act, subject, account_id, former_account_id, reason, state_before,
+    state_after, digest
+    """
+
+  init(_ row: borrowing Row, of schema: Schema) throws {
+    name = Name(schema, try row.integer(0))
+    at = try row.instant(1)
+    actor = try row.text(2)
+    act = try row.text(3)
+    subject = try row.text(4)
+    account = try row.optionalID(5)
+    formerAccount = try row.optionalID(6)
+    reason = try row.text(7)
+    before = try row.text(8)
+    after = try row.text(9)
+    digest = try row.blob(10)
+  }
+
+  /// Whether it is what was written behind the entry of that digest.
+  func follows(_ previous: [UInt8]) -> Bool {
+    digest
+      == Self.digest(
+        of: name, at, [actor, act, subject], [account, formerAccount], [reason, before, after],
+        after: previous)
+  }
+
+  /// SHA-256 of the digest before and of each member behind its length in 8 bytes, the highest first.
+  /// Numbers are decimal, an account is its 16 bytes, or none.
+  private static func digest(
+    of name: Name, _ at: Instant, _ texts: [String], _ accounts: [Identifier?], _ rest: [String],
+    after previous: [UInt8]
+  ) -> [UInt8] {
+    let numbers = [name.schema.rawValue, "\(name.number)", "\(at.milliseconds)"]
+    let members =
+      (numbers + texts).map { Array($0.utf8) } + accounts.map { $0?.bytes ?? [] }
+      + rest.map { Array($0.utf8) }
+    return SHA256.hash(
+      members.reduce(previous) { text, member in
+        let length = UInt64(member.count)
+        return text + (0..<8).map { UInt8(truncatingIfNeeded: length >> (56 - 8 * $0)) } + member
+      })
+  }
+}

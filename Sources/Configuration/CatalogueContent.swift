@@ -1,0 +1,101 @@
+internal import Base
+internal import Crypto
+package import JSON
+package import Tiers
+
+extension JSONValue {
+  /// SHA-256 of the text, in hexadecimal.
+  package var digest: String { Hex.encode(SHA256.hash(encoded())) }
+}
+
+extension Catalogue {
+  /// What a derivation reads of it: sizes, ids and prices, not what people read.
+  package var content: JSONValue {
+    [
+      "version": .string(version), "free": free.content,
+      "paid": .array(paid.sorted { $0.id < $1.id }.map { $0.content }),
+      "ignored": .array(ignored.sortedByID.map { .array([.string($0.provider), .string($0.id)]) }),
+      "fallback": fallbackPlanID.map { .string($0) } ?? .null,
+    ]
+  }
+
+  /// Reads what `content` writes; `shown` is what `shown` writes, or missing.
+  package init(content: JSON, shown: JSON) throws {
+    let plans = shown["plans"].array ?? []
+    func plan(_ content: JSON) throws -> Plan {
+      let id = try content["id"].requireString()
+      return try Plan(content: content, shown: plans.first { $0["id"].string == id })
+    }
+    try self.init(
+      version: content["version"].requireString(), free: plan(content["free"]),
+      paid: content["paid"].requireArray().map { try plan($0) },
+      ignored: content["ignored"].requireArray().map {
+        Plan.Product(provider: try $0[0].requireString(), id: try $0[1].requireString())
+      },
+      fallbackPlanID: content["fallback"].string,
+      metadataFeeByteCount: shown["metadata_fee_bytes"].integer ?? 1000)
+  }
+
+  /// What people read of it and sync charges by.
+  package var shown: JSONValue {
+    [
+      "metadata_fee_bytes": .integer(metadataFeeByteCount),
+      "plans": .array(
+        ([free] + paid.sorted { $0.id < $1.id }).map { plan in
+          [
+            "id": .string(plan.id), "title": .string(plan.title),
+            "prices": .array(plan.prices.map(\.content)),
+          ]
+        }),
+    ]
+  }
+}
+
+extension Plan {
+  fileprivate var content: JSONValue {
+    [
+      "id": .string(id), "bytes": .integer(byteCount), "adds": .bool(isAddition),
+      "products": .array(
+        products.sortedByID.map { product in
+          .array(
+            [
+              .string(product.provider), .string(product.id),
+              product.productID.map { .string($0) } ?? .null,
+            ] + (product.price.map { [$0.content] } ?? []))
+        }),
+    ]
+  }
+
+  fileprivate init(content: JSON, shown: JSON?) throws {
+    let id = try content["id"].requireString()
+    self.init(
+      id: id, title: shown?["title"].string ?? id,
+      byteCount: try content["bytes"].requireInteger(),
+      isAddition: try content["adds"].requireBool(),
+      prices: try (shown?["prices"].array ?? []).map { try Plan.Price(content: $0) },
+      products: try content["products"].requireArray().map {
+        Plan.Product(
+          provider: try $0[0].requireString(), id: try $0[1].requireString(),
+          price: $0[3].exists ? try Plan.Price(content: $0[3]) : nil, productID: $0[2].string)
+      })
+  }
+}
+
+extension Plan.Price {
+  fileprivate var content: JSONValue {
+    [.integer(amountMinorUnits), .string(currency), .string(interval.rawValue)]
+  }
+
+  fileprivate init(content: JSON) throws {
+    guard let interval = Plan.Interval(rawValue: try content[2].requireString()) else {
+      throw JSONError(code: .wrongType, path: content[2].path, message: "must be month or year")
+    }
+    self.init(
+      amountMinorUnits: try content[0].requireInteger(), currency: try content[1].requireString(),
+      interval: interval)
+  }
+}
+
+extension [Plan.Product] {
+  fileprivate var sortedByID: Self { sorted { ($0.provider, $0.id) < ($1.provider, $1.id) } }
+}

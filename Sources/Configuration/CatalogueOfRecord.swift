@@ -1,0 +1,106 @@
+package import Base
+internal import JSON
+package import Storage
+package import Tiers
+
+/// The catalogue that all programs of an installation obey, in the database with those before it.
+///
+/// The first coffer-billing makes its own the one of record; `coffer plan apply` changes it. Who names
+/// another one is refused, so that no two programs tell two things of the same plan.
+package struct CatalogueOfRecord: Sendable {
+  /// Counts from 1.
+  package let number: Int64
+  /// SHA-256 of everything it says, in hexadecimal.
+  package let digest: String
+  package let version: String
+  package let since: Instant
+  package let catalogue: Catalogue
+
+  private static let columns = "number, digest, version, content, since_ms"
+
+  private init(_ row: borrowing Row) throws {
+    number = try row.integer(0)
+    digest = try row.text(1)
+    version = try row.text(2)
+    let content = try JSON.parse(Array(try row.text(3).utf8))
+    catalogue = try Catalogue(content: content["derived"], shown: content["shown"])
+    since = try row.instant(4)
+  }
+
+  /// The one that holds; nil before a coffer-billing has started.
+  package static func find(reading database: some Queryable) throws -> CatalogueOfRecord? {
+    try all(limit: 1, reading: database).first
+  }
+
+  /// The newest first; at most `limit`.
+  package static func all(
+    limit: Int, reading database: some Queryable
+  ) throws -> [CatalogueOfRecord] {
+    try database.rows(
+      "SELECT \(columns) FROM billing.catalogues_of_record ORDER BY number DESC LIMIT $1",
+      .integer(limit)
+    ) { row in try CatalogueOfRecord(row) }
+  }
+
+  /// The catalogue to obey where `given` was configured, or none was. Throws a `ConfigurationError`
+  /// where that is another one than the one of record.
+  package static func settled(
+    _ given: Catalogue?, reading database: some Queryable
+  ) throws -> Catalogue {
+    guard let record = try find(reading: database) else { return given ?? .standard }
+    guard let given, given.digest != record.digest else { return record.catalogue }
+    throw ConfigurationError([
+      .init(
+        .invalid,
+        "\(SharedSettings.plans.name) is the catalogue \(given.version), digest \(given.digest)"),
+      .init(
+        .invalid,
+        "the catalogue of record is \(record.version), digest \(record.digest), since "
+          + "\(record.since)"),
+      .init(
+        .invalid,
+        "coffer plan diff <file> says what another one changes for whom, coffer plan apply <file> "
+          + "makes it the one of record"),
+    ])
+  }
+
+  /// The same; the first is the one of record from then on. For coffer-billing.
+  package static func establish(
+    _ given: Catalogue?, at now: Instant, in transaction: Transaction
+  ) throws -> Catalogue {
+    if try find(reading: transaction) == nil {
+      try add(given ?? .standard, as: 1, at: now, in: transaction)
+    }
+    return try settled(given, reading: transaction)
+  }
+
+  /// Makes another one the one of record, behind `before`.
+  package static func put(
+    _ catalogue: Catalogue, after before: CatalogueOfRecord?, at now: Instant,
+    in transaction: Transaction
+  ) throws {
+    try add(catalogue, as: (before?.number ?? 0) + 1, at: now, in: transaction)
+    // Another operator may have been faster.
+    guard try find(reading: transaction)?.digest == catalogue.digest else {
+      throw DatabaseError.busy(retryAfterSeconds: 1)
+    }
+  }
+
+  private static func add(
+    _ catalogue: Catalogue, as number: Int64, at now: Instant, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.catalogues_of_record (number, digest, version, content, since_ms)
+      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (number) DO NOTHING
+      """, .integer(number), .text(catalogue.digest), .text(catalogue.version),
+      .text(String(decoding: catalogue.whole.encoded(), as: UTF8.self)), .instant(now))
+  }
+}
+
+extension Catalogue {
+  /// Names everything that it says.
+  package var digest: String { whole.digest }
+
+  fileprivate var whole: JSONValue { ["derived": content, "shown": shown] }
+}

@@ -1,0 +1,190 @@
+internal import Audit
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+
+/// Something that an operator does: what was before and after is shown, and kept in the audit log with who
+/// did it and why, in the transaction that does it.
+///
+/// What gives or takes waits for --yes. What only adds or repeats runs at once; a reason is kept where
+/// one is given.
+struct Act: Sendable {
+  private let invocation: Invocation
+  private let database: Database
+  private let actor: String
+
+  /// What an act did in its transaction, or would do there.
+  struct Effect: Sendable {
+    /// What it was done to.
+    let subject: String
+    /// Whose affair it is.
+    var account: Identifier?
+    /// Who loses by it to that account.
+    var formerAccount: Identifier?
+    /// Objects of the same members, none a secret.
+    let before: JSONValue
+    let after: JSONValue
+    /// What is said once it is done.
+    var text = ""
+    var members: [JSONValue.Member] = []
+  }
+
+  typealias Body = @Sendable (Transaction) throws -> Effect
+
+  init(_ invocation: Invocation, on database: Database) throws(ConfigurationError) {
+    self.invocation = invocation
+    self.database = database
+    actor = try Actor.name(invocation.settings)
+  }
+
+  /// Shows what would be, by doing it and undoing it, and does it where --yes is given or a person at
+  /// the terminal says so; the command takes `options`.
+  func whenConfirmed(at now: Instant, _ body: @escaping Body) throws -> Answer {
+    if invocation[Self.yes] {
+      let (effect, entry) = try done(at: now, because: invocation[Self.reason], body)
+      return answer(effect, entry, text: text(effect))
+    }
+    let shown = try rehearsed(body)
+    if !invocation[CommonOptions.json], Terminal.isThere {
+      print(text(shown), terminator: "")
+      guard Terminal.agrees("do it?") else { return refusal(shown, repeating: false) }
+      let (effect, entry) = try done(at: now, because: invocation[Self.reason]) { transaction in
+        let effect = try body(transaction)
+        guard effect.before == shown.before else {
+          throw CommandFailure(.refused, "it has changed since it was shown; look again")
+        }
+        return effect
+      }
+      return answer(effect, entry, text: "")
+    }
+    return refusal(shown, repeating: true)
+  }
+
+  /// Does it; the command takes `handyOptions`.
+  func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
+    let (effect, entry) = try done(at: now, because: invocation[Self.remark] ?? "", body)
+    return Answer(
+      text: effect.text,
+      json: .object(effect.members + [.init("audit", .string(entry.description))]))
+  }
+
+  /// Adds the entry of an act to the log, for whoever does it in a transaction of its own.
+  @discardableResult
+  func note(
+    _ effect: Effect, because reason: String, at now: Instant, in transaction: Transaction
+  ) throws -> AuditEntry {
+    try AuditLog.append(
+      AuditLog.Draft(
+        actor: actor, act: invocation.name, subject: effect.subject, account: effect.account,
+        formerAccount: effect.formerAccount, reason: reason, before: effect.before,
+        after: effect.after), to: database.owned, at: now, in: transaction)
+  }
+
+  private func done(
+    at now: Instant, because reason: String, _ body: @escaping Body
+  ) throws -> (Effect, AuditEntry.Name) {
+    try database.write(for: nil) { transaction in
+      let effect = try body(transaction)
+      return (effect, try note(effect, because: reason, at: now, in: transaction).name)
+    }
+  }
+
+  private func answer(_ effect: Effect, _ entry: AuditEntry.Name, text: String) -> Answer {
+    Answer(
+      text: text + effect.text + "audit  \(entry)\n",
+      json: json(effect, effect.members, entry: .string(entry.description)))
+  }
+
+  /// The effect of a transaction that is undone.
+  private func rehearsed(_ body: @escaping Body) throws -> Effect {
+    do {
+      return try database.write(for: nil) { transaction in
+        throw Rehearsal(effect: try body(transaction))
+      }
+    } catch let rehearsal as Rehearsal {
+      return rehearsal.effect
+    }
+  }
+
+  private struct Rehearsal: Error {
+    let effect: Effect
+  }
+
+  private func refusal(_ shown: Effect, repeating: Bool) -> Answer {
+    Answer(
+      code: .unconfirmed, text: repeating ? text(shown) : "",
+      json: json(shown, [], entry: .null), notice: "nothing was changed; --yes does it")
+  }
+
+  private func text(_ effect: Effect) -> String {
+    Printable.text("\(invocation.name) \(effect.subject)") + "\n"
+      + BeforeAfter.text(effect.before, effect.after)
+  }
+
+  /// What it answers by itself comes first.
+  private func json(
+    _ effect: Effect, _ members: [JSONValue.Member], entry: JSONValue
+  ) -> JSONValue {
+    .object(
+      members + [
+        .init("act", .string(invocation.name)), .init("subject", .string(effect.subject)),
+        .init("before", effect.before), .init("after", effect.after),
+        .init("done", .bool(entry != .null)), .init("audit", entry),
+      ])
+  }
+}
+
+extension Act {
+  /// What a command takes that waits to be confirmed.
+  static let options: [any AnyParameter] = [reason, yes]
+  /// What one takes that runs at once.
+  static let handyOptions: [any AnyParameter] = [remark]
+
+  /// The JSON of a command that waits to be confirmed: `own` is answered once it is done.
+  static func answers(_ own: JSONShape) -> JSONShape {
+    guard case .object(let members) = own else { preconditionFailure("an act has members") }
+    return .object(
+      members.map { .init($0.name, $0.shape, isOptional: true) } + [
+        .init("act", .text), .init("subject", .text), .init("before", .anything),
+        .init("after", .anything), .init("done", .bool), .init("audit", .orNull(.text)),
+      ])
+  }
+
+  /// The JSON of one that runs at once.
+  static func handyAnswers(_ own: JSONShape) -> JSONShape {
+    own.adding([.init("audit", .text)])
+  }
+
+  static let yes = Parameter<Bool>.flag(
+    "--yes", text: "do it; without it what would change is shown, and a terminal asks")
+  static let reason = Parameter<String>.required(
+    "--reason", "text", text: "why, for whoever asks later", .reason)
+  static let remark = Parameter<String?>.optional(
+    "--reason", "text", text: "why, for whoever asks later", .reason)
+}
+
+/// Two objects of the same members, side by side.
+enum BeforeAfter {
+  static func text(_ before: JSONValue, _ after: JSONValue) -> String {
+    let (old, new) = (members(before), members(after))
+    let names =
+      old.map(\.name) + new.map(\.name).filter { name in !old.contains { $0.name == name } }
+    var table = Table(("", .left), ("BEFORE", .left), ("AFTER", .left))
+    for name in names { table.add(name, value(name, of: old), value(name, of: new)) }
+    return table.text
+  }
+
+  private static func members(_ value: JSONValue) -> [JSONValue.Member] {
+    if case .object(let members) = value { members } else { [] }
+  }
+
+  private static func value(_ name: String, of members: [JSONValue.Member]) -> String {
+    switch members.first(where: { $0.name == name })?.value {
+    case .string(let text): text
+    case nil, .null: "-"
+    case .bool(let value): value ? "yes" : "no"
+    case let value?: String(decoding: value.encoded(), as: UTF8.self)
+    }
+  }
+}

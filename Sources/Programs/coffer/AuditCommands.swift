@@ -1,0 +1,176 @@
+internal import Audit
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+
+extension Command {
+  private static let limit = Parameter<Int>.limit()
+  private static let account = Parameter<String?>.optional(
+    "--account", "account", text: "acts on this account, which may be gone: an id or a username",
+    .text)
+  private static let actor = Parameter<String?>.optional(
+    "--actor", "name", text: "acts of this actor", .text)
+  private static let since = Parameter<Instant?>.optional(
+    "--since", "time", text: "acts since then, in UTC", .time)
+  private static let after = Parameter<AuditEntry.Name?>.optional(
+    "--after", "entry", text: "start behind this entry, e.g. billing:12", .entry)
+  private static let entry = Parameter<AuditEntry.Name>.required(
+    "entry", text: "as coffer audit list names it, e.g. billing:12", .entry)
+  private static let head = Parameter<[[UInt8]]>.repeatable(
+    "--head", "digest", text: "a head that was kept elsewhere and must still be in the log", .digest
+  )
+
+  static let auditList = Command(
+    words: ["audit", "list"],
+    abstract: "Lists what operators did, by whom and why, the newest first.",
+    discussion: """
+      An entry is written in the transaction of its act, so none is missing and none tells of what \
+      was not done. Where there are more than it shows, a line on stderr says how to go on.
+      """,
+    options: [account, actor, since, limit, after],
+    answers: .list(entryShape),
+    run: { invocation in
+      let limit = invocation[limit]
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
+        let page = try database.read { reader in
+          var query = AuditQuery()
+          query.account = try invocation[account].map { text in
+            try Identifier(text) ?? DatabaseSession.account(reader, text).id
+          }
+          (query.actor, query.since) = (invocation[actor], invocation[since])
+          let after = try invocation[after].map { try find($0, reader) }
+          return ListPage(
+            try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit)
+        }
+        let entries = page.rows
+        var table = Table(
+          ("ENTRY", .left), ("AT", .left), ("ACTOR", .left), ("ACT", .left), ("SUBJECT", .left),
+          ("REASON", .left))
+        for entry in entries {
+          table.add(
+            entry.name.description, entry.at.description, entry.actor, entry.act, entry.subject,
+            entry.reason.isEmpty ? "-" : entry.reason)
+        }
+        return Answer(
+          text: table.text, json: .array(try entries.map { try json($0) }),
+          notice: page.notice(of: "entries", next: \.name.description))
+      }
+    })
+
+  static let auditShow = Command(
+    words: ["audit", "show"],
+    abstract: "Shows one act with what was before and after.",
+    arguments: [entry],
+    answers: entryShape,
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
+        let name = invocation[entry]
+        let entry = try database.read { try find(name, $0) }
+        let lines = [
+          "entry    \(entry.name)", "at       \(entry.at)", "actor    \(entry.actor)",
+          "act      \(entry.act)", "subject  \(entry.subject)", "reason   \(entry.reason)",
+          "digest   \(Hex.encode(entry.digest))", "",
+        ]
+        return Answer(
+          text: lines.map { Printable.text($0) + "\n" }.joined()
+            + BeforeAfter.text(try value(entry.before), try value(entry.after)),
+          json: try json(entry))
+      }
+    })
+
+  static let auditVerify = Command(
+    words: ["audit", "verify"],
+    abstract: "Checks that nothing in the audit log was changed, left out or put in between.",
+    discussion: """
+      Each entry's digest covers the one before; there is one log for each schema. It names the \
+      first entry that does not follow, with exit code 1. The heads it prints are worth keeping \
+      elsewhere: who can write the database could cut the end off or write all of it anew, which only \
+      --head with a head of before finds.
+      """,
+    options: [head],
+    answers: [
+      "whole": .bool,
+      "logs": .list(["log": .text, "entries": .integer, "head": .text]), "faults": .list(.text),
+    ],
+    run: { invocation in
+      let heads = Set(invocation[head])
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
+        let checks = try Schema.allCases.map { schema in
+          let progress = Progress("checking \(schema)", .count(of: "entries"))
+          return try AuditCheck(schema, seeking: heads, of: database) { progress.done = $0 }
+        }
+        let found = checks.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.found) }
+        let faults =
+          checks.compactMap(\.fault)
+          + heads.subtracting(found).map(Hex.encode).sorted().map {
+            "no entry has the digest \($0) any more"
+          }
+        var table = Table(("LOG", .left), ("ENTRIES", .right), ("HEAD", .left))
+        for check in checks {
+          table.add(check.schema.rawValue, String(check.count), Hex.encode(check.head))
+        }
+        return Answer(
+          code: faults.isEmpty ? .ok : .refused, text: table.text,
+          json: [
+            "whole": .bool(faults.isEmpty),
+            "logs": .array(
+              checks.map { check in
+                [
+                  "log": .string(check.schema.rawValue), "entries": .integer(check.count),
+                  "head": .string(Hex.encode(check.head)),
+                ]
+              }),
+            "faults": .array(faults.map { .string($0) }),
+          ], notice: faults.first)
+      }
+    })
+
+  private static func find(_ name: AuditEntry.Name, _ reader: Reader) throws -> AuditEntry {
+    guard let entry = try AuditEntry.find(name, reading: reader) else {
+      throw CommandFailure(.refused, "there is no entry \(name)")
+    }
+    return entry
+  }
+
+  private static func value(_ text: String) throws -> JSONValue {
+    JSONValue(try JSON.parse(Array(text.utf8))) ?? .null
+  }
+
+  private static let entryShape: JSONShape = [
+    "entry": .text, "at": .time, "actor": .text, "act": .text, "subject": .text,
+    "account": .orNull(.text), "former_account": .orNull(.text), "reason": .text,
+    "before": .anything, "after": .anything, "digest": .text,
+  ]
+
+  private static func json(_ entry: AuditEntry) throws -> JSONValue {
+    [
+      "entry": .string(entry.name.description), "at": .string(entry.at.description),
+      "actor": .string(entry.actor), "act": .string(entry.act),
+      "subject": .string(entry.subject),
+      "account": entry.account.map { .string($0.description) } ?? .null,
+      "former_account": entry.formerAccount.map { .string($0.description) } ?? .null,
+      "reason": .string(entry.reason), "before": try value(entry.before),
+      "after": try value(entry.after), "digest": .string(Hex.encode(entry.digest)),
+    ]
+  }
+}
+
+extension Form where Value == AuditEntry.Name {
+  fileprivate static var entry: Form {
+    Form { (text, _) throws(CommandFailure) in
+      if let name = AuditEntry.Name(text) { return name }
+      throw CommandFailure(.usage, "\(text) is no entry of the audit log, e.g. billing:12")
+    }
+  }
+}
+
+extension Form where Value == [UInt8] {
+  fileprivate static var digest: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let bytes = Hex.decode(text), bytes.count == 32 { return bytes }
+      throw CommandFailure(.usage, "\(name) takes 64 hexadecimal digits")
+    }
+  }
+}

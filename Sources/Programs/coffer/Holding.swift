@@ -1,0 +1,64 @@
+internal import Base
+internal import JSON
+internal import Ledger
+internal import Storage
+internal import Subscriptions
+internal import Sync
+internal import Tiers
+
+/// What an account may store at a moment, and what was given to it: as acts show it before and after.
+struct Holding {
+  let members: [JSONValue.Member]
+
+  init(
+    _ account: Identifier, _ ledger: Ledger, at now: Instant, _ transaction: Transaction
+  ) throws {
+    let cap = try Cap(transaction, account, catalogue: ledger.rules.catalogue, now: now)
+    let grants = try Grant.active(of: account, reading: transaction).filter { grant in
+      grant.from <= now && grant.until.map { now < $0 } ?? true
+    }
+    let quota = try QuotaOverride.current(of: account, at: now, reading: transaction)
+    members = [
+      .init("cap", .integer(cap.byteCount)), .init("plan", .string(cap.planID)),
+      .init("reason", .string(cap.reason.rawValue)),
+      .init("grants", .string(grants.map(Self.text).joined(separator: ", "))),
+      .init("quota", quota.map { .integer($0.byteCount) } ?? .null),
+    ]
+  }
+
+  var json: JSONValue { .object(members) }
+
+  private static func text(_ grant: Grant) -> String {
+    grant.planID + (grant.until.map { " until \($0)" } ?? "")
+  }
+}
+
+/// Whose a subscription is, and what that means for who had it and for who gets it.
+struct Possession {
+  let owner: Identifier?
+  let json: JSONValue
+
+  /// `former` is who had it, where another has it meanwhile.
+  init(
+    of key: ObjectKey, from former: Identifier?, to account: Account, _ ledger: Ledger,
+    at now: Instant, _ transaction: Transaction
+  ) throws {
+    let owner = try Ledger.owner(of: key, reading: transaction)
+    self.owner = owner
+    func cap(_ account: Identifier) throws -> JSONValue {
+      let cap = try Cap(transaction, account, catalogue: ledger.rules.catalogue, now: now)
+      return .string("\(ByteCount.text(cap.byteCount)) \(cap.planID) \(cap.reason.rawValue)")
+    }
+    let loser = former ?? owner
+    json = [
+      "owner": owner.map { .string($0.description) } ?? "nobody",
+      "cap_of_former_owner": try loser.map { try $0 == account.id ? .null : cap($0) } ?? .null,
+      "cap_of_new_owner": try cap(account.id),
+    ]
+  }
+}
+
+extension Account {
+  /// Its id, with its name for people.
+  var shown: String { id.description + (username.map { " (\($0))" } ?? "") }
+}

@@ -1,0 +1,45 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Jobs
+internal import Storage
+
+extension Command {
+  private static let kind = Parameter<String>.required(
+    "kind", text: "as coffer jobs list shows it", .text)
+  private static let object = Parameter<String>.required(
+    "object", text: "as coffer jobs list shows it", .text)
+
+  static let jobsDrop = Command(
+    words: ["jobs", "drop"],
+    abstract: "Drops a job that was given up.",
+    discussion: """
+      Nothing reads the object any more until news of it come or coffer subscription read asks. \
+      Only a dead job can be dropped: one that waits is still owed an answer.
+      """,
+    arguments: [kind, object],
+    options: Act.options,
+    answers: Act.answers(["dropped": .text]),
+    run: { invocation in
+      let (kind, object) = (invocation[kind], invocation[object])
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let now = configuration.clock.now()
+        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          guard let job = try Jobs.find(kind, object, reading: transaction) else {
+            throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
+          }
+          guard try Jobs.drop(kind, object, in: transaction) else {
+            throw CommandFailure(
+              .refused, "the job \(object) of the kind \(kind) is \(job.state.rawValue), not dead")
+          }
+          let error = job.lastError.map { JSONValue.string($0) } ?? .null
+          return Act.Effect(
+            subject: "\(kind) \(object)",
+            before: ["state": .string(job.state.rawValue), "last_error": error],
+            after: ["state": "settled", "last_error": error], text: "dropped  \(kind) \(object)\n",
+            members: [.init("dropped", .string(object))])
+        }
+      }
+    })
+}

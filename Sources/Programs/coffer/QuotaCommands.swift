@@ -1,0 +1,97 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Ledger
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  private static let size = Parameter<String>.required(
+    "size", text: "bytes, e.g. 500000000, 500MB or 2TB; or a plan's id, for its size", .text)
+  private static let until = Parameter<Instant?>.optional(
+    "--until", "time", text: "its end in UTC, e.g. 2027-01-01T00:00:00Z; without end if absent",
+    .time)
+
+  static let quotaSet = Command(
+    words: ["quota", "set"],
+    abstract: "Sets what an account may store, whatever it is owed.",
+    discussion: """
+      Unlike a grant it may be less than what is paid, too: while it stands it is the account's \
+      cap, and what is bought or granted changes nothing. Who stores more keeps it and writes \
+      nothing that adds to it. Another one takes its place; coffer quota clear ends it.
+      """,
+    arguments: [CommonArguments.account, size],
+    options: [until] + Act.options,
+    answers: Act.answers(["account": .text, "quota": .integer, "until": .orNull(.time)]),
+    run: { invocation in
+      let (until, reason) = (invocation[until], invocation[Act.reason])
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
+        let byteCount = try byteCount(invocation[size], ledger.rules.catalogue)
+        if let until, until <= now { throw CommandFailure(.usage, "--until lies in the past") }
+        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          let account = try DatabaseSession.account(
+            transaction, invocation[CommonArguments.account])
+          let before = try Holding(account.id, ledger, at: now, transaction)
+          try ledger.decide(
+            .quota(account.id, byteCount: byteCount, until: until, note: reason), at: now,
+            in: transaction)
+          return Act.Effect(
+            subject: account.shown, account: account.id, before: before.json,
+            after: try Holding(account.id, ledger, at: now, transaction).json,
+            text: "quota  \(ByteCount.text(byteCount))\n",
+            members: [
+              .init("account", .string(account.id.description)),
+              .init("quota", .integer(byteCount)),
+              .init("until", until.map { .string($0.description) } ?? .null),
+            ])
+        }
+      }
+    })
+
+  static let quotaClear = Command(
+    words: ["quota", "clear"],
+    abstract: "Ends the quota that was set for an account.",
+    discussion: "From then on it may store what it is owed.",
+    arguments: [CommonArguments.account],
+    options: Act.options,
+    answers: Act.answers(["account": .text]),
+    run: { invocation in
+      let reason = invocation[Act.reason]
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
+        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          let account = try DatabaseSession.account(
+            transaction, invocation[CommonArguments.account])
+          guard try QuotaOverride.current(of: account.id, at: now, reading: transaction) != nil
+          else {
+            throw CommandFailure(.refused, "no quota is set for account \(account.id)")
+          }
+          let before = try Holding(account.id, ledger, at: now, transaction)
+          try ledger.decide(.quotaCleared(account.id, note: reason), at: now, in: transaction)
+          return Act.Effect(
+            subject: account.shown, account: account.id, before: before.json,
+            after: try Holding(account.id, ledger, at: now, transaction).json, text: "cleared\n",
+            members: [.init("account", .string(account.id.description))])
+        }
+      }
+    })
+
+  private static let units: [(String, Int64)] = [
+    ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
+  ]
+
+  /// A plan's size, or a number with or without a unit.
+  private static func byteCount(
+    _ text: String, _ catalogue: Catalogue
+  ) throws(CommandFailure) -> Int64 {
+    if let plan = catalogue.plan(text) { return plan.byteCount }
+    let unit = units.first { text.lowercased().hasSuffix($0.0.lowercased()) }
+    let digits = unit.map { text.dropLast($0.0.count) } ?? text[...]
+    let (product, overflow) = (Int64(digits) ?? -1).multipliedReportingOverflow(by: unit?.1 ?? 1)
+    guard product >= 0, !overflow else {
+      throw CommandFailure(
+        .usage, "\(text) is neither a plan nor a size, e.g. 500000000, 500MB or 2TB")
+    }
+    return product
+  }
+}

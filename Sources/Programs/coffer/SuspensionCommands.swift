@@ -1,0 +1,58 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+
+extension Command {
+  static let accountSuspend = Command(
+    words: ["account", "suspend"],
+    abstract: "Lets nothing of an account be written until coffer account resume.",
+    discussion: """
+      Neither by its devices, anywhere, nor by others in its tree; they are told account_suspended. \
+      Reading, export, deletions and the end of shares go on, and so does what is paid. It holds \
+      from the next request on.
+      """,
+    arguments: [CommonArguments.account],
+    options: Act.options,
+    answers: Act.answers(["account": .text, "suspended": .bool]),
+    run: { try suspend($0, suspends: true) })
+
+  static let accountResume = Command(
+    words: ["account", "resume"],
+    abstract: "Lets a suspended account write again.",
+    arguments: [CommonArguments.account],
+    options: Act.options,
+    answers: Act.answers(["account": .text, "suspended": .bool]),
+    run: { try suspend($0, suspends: false) })
+
+  private static func suspend(_ invocation: Invocation, suspends: Bool) throws -> Answer {
+    try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
+      let now = configuration.clock.now()
+      let moment = suspends ? now : nil
+      return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+        let account = try DatabaseSession.account(
+          transaction, invocation[CommonArguments.account])
+        guard try Account.suspend(transaction, account.id, since: moment) else {
+          throw CommandFailure(
+            .refused, "account \(account.id) is \(suspends ? "suspended already" : "not suspended")"
+          )
+        }
+        let word = suspends ? "suspended" : "resumed"
+        return Act.Effect(
+          subject: account.shown, account: account.id, before: state(account.suspended),
+          after: state(moment), text: "\(word)  \(account.id)\n",
+          members: [
+            .init("account", .string(account.id.description)), .init("suspended", .bool(suspends)),
+          ])
+      }
+    }
+  }
+
+  private static func state(_ suspended: Instant?) -> JSONValue {
+    [
+      "writes": suspended == nil ? "admitted" : "refused",
+      "suspended": suspended.map { .string($0.description) } ?? .null,
+    ]
+  }
+}

@@ -1,0 +1,191 @@
+import Base
+import Crypto
+import Storage
+import TestEngines
+import TestFiles
+import Testing
+
+/// What every act has in common, shown by grants.
+struct ActTests {
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+
+  init() throws {
+    scratch = try ScratchDirectory()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database", "COFFER_ACTOR": "carol",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+    ]
+    try Files.write("1772445300000\n", to: scratch.path + "/clock")
+    #expect(try coffer("migrate").code == 0)
+    #expect(try createAda(environment).code == 0)
+  }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  private func createAda(_ environment: [String: String]) throws -> Finished {
+    try Finished(
+      [
+        "account", "create", "--username", "ada", "--public-key",
+        "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+      ], environment: environment)
+  }
+
+  private static let grant = [
+    "entitlement", "grant", "ada", "--plan", "premium", "--reason", "for a talk",
+  ]
+
+  @Test func `without --yes an act is shown with before and after, and nothing is changed`() throws
+  {
+    let before = try coffer("account", "show", "ada").out
+    let shown = try Finished(Self.grant, environment: environment)
+    #expect(shown.code == 3)
+    #expect(shown.errors == "coffer: nothing was changed; --yes does it\n")
+    let lines = shown.out.split(separator: "\n").map { line in
+      line.split(separator: " ").joined(separator: " ")
+    }
+    #expect(
+      lines.dropFirst() == [
+        "BEFORE AFTER", "cap 1000000 30000000000", "plan free premium",
+        "reason never_subscribed granted", "grants premium", "quota - -",
+      ])
+    #expect(try coffer("account", "show", "ada").out == before)
+    #expect(try coffer("audit", "list", "--actor", "carol").out.split(separator: "\n").count == 2)
+  }
+
+  @Test func `programs read the same, whether it is done or not`() throws {
+    let shown = try Finished(Self.grant + ["--json"], environment: environment)
+    #expect(shown.code == 3)
+    #expect(shown.out.contains("\"before\":{\"cap\":1000000,\"plan\":\"free\""))
+    #expect(shown.out.contains("\"after\":{\"cap\":30000000000,\"plan\":\"premium\""))
+    #expect(shown.out.hasSuffix("\"done\":false,\"audit\":null}\n"))
+    let done = try Finished(Self.grant + ["--json", "--yes"], environment: environment)
+    #expect(done.code == 0)
+    #expect(done.out.hasSuffix("\"done\":true,\"audit\":\"billing:1\"}\n"))
+  }
+
+  @Test func `what was done is in the audit log with actor, reason, before and after`() throws {
+    let done = try Finished(Self.grant + ["--yes"], environment: environment)
+    #expect(done.code == 0, "\(done.errors)")
+    #expect(done.out.hasSuffix("\naudit  billing:1\n"))
+    let listed = try coffer("audit", "list", "--account", "ada", "--json").out
+    for part in [
+      "\"entry\":\"billing:1\",\"at\":\"2026-03-02T09:55:00Z\",\"actor\":\"carol (Unix user ",
+      "\"act\":\"entitlement grant\"", "\"reason\":\"for a talk\"",
+      "\"before\":{\"cap\":1000000,", "\"after\":{\"cap\":30000000000,",
+      "\"entry\":\"sync:1\"", "\"act\":\"account create\"",
+    ] {
+      #expect(listed.contains(part), "\(part) in \(listed)")
+    }
+    let shown = try coffer("audit", "show", "billing:1").out
+    #expect(shown.contains("reason   for a talk\n"))
+    #expect(shown.contains("cap     1000000           30000000000\n"))
+    let verified = try coffer("audit", "verify")
+    #expect(verified.code == 0, "\(verified.errors)")
+  }
+
+  @Test func `a log that was tampered with is named at its first broken entry, code 1`() throws {
+    _ = try Finished(Self.grant + ["--yes"], environment: environment)
+    let head = try #require(
+      try coffer("audit", "verify").out.split(separator: "\n").last?.split(separator: " ").last)
+    #expect(try coffer("audit", "verify", "--head", String(head)).code == 0)
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    try database.write(for: nil) { transaction in
+      try transaction.execute("UPDATE billing.audit SET reason = 'another'")
+    }
+    database.close()
+    let verified = try coffer("audit", "verify", "--head", String(head))
+    #expect(verified.code == 1)
+    #expect(verified.errors.hasPrefix("coffer: billing:1 is not what was written there"))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an act and its entry are one, on both engines`(_ engine: TestEngine) throws {
+    let database = try ScratchDatabase(engine)
+    var environment = environment
+    switch database.location {
+    case .sqlite(let directory): environment["COFFER_DATABASE"] = "sqlite://\(directory)"
+    case .postgres(let url):
+      environment["COFFER_DATABASE"] = String(decoding: url.exposed, as: UTF8.self)
+    }
+    #expect(try Finished(["migrate"], environment: environment).code == 0)
+    #expect(try createAda(environment).code == 0)
+    let refused = [
+      "entitlement", "revoke", "ada", "--grant", "00000000-0000-4000-8000-000000000001",
+      "--reason", "n", "--yes",
+    ]
+    #expect(try Finished(refused, environment: environment).code == 1)
+    #expect(try Finished(Self.grant, environment: environment).code == 3)
+    for _ in 0..<2 {
+      let done = try Finished(Self.grant + ["--yes"], environment: environment)
+      #expect(done.code == 0, "\(done.errors)")
+    }
+    let verified = try Finished(["audit", "verify", "--json"], environment: environment).out
+    #expect(verified.contains("{\"log\":\"sync\",\"entries\":1,"))
+    #expect(verified.contains("{\"log\":\"billing\",\"entries\":2,"))
+    #expect(verified.contains("\"faults\":[]"))
+  }
+
+  @Test(arguments: [("y", true), ("n", false), ("", false)])
+  func `a terminal is asked`(answer: String, isDone: Bool) throws {
+    // script(1) of Debian's bsdutils gives the command a terminal.
+    let command = ([Binaries.directory + "/coffer"] + Self.grant).map { "'\($0)'" }
+    let line = "echo '\(answer)' | script -qec \"\(command.joined(separator: " "))\" /dev/null"
+    var variables = environment
+    variables["PATH"] = "/usr/bin:/bin"
+    let asked = try Finished(path: "/bin/sh", ["-c", line], environment: variables)
+    #expect(asked.out.contains("do it? [y/N]"), "\(asked.out)\(asked.errors)")
+    #expect(asked.code == (isDone ? 0 : 3))
+    let plan = try coffer("account", "show", "ada", "--json").out
+    #expect(plan.contains("\"plan\":\"premium\"") == isDone)
+  }
+
+  /// The actor of the newest entry.
+  private func actor(_ variables: [String: String]) throws -> String {
+    var environment = environment
+    environment["COFFER_ACTOR"] = nil
+    for (name, value) in variables { environment[name] = value }
+    let made = try Finished(["invite", "create"], environment: environment)
+    #expect(made.code == 0, "\(made.errors)")
+    let listed = try Finished(
+      ["audit", "list", "--limit", "1", "--json"], environment: environment)
+    let rest = try #require(listed.out.firstRange(of: "\"actor\":\""))
+    return String(listed.out[rest.upperBound...].prefix { $0 != "\"" })
+  }
+
+  @Test func `an actor is the name given, a certificate's or the Unix user, with sudo beside it`()
+    throws
+  {
+    let user = try actor([:])
+    #expect(!user.isEmpty && !user.contains("("))
+    #expect(
+      try actor(["COFFER_ACTOR": "carol@example.com"]) == "carol@example.com (Unix user \(user))")
+    #expect(try actor(["SUDO_USER": "dave"]) == "\(user) (sudo by dave)")
+    func member(_ bytes: [UInt8]) -> [UInt8] {
+      (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> (24 - 8 * $0)) } + bytes
+    }
+    let type = "ssh-ed25519-cert-v01@openssh.com"
+    let certificate =
+      member(Array(type.utf8)) + member([1, 2, 3]) + member([UInt8](repeating: 7, count: 32))
+      + [0, 0, 0, 0, 0, 0, 0, 9] + [0, 0, 0, 1] + member(Array("erin@example.com".utf8)) + [0, 0]
+    let path = try scratch.write(
+      "publickey \(type) \(Base64.standard.encode(certificate))\n", to: "auth")
+    #expect(
+      try actor(["SSH_USER_AUTH": path])
+        == "erin@example.com (SSH certificate, Unix user \(user))")
+    let cut = try scratch.write(
+      "publickey \(type) \(Base64.standard.encode(Array(certificate.prefix(60))))\n", to: "cut")
+    #expect(try actor(["SSH_USER_AUTH": cut]) == user)
+  }
+
+  @Test func `an actor that is no name is a wrong configuration`() throws {
+    var environment = environment
+    for name in ["   ", "a\nb", String(repeating: "a", count: 101)] {
+      environment["COFFER_ACTOR"] = name
+      #expect(try Finished(["invite", "create"], environment: environment).code == 78)
+    }
+  }
+}

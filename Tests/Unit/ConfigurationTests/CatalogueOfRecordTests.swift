@@ -1,0 +1,71 @@
+import Base
+import Configuration
+import Storage
+import TestEngines
+import Testing
+import Tiers
+
+struct CatalogueOfRecordTests {
+  private static let now = Instant(seconds: 1_800_000_000)
+
+  private static func catalogue(_ version: String, title: String = "Large") throws -> Catalogue {
+    let price = Plan.Price(amountMinorUnits: 299, currency: "usd", interval: .month)
+    return try Catalogue(
+      version: version, free: Plan(id: "free", title: "Free", byteCount: 1000),
+      paid: [
+        Plan(
+          id: "large", title: title, byteCount: 9000, prices: [price],
+          products: [
+            Plan.Product(provider: "stripe", id: "price_1", price: price, productID: "prod_1"),
+            Plan.Product(provider: "stripe", id: "prod_1"),
+          ])
+      ],
+      ignored: [Plan.Product(provider: "stripe", id: "mug")], fallbackPlanID: "large",
+      metadataFeeByteCount: 7)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the first start makes its catalogue the one of record, whole`(
+    _ engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine)
+    let database = try Database.open(scratch.location, owning: .billing)
+    defer { database.close() }
+    let first = try Self.catalogue("1")
+    #expect(try database.read { try CatalogueOfRecord.settled(first, reading: $0) } == first)
+    for _ in 0..<2 {
+      let settled = try database.write(for: nil) {
+        try CatalogueOfRecord.establish(first, at: Self.now, in: $0)
+      }
+      #expect(settled == first)
+    }
+    #expect(try database.read { try CatalogueOfRecord.settled(nil, reading: $0) } == first)
+    #expect(try database.read { try CatalogueOfRecord.all(limit: 9, reading: $0) }.count == 1)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `another one is refused until it is put, and the one before is kept`(
+    _ engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine)
+    let database = try Database.open(scratch.location, owning: .billing)
+    defer { database.close() }
+    let (first, second) = (try Self.catalogue("1"), try Self.catalogue("1", title: "Larger"))
+    _ = try database.write(for: nil) {
+      try CatalogueOfRecord.establish(first, at: Self.now, in: $0)
+    }
+    let error = #expect(throws: ConfigurationError.self) {
+      try database.write(for: nil) {
+        try CatalogueOfRecord.establish(second, at: Self.now, in: $0)
+      }
+    }
+    #expect(error?.lines.first?.hasSuffix("digest \(second.digest)") == true)
+    try database.write(for: nil) { transaction in
+      let record = try CatalogueOfRecord.find(reading: transaction)
+      try CatalogueOfRecord.put(second, after: record, at: Self.now, in: transaction)
+    }
+    #expect(try database.read { try CatalogueOfRecord.settled(second, reading: $0) } == second)
+    let all = try database.read { try CatalogueOfRecord.all(limit: 9, reading: $0) }
+    #expect(all.map(\.catalogue) == [second, first])
+  }
+}
