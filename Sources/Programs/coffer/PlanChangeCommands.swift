@@ -195,7 +195,7 @@ private enum DifferenceAnswer {
     var plans = Table(("PLAN", .left), ("BEFORE", .right), ("AFTER", .right))
     for id in ids { plans.add(id, size(id, of: old), size(id, of: new)) }
     var text =
-      plans.text + "\n\(difference.accountCount) accounts compared: \(difference.lossCount) lose, "
+      plans.text + "\naccounts compared: \(difference.accountCount); \(difference.lossCount) lose, "
       + "\(difference.gainCount) gain, \(difference.renamedCount) keep their caps under another "
       + "plan or reason\n"
     if old.free.byteCount != new.free.byteCount {

@@ -49,7 +49,9 @@ struct BatchExecution: Sendable {
         // Whom else it concerns could not be locked in order now.
         guard plan.accounts.isSubset(of: owners.accounts) else { throw OutdatedDecision() }
       }
-      if !batch.onlyTakesAway { try owners.requireWritable(plan.owners, by: caller) }
+      if !batch.onlyTakesAway {
+        try owners.requireWritable(plan.owners, callerIsSuspended: caller.isSuspended)
+      }
       try Invitations.count(plan.invitations, of: caller.account, transaction, limits, now: now)
       var writer = BatchWriter(transaction, batch, plan, by: caller.account, owners, now: now)
       return try writer.write(catalogue: catalogue, limits: limits)

@@ -29,10 +29,12 @@ struct LockedOwners {
   }
 
   /// Refuses what would write for a suspended account, or into the tree of one of `accounts` that is.
-  func requireWritable(_ accounts: some Sequence<Identifier>, by caller: Caller) throws {
+  func requireWritable(
+    _ accounts: some Sequence<Identifier>, callerIsSuspended: Bool
+  ) throws {
     let isOther = accounts.contains { owners[$0]?.isSuspended ?? false }
-    guard !caller.isSuspended, !isOther else {
-      throw Refusal.accountSuspended(isCallers: caller.isSuspended)
+    guard !callerIsSuspended, !isOther else {
+      throw Refusal.accountSuspended(isCallers: callerIsSuspended)
     }
   }
 
