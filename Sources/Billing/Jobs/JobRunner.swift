@@ -117,7 +117,7 @@ package final class JobRunner: Sendable {
     }
     guard let lease else { return false }
     hasRun = true
-    run(lease, handler)
+    TraceContext.$current.withValue(.begin()) { run(lease, handler) }
     return true
   }
 
@@ -140,7 +140,7 @@ package final class JobRunner: Sendable {
         "job.done",
         [
           "kind": lease.kind, "object": lease.object, "read": String(lease.readNumber),
-          "settled": isSettled ? "yes" : "no",
+          "settled": isSettled ? "yes" : "no", "trace": Self.trace,
         ])
     } catch {
       fail(lease, handler, error)
@@ -201,14 +201,14 @@ package final class JobRunner: Sendable {
         "job.dead",
         [
           "kind": lease.kind, "object": lease.object, "attempt": attempt,
-          "reason": failure.reason,
+          "reason": failure.reason, "trace": Self.trace,
         ])
     } else {
       Log.warning(
         "job.failed",
         [
           "kind": lease.kind, "object": lease.object, "attempt": attempt,
-          "reason": failure.reason,
+          "reason": failure.reason, "trace": Self.trace,
         ])
     }
   }
@@ -219,6 +219,9 @@ package final class JobRunner: Sendable {
     let took = MonotonicTime.now().nanoseconds - began.nanoseconds
     return .now() + max(gaugeSpan, .milliseconds(Int64(took / 1_000_000) * 50))
   }
+
+  /// What the provider was told of the run, by which its side and ours are put together.
+  private static var trace: String { TraceContext.current?.id ?? "-" }
 
   /// Keeps the gauges current, whatever the other threads wait for.
   private func measure() {

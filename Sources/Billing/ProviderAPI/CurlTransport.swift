@@ -14,10 +14,11 @@ package final class CurlTransport: ProviderTransport {
 
   package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
     let began = MonotonicTime.now()
+    let trace = TraceContext.current.map { [("traceparent", $0.traceparent)] } ?? []
     let reply: HTTPClient.Reply
     do {
       reply = try client.send(
-        request.method, request.url, headers: request.headers, body: request.body,
+        request.method, request.url, headers: request.headers + trace, body: request.body,
         timeout: deadline)
     } catch {
       throw Self.failure(error)

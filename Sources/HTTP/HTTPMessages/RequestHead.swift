@@ -44,6 +44,9 @@ package struct RequestHead: Sendable {
     target.firstIndex(of: "?").map { target[target.index(after: $0)...] }
   }
 
+  /// The trace that the client says it belongs to; nil where it says none, or not well.
+  package var trace: TraceContext? { headers.text("traceparent").flatMap { TraceContext($0) } }
+
   /// The declared body length; nil where there is no Content-Length (a chunked body, or none).
   package var contentLength: Int64? {
     headers.text("content-length").flatMap { Int64($0) }

@@ -54,6 +54,19 @@ import Testing
     #expect(reply.elapsed > .milliseconds(0))
   }
 
+  @Test func `a request made for a trace carries it on, any other carries none`() throws {
+    let seen = Locked<[TraceContext?]>([])
+    let server = try Self.server { head in
+      seen.withLock { $0.append(head.trace) }
+      return .empty(200)
+    }
+    let transport = CurlTransport()
+    let trace = TraceContext.begin()
+    try TraceContext.$current.withValue(trace) { _ = try Self.get(transport, server) }
+    _ = try Self.get(transport, server)
+    #expect(seen.withLock { $0 } == [trace, nil])
+  }
+
   @Test(arguments: [400, 401, 404, 409, 410])
   func `a status that concerns the request is a reply`(_ status: Int) throws {
     let server = try Self.server { _ in .empty(status) }
