@@ -235,7 +235,7 @@ let package = Package(
       exclude: ["seeds.txt"]),
 
     // One module each, as in Sources.
-    tests("Unit/BaseTests", ["Base", "SeededRandom", "TestFiles"]),
+    tests("Unit/BaseTests", ["Base", "RawClient", "SeededRandom", "TestFiles"]),
     tests("Unit/CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
     tests("Unit/CompressionTests", ["Base", "Compression", "SeededRandom", "TestFiles"]),
     tests("Unit/JSONTests", ["Base", "JSON", "SeededRandom"]),
@@ -346,7 +346,7 @@ let package = Package(
     tests(
       "System/ScenarioTests",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
+        "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
         "Configuration", "HTTPServer", "LocalServer", "RawClient", "RecordedAPI", "RecordedStories",
         "StripeSamples", "TestDevices", "TestEngines", "TestFiles", "SeededRandom", "KnownStores",
       ]),

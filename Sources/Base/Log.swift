@@ -3,9 +3,21 @@ internal import Glibc
 /// Structured lines on stderr: `2026-11-20T21:00:57.120Z info webhook.recorded type=invoice.paid`.
 ///
 /// One `write` per line, so lines of several threads never mix. Values are quoted where they hold
-/// anything but plain text, so a hostile value cannot forge a line. Never pass a secret.
+/// anything but plain text, so a hostile value cannot forge a line. Never pass a secret. Where stderr is
+/// the journal's, the level stands before the line as sd-daemon(3) wants it, too.
 package enum Log {
-  package enum Level: String, Sendable { case info, warning, error }
+  package enum Level: String, Sendable {
+    case info, warning, error
+
+    /// What the journal files a line by.
+    fileprivate var journalMark: String {
+      switch self {
+      case .info: "<6>"
+      case .warning: "<4>"
+      case .error: "<3>"
+      }
+    }
+  }
 
   package static func info(
     _ event: StaticString, _ fields: KeyValuePairs<StaticString, String> = [:]
@@ -30,13 +42,25 @@ package enum Log {
   private static func write(
     _ level: Level, _ event: StaticString, _ fields: KeyValuePairs<StaticString, String>
   ) {
-    var line = "\(Clock.system.now()) \(level.rawValue) \(event)"
+    var line = "\(mark(level))\(Clock.system.now()) \(level.rawValue) \(event)"
     for (key, value) in fields { line += " \(key)=\(quoted(value))" }
     line += "\n"
     var bytes = Array(line.utf8)
     // A log that cannot be written must not take the request down with it.
     _ = unsafe Glibc.write(STDERR_FILENO, &bytes, bytes.count)
   }
+
+  /// What stands before a line of that level on stderr.
+  package static func mark(_ level: Level) -> String { isJournals ? level.journalMark : "" }
+
+  private static let isJournals: Bool = {
+    var status = stat()
+    guard unsafe fstat(STDERR_FILENO, &status) == 0,
+      let text = unsafe getenv("JOURNAL_STREAM")
+    else { return false }
+    // A program that was started by another may have a stderr of its own.
+    return unsafe String(cString: text) == "\(status.st_dev):\(status.st_ino)"
+  }()
 
   private static let valueByteCountMax = 1024
 

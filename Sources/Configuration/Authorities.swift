@@ -9,6 +9,38 @@ extension Parser where Value == [String] {
     }
   }
 
+  /// Web origins as browsers write them: scheme and host, a port unless it is the scheme's own.
+  static var origins: Parser {
+    .list { (text, _) throws(ParseFailure) in
+      let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, isScheme(parts[0]), isAuthority(String(parts[1])),
+        text == text.lowercased()
+      else {
+        throw ParseFailure("\(quoted(text)) is not an origin, e.g. https://app.example.com")
+      }
+      let (scheme, authority) = (parts[0], parts[1])
+      for (other, port) in [("https", ":443"), ("http", ":80")]
+      where scheme == other && authority.hasSuffix(port) {
+        throw ParseFailure("\(quoted(text)) names its scheme's own port, which browsers leave out")
+      }
+      let host = authority.hasSuffix("]") ? authority : authority.prefix { $0 != ":" }
+      guard
+        scheme != "http" || ["localhost", "127.0.0.1"].contains(host)
+          || authority.hasPrefix("[::1]")
+      else {
+        throw ParseFailure("\(quoted(text)) is plain http, which only this machine's pages may be")
+      }
+      return text
+    }
+  }
+
+  private static func isScheme(_ text: Substring) -> Bool {
+    guard let first = text.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first else {
+      return false
+    }
+    return text.utf8.allSatisfy(Set("abcdefghijklmnopqrstuvwxyz0123456789+-.".utf8).contains)
+  }
+
   private static func isAuthority(_ text: String) -> Bool {
     let allowed = Set("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]".utf8)
     guard text.lowercased().utf8.allSatisfy(allowed.contains), text.utf8.count <= 255 else {

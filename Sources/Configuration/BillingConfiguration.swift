@@ -20,6 +20,8 @@ package struct BillingConfiguration: Sendable {
   package let grantingEnvironment: StoreEnvironment
   /// The hosts under which clients claim purchases; nil where they cannot.
   package let authorities: [String]?
+  /// Of web pages that may do so.
+  package let origins: Set<String>
   /// For whom sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
   package let clock: Clock
@@ -36,6 +38,7 @@ package struct BillingConfiguration: Sendable {
     stores = reader.configuredStores()
     grantingEnvironment = reader.grantingEnvironment()
     authorities = reader.value(BillingSettings.authorities)
+    origins = Set(reader.value(BillingSettings.origins) ?? [])
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     clock = reader.clock()
     guard let database, let listen, let metricsListen, let sealingKeys,

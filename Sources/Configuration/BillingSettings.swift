@@ -22,6 +22,13 @@ package enum BillingSettings {
       + "unless it is the scheme's own. A request signed for any other host is refused.",
     example: "billing.example.com", parser: .authorities)
 
+  package static let origins = Setting<[String]>(
+    "COFFER_BILLING_ORIGINS", for: [.billing, .command],
+    .meaning("no web page may claim purchases"),
+    text: "Comma list of the origins of web pages that may claim purchases, as in "
+      + "COFFER_SYNC_ORIGINS.",
+    example: "https://app.example.com", parser: .origins)
+
   package static let sandboxAccounts = Setting<[Identifier]>(
     "COFFER_SANDBOX_ACCOUNTS", for: [.billing, .command], .meaning("none"),
     text: "Comma list of the accounts of testers and reviewers, for whom sandbox purchases "

@@ -1,3 +1,4 @@
+internal import Base
 internal import Glibc
 
 /// The first lines of a program: its arguments and settings, or a clear end.
@@ -97,7 +98,7 @@ package enum Launch {
   /// Ends the process with one line on stderr for each problem.
   private static func end(_ program: Program, _ problems: [String], _ code: ExitCode) -> Never {
     for problem in problems {
-      let line = Array("\(program.rawValue): \(problem)\n".utf8)
+      let line = Array("\(Log.mark(.error))\(program.rawValue): \(problem)\n".utf8)
       _ = unsafe write(STDERR_FILENO, line, line.count)
     }
     exit(code.rawValue)

@@ -19,6 +19,16 @@ package enum SettingsHelp {
     return text
   }
 
+  /// The file of settings that a package installs: each explained, none set.
+  package static func file(_ table: SettingsTable) -> String {
+    table.rows.filter { $0.name != SharedSettings.config.name }.map { row in
+      let programs = row.programs.map(\.rawValue).joined(separator: ", ")
+      return wrapped(row.text, indent: "# ", width: 98)
+        + wrapped("Read by \(programs). Unless set: \(row.absence.text).", indent: "# ", width: 98)
+        + "#\(row.name)=\(row.example)\n"
+    }.joined(separator: "\n")
+  }
+
   /// The exit codes, one to a line.
   package static func exitCodes() -> String {
     ExitCode.allCases.map { code in

@@ -13,7 +13,10 @@ package struct SettingsTable: Sendable {
     rows =
       [SharedSettings.database] + SyncSettings.all + [BillingSettings.listen]
       + SharedSettings.ofServers + [BillingSettings.sealingKeys] + stores.flatMap { $0.settings }
-      + [BillingSettings.authorities, BillingSettings.sandboxAccounts, CommandSettings.actor]
+      + [
+        BillingSettings.authorities, BillingSettings.origins, BillingSettings.sandboxAccounts,
+        CommandSettings.actor,
+      ]
       + SharedSettings.ofTime + [SharedSettings.config]
     byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
   }

@@ -11,6 +11,7 @@ package struct SyncConfiguration: Sendable {
   package let metricsListen: SocketAddress
   /// In lower case; never empty.
   package let authorities: Set<String>
+  package let origins: Set<String>
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
   /// As given; `CatalogueOfRecord` says what holds.
@@ -48,6 +49,7 @@ package struct SyncConfiguration: Sendable {
     let listen = reader.value(SyncSettings.listen)
     let metricsListen = reader.value(SharedSettings.metricsListen)
     let authorities = reader.value(SyncSettings.authorities)
+    origins = Set(reader.value(SyncSettings.origins) ?? [])
     trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
     let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
     catalogue = reader.catalogue()

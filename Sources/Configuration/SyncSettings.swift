@@ -3,8 +3,8 @@ package import HTTPServer
 /// What `coffer-sync` alone reads, and where the commands find it.
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
-    objects, listen, authorities, registration, accountsPerAddress, recordsMax, requestsBurst,
-    requestsPerSecond, deletedDays, youngDays, openInvitations, dailyInvitations,
+    objects, listen, authorities, origins, registration, accountsPerAddress, recordsMax,
+    requestsBurst, requestsPerSecond, deletedDays, youngDays, openInvitations, dailyInvitations,
     receivedInvitations,
   ]
 
@@ -29,6 +29,12 @@ package enum SyncSettings {
     text: "Comma list of the host names clients use, with the port unless it is the "
       + "scheme's own. A request signed for any other host is refused.",
     example: "sync.example.com", parser: .authorities)
+
+  package static let origins = Setting<[String]>(
+    "COFFER_SYNC_ORIGINS", for: [.sync, .command], .meaning("no web page may use the API"),
+    text: "Comma list of the origins of web pages that may use the API, exactly as browsers "
+      + "write them. There is no word for all.",
+    example: "https://app.example.com", parser: .origins)
 
   package static let registration = Setting<SyncConfiguration.Registration>(
     "COFFER_REGISTRATION", for: [.sync], .value("open"),

@@ -24,13 +24,26 @@ package struct Daemon: Sendable {
   }
 
   /// Serves until SIGTERM or SIGINT; a second signal ends the program at once.
-  package func run() throws {
-    for server in servers { try server.start() }
+  ///
+  /// The environment tells of sockets to listen on and of who wants to hear how the program is. It is
+  /// alive while each server answers, be it that the database takes no writes: a writer that is stuck
+  /// answers nothing, and a start afresh helps; where the database is away, it would not.
+  package func run(environment: [String: String]) throws {
+    let sockets = try InheritedSockets(
+      environment: environment, processID: getpid(), listeningAt: servers.map(\.listen))
+    for server in servers { try server.start(inheriting: sockets) }
     Log.info("program.started", ["program": name])
+    let supervisor = Supervisor(environment: environment, processID: getpid())
+    supervisor?.tell(.ready)
+    let watch = supervisor?.watch { [servers] span in
+      servers.allSatisfy { $0.answers("/readyz", within: span) }
+    }
     var signals = Self.stopSignals()
     var received: Int32 = 0
     _ = unsafe sigwait(&signals, &received)
     Log.info("program.draining", ["program": name])
+    supervisor?.tell(.stopping)
+    watch?.stop()
     _ = unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     for server in servers { server.drain(within: Self.drainTime) }
   }

@@ -47,7 +47,9 @@ package enum SyncProgram {
       limits: ServerLimits(
         connectionsPerAddressMax: configuration.connectionsPerAddressMax,
         descriptorCount: Descriptors.raiseLimit()),
-      trustedProxies: configuration.trustedProxies, name: "sync", problem: api.problem)
-    try Daemon("coffer-sync", [server, Health.monitor(configuration.metricsListen)]).run()
+      trustedProxies: configuration.trustedProxies,
+      pages: WebPages(origins: configuration.origins), name: "sync", problem: api.problem)
+    try Daemon("coffer-sync", [server, Health.monitor(configuration.metricsListen)])
+      .run(environment: Launch.environment())
   }
 }

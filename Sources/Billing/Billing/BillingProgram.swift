@@ -37,11 +37,11 @@ package enum BillingProgram {
       limits: ServerLimits(
         connectionsPerAddressMax: configuration.connectionsPerAddressMax,
         descriptorCount: Descriptors.raiseLimit()), trustedProxies: configuration.trustedProxies,
-      name: "billing",
-      problem: problem)
+      pages: WebPages(origins: configuration.origins), name: "billing", problem: problem)
     let jobs = service.jobs()
     jobs.start()
     defer { jobs.stop() }
-    try Daemon("coffer-billing", [server, Health.monitor(configuration.metricsListen)]).run()
+    try Daemon("coffer-billing", [server, Health.monitor(configuration.metricsListen)])
+      .run(environment: Launch.environment())
   }
 }

@@ -35,6 +35,8 @@ package struct BillingService: Sendable {
     self.stores = stores
     self.claims = claims
     forgeries = AddressBudget.refusals(trustsProxies: trustsProxies)
+    // There from the start, as 0: what appears only once it happened, no rule sees happen.
+    _ = BillingMetrics.shared
   }
 
   /// A provider that is off keeps its place, says so to whoever calls, and once in the log.

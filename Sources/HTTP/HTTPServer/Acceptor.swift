@@ -6,49 +6,40 @@ internal import HTTPMessages
 @safe
 final class Acceptor: Sendable {
   private let descriptor: Int32
+  private let isInherited: Bool
+  /// Rung once the loop must end.
+  private let bell: Bell
   private let isStopped = Locked(false)
 
-  init(_ address: SocketAddress) throws(HTTPServerError) {
-    let isIPv6 = address.host.contains(":")
-    let descriptor = socket(
-      isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else {
-      throw .cannotListen(address, reason: errorText(errno))
-    }
+  /// Listens at the address, on the inherited socket where there is one: it is the acceptor's from now on.
+  init(_ address: SocketAddress, inherited: Int32?) throws(HTTPServerError) {
+    guard let bell = Bell() else { throw .cannotListen(address, reason: errorText(errno)) }
+    self.bell = bell
+    isInherited = inherited != nil
+    descriptor = inherited ?? address.makeOwnedSocket(Int32(SOCK_NONBLOCK.rawValue))
+    guard descriptor >= 0 else { throw .cannotListen(address, reason: errorText(errno)) }
+    guard inherited == nil else { return }
     var on: Int32 = 1
     unsafe setsockopt(
       descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-    let code = isIPv6 ? Self.bind6(descriptor, address) : Self.bind4(descriptor, address)
-    guard code == 0, listen(descriptor, Int32(SOMAXCONN)) == 0 else {
-      let error = errno
-      close(descriptor)
-      throw error == EADDRINUSE
-        ? .addressInUse(address) : .cannotListen(address, reason: errorText(error))
+    let code = unsafe address.withName { name, byteCount in
+      unsafe bind(descriptor, name, byteCount)
     }
-    self.descriptor = descriptor
+    guard code == 0, listen(descriptor, Int32(SOMAXCONN)) == 0 else {
+      throw errno == EADDRINUSE
+        ? .addressInUse(address) : .cannotListen(address, reason: errorText(errno))
+    }
   }
 
   deinit { close(descriptor) }
 
   /// The port that the system chose, where 0 was asked for.
-  var port: UInt16 {
-    var storage = sockaddr_storage()
-    var byteCount = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        _ = unsafe getsockname(descriptor, pointer, &byteCount)
-      }
-    }
-    // The port lies at the same place in both families.
-    return unsafe withUnsafeBytes(of: &storage) { bytes in
-      unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3])
-    }
-  }
+  var port: UInt16 { SocketAddress(of: descriptor)?.port ?? 0 }
 
-  /// The accepting thread runs this until `stop`.
+  /// The accepting thread runs this until `stop`. Whom it accepted is served, also at the end.
   func run(_ core: ServerCore, _ workers: [Worker]) {
     var turn = 0
-    while true {
+    while !isStopped.withLock({ $0 }) {
       var storage = sockaddr_storage()
       var byteCount = socklen_t(MemoryLayout<sockaddr_storage>.size)
       let accepted = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
@@ -56,13 +47,9 @@ final class Acceptor: Sendable {
           unsafe accept(descriptor, pointer, &byteCount)
         }
       }
-      let error = errno
-      if isStopped.withLock({ $0 }) {
-        if accepted >= 0 { close(accepted) }
-        return
-      }
       guard accepted >= 0 else {
-        pause(after: error)
+        let error = errno
+        if error == EAGAIN { wait() } else { pause(after: error) }
         continue
       }
       _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
@@ -80,10 +67,20 @@ final class Acceptor: Sendable {
     }
   }
 
-  /// Wakes the loop for its end; the socket closes when the last holder lets go.
+  /// Until a client comes, or the end.
+  private func wait() {
+    var files = [descriptor, bell.descriptor].map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
+    unsafe poll(&files, nfds_t(files.count), -1)
+  }
+
+  /// Ends the loop. Whoever comes later is refused at once; on an inherited socket they wait for the
+  /// program that has it next.
   func stop() {
     isStopped.withLock { $0 = true }
-    shutdown(descriptor, Int32(SHUT_RDWR))
+    bell.ring()
+    if !isInherited { shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
   /// Errors of the connection concern its client; those of the process need a while to pass.
@@ -105,28 +102,4 @@ final class Acceptor: Sendable {
   private static let full = Problem(
     503, "too_many_connections", "Too many connections",
     "The server has as many connections as it may have.", retryAfterSeconds: 1)
-
-  private static func bind4(_ descriptor: Int32, _ address: SocketAddress) -> Int32 {
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    name.sin_port = address.port.bigEndian
-    unsafe inet_pton(AF_INET, address.host, &name.sin_addr)
-    return unsafe withUnsafePointer(to: &name) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-  }
-
-  private static func bind6(_ descriptor: Int32, _ address: SocketAddress) -> Int32 {
-    var name = sockaddr_in6()
-    name.sin6_family = sa_family_t(AF_INET6)
-    name.sin6_port = address.port.bigEndian
-    unsafe inet_pton(AF_INET6, address.host, &name.sin6_addr)
-    return unsafe withUnsafePointer(to: &name) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in6>.size))
-      }
-    }
-  }
 }

@@ -113,9 +113,13 @@ final class Exchange {
       scheme: client.scheme, remoteAddress: client.address, requestID: requestID)
     self.head = head
     self.section = section
+    core.pages.mark(head)
     do {
       if section.hasUnknownExpectation { throw Self.expectationFailed }
       if section.isChunked { throw Self.lengthRequired }
+      if let permission = try core.pages.permission(for: head) {
+        return admit(connection, .success(Admission(body: .none) { _ in .ready(permission) }))
+      }
       switch core.router.match(method, head.path) {
       case .route(let route, let captures):
         switch try route.admit(head, captures) {
@@ -348,7 +352,7 @@ final class Exchange {
       [
         "request": requestID, "status": "\(status)", "method": head?.method ?? "-",
         "path": head.map { String($0.path) } ?? "-", "client": head?.remoteAddress ?? peer.address,
-        "ms": "\(Int(seconds * 1000))",
+        "ms": "\(Int(seconds * 1000))", "trace": head?.trace?.id ?? "-",
       ])
   }
 

@@ -16,7 +16,8 @@ package final class HTTPServer: Sendable {
     let reaping: Thread
   }
 
-  private let listen: SocketAddress
+  /// Where it listens, or is to.
+  package let listen: SocketAddress
   private let core: ServerCore
   private let running = Locked<Running?>(nil)
 
@@ -24,20 +25,22 @@ package final class HTTPServer: Sendable {
   /// told as it is; for nil the client gets 500 `internal` and the log the error.
   package init(
     listen: SocketAddress, routes: [Route], limits: ServerLimits = ServerLimits(),
-    trustedProxies: [AddressRange] = [], name: String,
+    trustedProxies: [AddressRange] = [], pages: WebPages = WebPages(origins: []), name: String,
     problem: @escaping @Sendable (any Error, RequestHead) -> Problem?
   ) {
     self.listen = listen
     core = ServerCore(
-      routes: routes, limits: limits, proxies: TrustedProxies(trustedProxies), name: name,
-      problem: problem)
+      routes: routes, limits: limits, proxies: TrustedProxies(trustedProxies), pages: pages,
+      name: name, problem: problem)
   }
 
   deinit { drain(within: .seconds(0)) }
 
-  /// Serves from now on. Call once.
-  package func start() throws(HTTPServerError) {
-    let acceptor = try Acceptor(listen)
+  /// Serves from now on, on an inherited socket where one listens at its address. Call once.
+  package func start(
+    inheriting sockets: InheritedSockets = .none
+  ) throws(HTTPServerError) {
+    let acceptor = try Acceptor(listen, inherited: sockets.descriptor(at: listen))
     let count = core.limits.workerCount ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     var workers: [Worker] = []
     for _ in 0..<count {
@@ -61,8 +64,14 @@ package final class HTTPServer: Sendable {
   /// The port it listens on; 0 while it does not.
   package var port: UInt16 { running.withLock { $0?.acceptor.port ?? 0 } }
 
+  /// Whether a request for the path is answered, with whatever status, within the time: proof that
+  /// connections are taken, workers run and what the path asks for comes to an end.
+  package func answers(_ path: String, within span: Instant.Span) -> Bool {
+    SocketAddress(host: listen.host, port: port)?.answers(path, within: span) ?? false
+  }
+
   /// Stops: no new connection, idle ones closed, requests under way answered with
-  /// `Connection: close`.
+  /// `Connection: close`. Connections that have not asked for anything yet get a second to.
   ///
   /// After `span` those still pending get a 503, then the rest is cut off; it returns about three
   /// seconds after `span` at the latest, unless a route blocks its worker.

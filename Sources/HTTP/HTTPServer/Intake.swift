@@ -1,12 +1,11 @@
 internal import Base
-internal import CMicrohttpd
 internal import Glibc
 
 /// What other threads have for a worker: new sockets, resumed connections, the word to stop.
 final class Intake: Sendable {
   let core: ServerCore
-  /// An eventfd, readable when there is something.
-  private let bell: Int32
+  /// Rung when there is something.
+  private let bell: Bell
   private let state = Locked(State())
 
   private struct State {
@@ -26,12 +25,10 @@ final class Intake: Sendable {
 
   /// Nil where the process has too many files open.
   init?(_ core: ServerCore) {
-    bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-    guard bell >= 0 else { return nil }
+    guard let bell = Bell() else { return nil }
+    self.bell = bell
     self.core = core
   }
-
-  deinit { close(bell) }
 
   func add(_ arrival: Arrival) {
     state.withLock { state in
@@ -51,17 +48,17 @@ final class Intake: Sendable {
   }
 
   private func ring(_ state: inout State) {
-    if !state.isRung { eventfd_write(bell, 1) }
+    if !state.isRung { bell.ring() }
     state.isRung = true
   }
 
   /// Waits until there is something here or at `descriptor`, for so long; -1 is for ever.
   func wait(or descriptor: Int32, for milliseconds: Int32) {
-    var files = [descriptor, bell].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    var files = [descriptor, bell.descriptor].map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
     unsafe poll(&files, nfds_t(files.count), milliseconds)
-    guard files[1].revents != 0 else { return }
-    var count = eventfd_t()
-    unsafe eventfd_read(bell, &count)
+    if files[1].revents != 0 { bell.hear() }
   }
 
   /// The sockets that have come, and whether this is the end.

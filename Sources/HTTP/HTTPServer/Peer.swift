@@ -70,13 +70,21 @@ final class Peer: Sendable {
     }
   }
 
-  /// Lets a request that is under way end, and closes the connection after it.
+  /// Lets a request that is under way end, or one for whose sake the client has just come, and
+  /// closes the connection after it.
   func close() {
     state.withLock { state in
       state.closesAfterAnswer = true
-      if !state.isAnswering { hangUp() }
+      guard !state.isAnswering else { return }
+      if state.isFirst {
+        state.deadline = min(state.deadline, .now() + Self.firstSpan)
+      } else {
+        hangUp()
+      }
     }
   }
+
+  private static let firstSpan = Instant.Span.seconds(1)
 
   /// What is overdue: a pending step is returned to be ended, any other connection is closed.
   func reap(_ now: MonotonicTime) -> (any Expirable)? {

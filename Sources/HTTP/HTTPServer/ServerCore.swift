@@ -9,17 +9,19 @@ final class ServerCore: Sendable {
   let peers: Peers
   let requestIDs = RequestIDs()
   let proxies: TrustedProxies
+  let pages: WebPages
   let held: HeldBytes
   let pauses = Locked(0)
   private let problem: @Sendable (any Error, RequestHead) -> Problem?
 
   init(
-    routes: [Route], limits: ServerLimits, proxies: TrustedProxies, name: String,
-    problem: @escaping @Sendable (any Error, RequestHead) -> Problem?
+    routes: [Route], limits: ServerLimits, proxies: TrustedProxies, pages: WebPages,
+    name: String, problem: @escaping @Sendable (any Error, RequestHead) -> Problem?
   ) {
     router = Router(routes)
     self.limits = limits
     self.proxies = proxies
+    self.pages = pages
     metrics = .named(name)
     held = HeldBytes(limits, gauge: metrics.heldBytes)
     let shortest = [

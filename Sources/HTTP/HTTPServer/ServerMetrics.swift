@@ -28,10 +28,12 @@ final class ServerMetrics: Sendable {
   private init(_ name: String) {
     let prefix = "coffer_\(name.replacing("-", with: "_"))_http_"
     let shared = Metrics.shared
-    requests = (1...5).map { digit in
+    requests = ["1xx", "2xx", "3xx", "4xx", "5xx", "507"].map { status in
       shared.counter(
-        prefix + "requests_total", "Requests answered, by class of status.",
-        label: ("status", "\(digit)xx"))
+        prefix + "requests_total",
+        "Requests answered, by class of status; 507, which tells an account that it is over its cap, "
+          + "is none of its class.",
+        label: ("status", status))
     }
     aborted = shared.counter(
       prefix + "requests_aborted_total", "Requests whose connection ended before the answer.")
@@ -49,7 +51,7 @@ final class ServerMetrics: Sendable {
   }
 
   func answered(_ status: Int, received: Int64, sent: Int64, seconds: Double) {
-    requests[min(max(status / 100, 1), 5) - 1].add()
+    requests[status == 507 ? 5 : min(max(status / 100, 1), 5) - 1].add()
     bytesIn.add(received)
     bytesOut.add(sent)
     duration.observe(seconds)

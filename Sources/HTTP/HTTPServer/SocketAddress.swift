@@ -40,3 +40,60 @@ package struct SocketAddress: Hashable, Sendable {
 extension SocketAddress: CustomStringConvertible {
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
+
+extension SocketAddress {
+  /// Where a socket is bound; nil where that is no address and port.
+  init?(of descriptor: Int32) {
+    var storage = sockaddr_storage()
+    var byteCount = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let code = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe getsockname(descriptor, pointer, &byteCount)
+      }
+    }
+    guard code == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
+    // The port lies at the same place in both families.
+    let port = unsafe withUnsafeBytes(of: &storage) { bytes in
+      unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+    }
+    self.init(host: addressText(&storage), port: port)
+  }
+
+  /// Whether both mean one place, however their texts spell it.
+  func isSame(as other: SocketAddress) -> Bool {
+    port == other.port && IPAddress(host) == IPAddress(other.host)
+  }
+
+  /// A socket of the address's family, -1 where the system has none to give.
+  func makeOwnedSocket(_ flags: Int32 = 0) -> Int32 {
+    socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | flags, 0)
+  }
+
+  private var family: Int32 { host.contains(":") ? AF_INET6 : AF_INET }
+
+  /// The address as `bind` and `connect` take it.
+  func withName(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    if family == AF_INET6 {
+      var name = sockaddr_in6()
+      name.sin6_family = sa_family_t(AF_INET6)
+      name.sin6_port = port.bigEndian
+      unsafe inet_pton(AF_INET6, host, &name.sin6_addr)
+      return unsafe Self.with(&name, body)
+    }
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_port = port.bigEndian
+    unsafe inet_pton(AF_INET, host, &name.sin_addr)
+    return unsafe Self.with(&name, body)
+  }
+
+  private static func with<Name>(
+    _ name: inout Name, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    unsafe withUnsafePointer(to: &name) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe body(pointer, socklen_t(MemoryLayout<Name>.size))
+      }
+    }
+  }
+}

@@ -29,6 +29,7 @@ package final class Database: Sendable {
     _ location: DatabaseLocation, owning schema: Schema, _ preparation: Preparation = .migrates,
     options: DatabaseOptions = .init()
   ) throws -> Database {
+    StorageMetrics.register()
     let engine: any Engine =
       switch location {
       case .sqlite(let directory):

@@ -20,6 +20,13 @@ enum StorageMetrics {
   static let logFrames = Metrics.shared.gauge(
     "coffer_storage_log_frames", "Frames in the SQLite write-ahead log")
 
+  /// Makes each of them be told from the start, as 0: what appears only once it happened, no rule sees
+  /// happen.
+  static func register() {
+    _ = (batchSize, writeTime, queuedWrites, brokenBatches, repeatedBatches, conflicts, logFrames)
+    _ = (work(.write), work(.read))
+  }
+
   /// What transactions of one kind did.
   struct Work: Sendable {
     fileprivate let statements: Metrics.Counter

@@ -14,7 +14,7 @@ package final class SignatureCounter: Sendable {
   private static let requests = instrument("request")
   private static let statements = instrument("statement")
 
-  package init() {}
+  package init() { _ = (Self.requests, Self.statements) }
 
   package var requestCount: Int64 { counts.withLock { $0.requests } }
   package var statementCount: Int64 { counts.withLock { $0.statements } }

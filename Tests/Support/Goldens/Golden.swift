@@ -29,6 +29,17 @@ package func expectGolden(
   #expect(first?.0 == first?.1, "\(path)", sourceLocation: sourceLocation)
 }
 
+/// Compares what stands between `<!-- name -->` and `<!-- end -->` in a document of the repository;
+/// RECORD=1 writes it.
+package func expectBlock(_ name: String, of document: String, _ text: String) throws {
+  let path = "\(Files.repository)/\(document)"
+  let page = try #require(Files.text(path))
+  let start = try #require(page.firstRange(of: "<!-- \(name) -->\n")).upperBound
+  let end = try #require(page[start...].firstRange(of: "<!-- end -->")).lowerBound
+  guard page[start..<end] != text else { return }
+  try expectGolden(page[..<start] + text + page[end...], file: path)
+}
+
 private func lines(_ text: String) -> [Substring] {
   text.split(separator: "\n", omittingEmptySubsequences: false)
 }

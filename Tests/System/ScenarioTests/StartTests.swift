@@ -1,6 +1,8 @@
 import Base
 import Configuration
 import Crypto
+import Glibc
+import RawClient
 import SeededRandom
 import StripeSamples
 import TestDevices
@@ -70,6 +72,20 @@ import Testing
     #expect(sender.trouble == [])
     let kept = try Deliveries(installation)
     kept.expectEach(of: sender.acknowledged)
+  }
+
+  @Test(arguments: [Program.sync, .billing])
+  func `a supervisor hears that the program is ready, lives and stops`(program: Program) throws {
+    let installation = try Installation()
+    let inbox = try #require(SupervisorInbox())
+    let server = try installation.launch(
+      program, settings: ["NOTIFY_SOCKET": inbox.name, "WATCHDOG_USEC": "3000000"])
+    #expect(inbox.next() == "READY=1")
+    #expect(server.isReady)
+    #expect(inbox.next() == "WATCHDOG=1")
+    server.process.send(SIGTERM)
+    while let news = inbox.next(), news != "STOPPING=1" { #expect(news == "WATCHDOG=1") }
+    #expect(server.process.wait(within: .seconds(30)) == .exited(0), "\(server.lastWords)")
   }
 
   @Test(arguments: [Program.sync, .billing])

@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import Testing
 
 @Suite struct LogTests {
@@ -47,6 +48,27 @@ import Testing
     }
     #expect(result.standardErrorContent.count < 1200)
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).hasSuffix(" b=\"\"\n"))
+  }
+
+  @Test func `the journal gets the level before a line, and nobody else`() async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardErrorContent]
+    ) {
+      var status = stat()
+      _ = unsafe fstat(STDERR_FILENO, &status)
+      unsafe setenv("JOURNAL_STREAM", "\(status.st_dev):\(status.st_ino)", 1)
+      Log.info("a")
+      Log.warning("b")
+      Log.error("c")
+    }
+    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+    #expect(lines.map { $0.prefix(4) } == ["<6>2", "<4>2", "<3>2"])
+    let other = try await #require(processExitsWith: .success, observing: [\.standardErrorContent])
+    {
+      unsafe setenv("JOURNAL_STREAM", "1:2", 1)
+      Log.info("a")
+    }
+    #expect(String(decoding: other.standardErrorContent, as: UTF8.self).hasPrefix("2"))
   }
 
   @Test func `a secret shows nothing of itself`() {

@@ -10,19 +10,16 @@ import Testing
     try expectBlock("settings", of: "docs/settings.md", SettingsHelp.markdown(.coffer))
   }
 
+  @Test func `the file of settings that a package installs has every one of them`() throws {
+    let path = "\(Files.repository)/ops/package.d/coffer.env"
+    if Files.text(path) != SettingsHelp.file(.coffer) {
+      try expectGolden(SettingsHelp.file(.coffer), file: path)
+    }
+  }
+
   @Test func `the exit codes are the program's own`() throws {
     try expectBlock(
       "exit codes", of: "docs/operating.md",
       "| code | meaning |\n|---|---|\n" + SettingsHelp.exitCodeRows())
-  }
-
-  /// Compares what stands between `<!-- name -->` and `<!-- end -->`; RECORD=1 writes it.
-  private func expectBlock(_ name: String, of document: String, _ text: String) throws {
-    let path = "\(Files.repository)/\(document)"
-    let page = try #require(Files.text(path))
-    let start = try #require(page.firstRange(of: "<!-- \(name) -->\n")).upperBound
-    let end = try #require(page[start...].firstRange(of: "<!-- end -->")).lowerBound
-    guard page[start..<end] != text else { return }
-    try expectGolden(page[..<start] + text + page[end...], file: path)
   }
 }

@@ -71,6 +71,30 @@ struct SettingsTests {
       ])
   }
 
+  @Test(arguments: [
+    "https://app.example.com", "https://app.example.com:8443", "http://localhost:3000",
+    "http://[::1]:3000", "capacitor://localhost", "https://a.example, https://b.example",
+  ])
+  func `web pages are named by their origins`(text: String) throws {
+    let environment = Self.complete.merging(["COFFER_SYNC_ORIGINS": text]) { $1 }
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: environment))
+    #expect(configuration.origins.count == text.split(separator: ",").count)
+    #expect(configuration.origins.allSatisfy { text.contains($0) })
+  }
+
+  @Test(arguments: [
+    "*", "null", "app.example.com", "https://", "https://app.example.com/",
+    "https://app.example.com/x",
+    "https://App.example.com", "https://app.example.com:443", "http://localhost:80",
+    "http://app.example.com", "https://ada@app.example.com", "://app.example.com",
+  ])
+  func `what no browser would call an origin is refused`(text: String) throws {
+    let environment = Self.complete.merging(["COFFER_SYNC_ORIGINS": text]) { $1 }
+    let problems = try problems(environment)
+    #expect(problems.count == 1)
+    #expect(problems.first?.hasPrefix("COFFER_SYNC_ORIGINS (environment): \"\(text)\"") == true)
+  }
+
   @Test func `the environment wins over the file`() throws {
     let scratch = try ScratchFile("COFFER_SYNC_AUTHORITIES=file.example\n")
     let configuration = try SyncConfiguration(

@@ -73,8 +73,8 @@ import Testing
         "\($0).md"
       }
       + [
-        "adding", "glossary", "operating", "performance", "settings", "stores", "subscriptions",
-        "sync-api",
+        "adding", "glossary", "metrics", "operating", "performance", "settings", "stores",
+        "subscriptions", "sync-api",
       ].map { "docs/\($0).md" }
     let readme = try #require(SourceFile("README.md")).text
     #expect(readme.utf8.count <= 8192)

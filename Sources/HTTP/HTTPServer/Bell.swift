@@ -1,0 +1,22 @@
+internal import CMicrohttpd
+internal import Glibc
+
+/// Wakes a thread that polls: an eventfd, readable from when it is rung until it is heard.
+final class Bell: Sendable {
+  let descriptor: Int32
+
+  /// Nil where the process has too many files open.
+  init?() {
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+    guard descriptor >= 0 else { return nil }
+  }
+
+  deinit { close(descriptor) }
+
+  func ring() { eventfd_write(descriptor, 1) }
+
+  func hear() {
+    var count = eventfd_t()
+    unsafe eventfd_read(descriptor, &count)
+  }
+}

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Checks Coffer behind a proxy as clients meet it, for ops/proxy/try.
+
+usage: checks.py HOST:PORT BILLING-HOST:PORT CA DIRECTORY
+
+The directory has ada.key, whose account there is; COFFER_CONFIG and PATH lead to `coffer`. Requests are
+signed by `coffer request`, caught here, and sent by curl over HTTP/2.
+"""
+
+import http.server
+import json
+import os
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+
+AUTHORITY, BILLING, CA, DIRECTORY = sys.argv[1:]
+HOST, PORT = AUTHORITY.split(":")
+KEY = f"{DIRECTORY}/ada.key"
+failures = 0
+
+
+def check(claim, holds, seen=""):
+    global failures
+    failures += not holds
+    print(f"  {'ok  ' if holds else 'FAIL'} {claim}" + ("" if holds else f": {seen}"), flush=True)
+
+
+class Catcher(http.server.BaseHTTPRequestHandler):
+    caught = None
+
+    def take(self):
+        left = int(self.headers.get("Content-Length", 0))
+        while left > 0:
+            left -= len(self.rfile.read(min(left, 1 << 16)))
+        Catcher.caught = list(self.headers.items())
+        self.send_response(204)
+        self.end_headers()
+
+    do_GET = do_POST = do_PUT = do_DELETE = take
+
+    def log_message(self, *_):
+        pass
+
+
+catcher = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Catcher)
+threading.Thread(target=catcher.serve_forever, daemon=True).start()
+
+
+def signed(method, target, body=None, *headers):
+    """The headers of a request that Ada's device signs for the proxy's authority."""
+    words = ["coffer", "request", method, target, "--key-file", KEY, "--authority", AUTHORITY]
+    words += ["--url", f"http://127.0.0.1:{catcher.server_port}"]
+    words += ["--body", body] if body else []
+    for header in headers:
+        words += ["--header", header]
+    subprocess.run(words, capture_output=True, check=False)
+    usual = {"host", "accept", "user-agent", "content-length", "expect"}
+    return [f"{name}: {value}" for name, value in Catcher.caught if name.lower() not in usual]
+
+
+def curl(target, *words, host=AUTHORITY, headers=()):
+    """Status, version and answer of one request."""
+    command = ["curl", "--silent", "--show-error", "--http2", "--cacert", CA, "--path-as-is"]
+    command += ["--write-out", "\n%{http_code} %{http_version}", "--dump-header", "-"]
+    for header in headers:
+        command += ["--header", header]
+    done = subprocess.run(
+        command + list(words) + [f"https://{host}{target}"], capture_output=True, timeout=60
+    )
+    text = done.stdout.decode(errors="replace")
+    last = text.rsplit("\n", 1)[-1].split(" ")
+    return int(last[0] or 0), last[1] if len(last) > 1 else "", text + done.stderr.decode()
+
+
+def problem(text):
+    match = re.search(r"urn:coffer:problem:(\w+)", text)
+    return match.group(1) if match else None
+
+
+def send(method, target, body=None, *headers):
+    words = ["--request", method] + (["--data-binary", f"@{body}"] if body else [])
+    return curl(target, *words, headers=signed(method, target, body, *headers))
+
+
+def check_requests():
+    status, version, text = send("GET", "/v1/account")
+    check("a signed request over HTTP/2 is answered", (status, version) == (200, "2"), text)
+    for target in (
+        "/v1/files/%7Eada%20x",
+        "/v1/files/a%2e%2Eb",
+        "/v1/files/%c3%A9%25",
+        "/v1/updates?cursor=%2f%2F%3f&limit=1+2",
+        "/v1/updates?a=1;b=2&c",
+        "/v1/directory?username=a%20b%26",
+        "/v1/account?",
+        "/v1//account",
+    ):
+        status, _, text = send("GET", target)
+        refused = problem(text) in ("bad_signature", "signature_required") or status >= 500 or status == 0
+        check(f"{target} reaches Coffer as it was signed", not refused, text)
+
+
+def check_content():
+    file, root = ident(), json.loads(account())["root"]
+    batch = f"{DIRECTORY}/batch.json"
+    with open(batch, "w") as out:
+        json.dump({"files": [{"expect": "new", "file": {
+            "id": file, "owner": json.loads(account())["account"], "parent": root, "type": "document",
+            "deleted": False, "name": {"ciphertext": noise(24), "hmac": noise(32)}, "key": noise(40),
+        }}]}, out)
+    done = subprocess.run(
+        ["coffer", "request", "POST", "/v1/files", "--key-file", KEY, "--sign-changes", "--body", batch],
+        capture_output=True, text=True,
+    )
+    check("a document is made", done.returncode == 0, done.stdout + done.stderr)
+    content = f"{DIRECTORY}/content.bin"
+    with open(content, "wb") as out:
+        out.write(os.urandom(900_000))
+    target = f"/v1/files/{file}/content"
+    status, _, text = send("PUT", target, content, 'If-Match: "0"')
+    check("900 kB go up over HTTP/2", status in (200, 201, 204), text)
+    back = f"{DIRECTORY}/back.bin"
+    subprocess.run(
+        ["curl", "--silent", "--http2", "--cacert", CA, "--output", back]
+        + [word for header in signed("GET", target) for word in ("--header", header)]
+        + [f"https://{AUTHORITY}{target}"], check=True,
+    )
+    same = open(back, "rb").read() == open(content, "rb").read()
+    check("and come back byte for byte", same)
+
+
+def account():
+    return subprocess.run(
+        ["coffer", "account", "show", "ada", "--json"], capture_output=True, check=True, text=True
+    ).stdout
+
+
+def ident():
+    return open("/proc/sys/kernel/random/uuid").read().strip()
+
+
+def noise(count):
+    import base64
+
+    return base64.b64encode(os.urandom(count)).decode()
+
+
+def check_limits():
+    large = f"{DIRECTORY}/large.json"
+    with open(large, "wb") as out:
+        out.write(b" " * (20 << 20))
+    status, _, text = send("POST", "/v1/files", large)
+    check("a batch of 20 MiB is 413, with Coffer's problem",
+          (status, problem(text)) == (413, "content_too_large"), text[-600:])
+    status, _, text = curl("/v1/account", headers=["X-Large: " + "a" * 27_000])
+    check("a header of 27 kB is 431, with Coffer's problem",
+          (status, problem(text)) == (431, "header_too_large"), text[-600:])
+    status, _, text = curl("/v1/account", headers=["X-Large: " + "a" * 20_000])
+    check("one of 20 kB gets through", status == 401, text[-600:])
+
+
+def tls():
+    context = ssl.create_default_context(cafile=CA)
+    return context.wrap_socket(socket.create_connection((HOST, int(PORT)), 10), server_hostname=HOST)
+
+
+def check_streaming():
+    """Whoever may not upload hears so while little of the body has come."""
+    sent, answer = 0, b""
+    with tls() as connection:
+        connection.sendall(
+            f"PUT /v1/files/{ident()}/content HTTP/1.1\r\nHost: {AUTHORITY}\r\n"
+            "If-Match: *\r\nContent-Length: 900000000\r\n\r\n".encode()
+        )
+        connection.settimeout(0.05)
+        try:
+            while not answer and sent < 200_000_000:
+                sent += connection.send(b"x" * 65536)
+                if sent % (64 * 65536) == 0 or connection.pending():
+                    try:
+                        answer = connection.recv(65536)
+                    except TimeoutError:
+                        pass
+        except OSError:
+            connection.settimeout(8)
+            try:
+                answer = connection.recv(65536)
+            except OSError as error:
+                answer = repr(error).encode()
+    check("a refused upload of 900 MB is answered after a few of them",
+          answer.startswith(b"HTTP/1.1 401"), (sent, answer[:300]))
+
+
+def check_addresses():
+    """A stranger is told apart by the address that the proxy saw, not by the one that it claims."""
+    with open(f"{DIRECTORY}/forged", "w") as out:
+        for number in range(140):
+            out.write(f'url = "https://{AUTHORITY}/v1/account?{number}"\n')
+            out.write(f'header = "X-Forwarded-For: 198.51.100.{number}"\n')
+            out.write('header = "Authorization: Bearer AAAA"\noutput = /dev/null\n')
+            out.write(f'cacert = "{CA}"\nhttp2\nwrite-out = "%{{http_code}}\\n"\nnext\n')
+    done = subprocess.run(
+        ["curl", "--silent", "--config", f"{DIRECTORY}/forged"], capture_output=True, text=True
+    )
+    codes = done.stdout.split()
+    check("140 refusals under as many claimed addresses are one client's: 429 in the end",
+          codes.count("429") > 0 and codes.count("401") >= 100, sorted(set(codes)))
+
+
+def check_pages():
+    status, _, text = curl(
+        "/v1/files", "--request", "OPTIONS",
+        headers=["Origin: https://app.example.com", "Access-Control-Request-Method: POST"],
+    )
+    check("a browser's question is answered",
+          status == 204 and "access-control-allow-origin: https://app.example.com" in text.lower(), text)
+
+
+def check_billing():
+    status, version, text = curl(
+        "/webhooks/stripe", "--request", "POST", "--data-binary", "{}", host=BILLING)
+    check("a forged webhook is refused by coffer-billing", status in (400, 401) and problem(text), text)
+    check("over HTTP/2, too", version == "2", version)
+
+
+def handshake(*words):
+    done = subprocess.run(
+        ["openssl", "s_client", "-connect", AUTHORITY, "-servername", HOST, "-CAfile", CA, *words],
+        input=b"", capture_output=True, timeout=20,
+    )
+    return b"Verify return code: 0" in done.stdout and b"Cipher is (NONE)" not in done.stdout
+
+
+def check_tls():
+    for words, taken in (
+        (["-tls1_3"], True),
+        (["-tls1_2"], True),
+        (["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256"], True),
+        (["-tls1_2", "-cipher", "AES128-GCM-SHA256:AES128-SHA:@SECLEVEL=0"], False),
+        (["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0"], False),
+        (["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"], False),
+        (["-tls1", "-cipher", "ALL:@SECLEVEL=0"], False),
+    ):
+        check(f"{' '.join(words)} is {'taken' if taken else 'refused'}", handshake(*words) == taken)
+
+
+check_tls()
+check_requests()
+check_content()
+check_limits()
+check_streaming()
+check_pages()
+check_billing()
+check_addresses()
+sys.exit(1 if failures else 0)
