@@ -1,6 +1,13 @@
 package import Base
 internal import Glibc
 
+/// That no object is deleted, until it is let go of or its process ends.
+package final class ObjectHold: Sendable {
+  private let lock: InstanceLock
+
+  init(_ lock: InstanceLock) { self.lock = lock }
+}
+
 /// Large contents as files under random keys, in a local directory.
 ///
 /// A key is written once and never again, so that a reader never sees two contents under one key.
@@ -20,8 +27,17 @@ package final class ObjectStore: Sendable {
     try Self.makeDirectory(directory)
     try Self.makeDirectory("\(directory)/tmp")
     try Self.makeDirectory("\(directory)/instances")
+    try Self.makeDirectory("\(directory)/holds")
     try Self.synchronize(directory)
     lock = try InstanceLock(in: "\(directory)/instances")
+  }
+
+  /// One that a server has made: to a command, a directory without one is a path that was mistyped.
+  package convenience init(existing directory: String) throws(ObjectStoreError) {
+    guard unsafe access("\(directory)/instances", F_OK) == 0 else {
+      throw .unavailable(reason: "there is no object store in \(directory)")
+    }
+    try self.init(directory: directory)
   }
 
   /// The name of this process among those that share the directory.
@@ -37,6 +53,28 @@ package final class ObjectStore: Sendable {
     for name in try identifiers(in: "instances") where !isRunning(name) {
       InstanceLock.remove(name, in: "\(directory)/instances")
     }
+  }
+
+  /// Keeps every process from deleting objects for as long as the hold lives: what was in use when it
+  /// was taken can be read meanwhile.
+  package func hold() throws(ObjectStoreError) -> ObjectHold {
+    ObjectHold(try InstanceLock(in: "\(directory)/holds"))
+  }
+
+  /// Whether objects are held by any process.
+  ///
+  /// Whoever deletes chooses first what is garbage, and asks then: what is taken after that sees none of
+  /// it in use.
+  package func isHeld() throws(ObjectStoreError) -> Bool {
+    var isHeld = false
+    for hold in try identifiers(in: "holds") {
+      if InstanceLock.isHeld(hold, in: "\(directory)/holds") {
+        isHeld = true
+      } else {
+        InstanceLock.remove(hold, in: "\(directory)/holds")
+      }
+    }
+    return isHeld
   }
 
   /// Begins an upload; `.alreadyExists` while another one has this key.
@@ -76,6 +114,34 @@ package final class ObjectStore: Sendable {
       guard unsafe stat(temporaryPath(key), &status) == 0 else { return false }
       return Instant(seconds: Int64(status.st_mtim.tv_sec)) < moment
     }
+  }
+
+  /// An object as it lies there.
+  package struct Listed: Sendable {
+    package let key: Identifier
+    package let byteCount: Int64
+    /// When it was written.
+    package let written: Instant
+  }
+
+  /// The objects whose keys begin with a byte: about one in 256.
+  package func list(beginningWith byte: UInt8) throws(ObjectStoreError) -> [Listed] {
+    let outer = Hex.encode([byte])
+    var listed: [Listed] = []
+    for second in UInt8.min...UInt8.max {
+      let inner = "\(outer)/\(Hex.encode([second]))"
+      guard unsafe access("\(directory)/\(inner)", F_OK) == 0 else { continue }
+      for key in try identifiers(in: inner) {
+        var status = stat()
+        // One that is gone was deleted since.
+        guard unsafe stat(path(key), &status) == 0 else { continue }
+        listed.append(
+          Listed(
+            key: key, byteCount: Int64(status.st_size),
+            written: Instant(seconds: Int64(status.st_mtim.tv_sec))))
+      }
+    }
+    return listed
   }
 
   private func identifiers(in name: String) throws(ObjectStoreError) -> [Identifier] {

@@ -172,11 +172,12 @@ package final class Sweeper: Sendable {
           try row.id(0)
         }
       }
+      // After the reading, so that a backup which begins later finds none of them in use.
+      guard !due.isEmpty, try !objects.isHeld() else { return }
       for id in due {
         try objects.delete(id)
         try objects.deleteLeftover(id)
       }
-      guard !due.isEmpty else { return }
       try database.write(for: nil) { transaction in try Self.forget(due, transaction) }
     }
   }
