@@ -1,5 +1,6 @@
 import Base
 import Storage
+import Sync
 import TestDevices
 
 /// What the tables hold, against the model and against each other.
@@ -29,7 +30,20 @@ struct Books {
 
   /// Each difference in words; few, where there are many.
   func differences(from model: TreeModel) throws -> [String] {
-    try files(model) + heights(model) + shares(model) + broken() + accounts(model)
+    try files(model) + heights(model) + shares(model) + broken() + accounts(model) + audited()
+  }
+
+  /// What an operator would be told of any account's tree.
+  private func audited() throws -> [String] {
+    let accounts = try database.read { reader in
+      try reader.rows("SELECT id FROM sync.accounts ORDER BY id") { row in try row.id(0) }
+    }
+    return try accounts.flatMap { account in
+      var audit = TreeAudit(account, objects: nil)
+      var findings: [TreeFinding] = []
+      while !audit.isRead { findings += try database.read { try audit.readSlice($0) } }
+      return findings.map { "\($0.law.rawValue) of \($0.subject) in the tree of \(account)" }
+    }
   }
 
   private func files(_ model: TreeModel) throws -> [String] {

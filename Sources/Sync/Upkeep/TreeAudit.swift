@@ -1,0 +1,153 @@
+package import Base
+internal import Crypto
+package import Storage
+
+/// Whether the rows of an account's tree fit together, looked at while writers go on.
+///
+/// Files are read in slices by their numbers, each slice with all above it in one snapshot, so that
+/// every rule is held against one moment. What changes meanwhile gets a later number and is read then.
+package struct TreeAudit {
+  package let account: Identifier
+  private let objects: ObjectStore?
+  private var filesReadTo: Int64 = 0
+  private var sharesReadTo: Int64 = 0
+  private var areFilesRead = false
+  /// Files and shares that were looked at.
+  package private(set) var checkedCount: Int64 = 0
+  package private(set) var isRead = false
+
+  private static let sliceRowCount: Int64 = 1000
+
+  /// Without `objects` nobody looks whether they are there.
+  package init(_ account: Identifier, objects: ObjectStore?) {
+    self.account = account
+    self.objects = objects
+  }
+
+  /// Reads one slice more: files, then the account's shares of others' files.
+  package mutating func readSlice(_ reader: Reader) throws -> [TreeFinding] {
+    guard let owner = try Owner(reader, account) else {
+      isRead = true
+      return []
+    }
+    if areFilesRead { return try readShares(reader, owner) }
+    let files = try reader.rows(
+      """
+      SELECT \(FileRecord.columns) FROM sync.files WHERE owner_id = $1 AND seq > $2
+      ORDER BY seq LIMIT $3
+      """, .id(account), .integer(filesReadTo), .integer(Self.sliceRowCount)
+    ) { row in try FileRecord(row: row) }
+    checkedCount += Int64(files.count)
+    areFilesRead = files.count < Self.sliceRowCount
+    filesReadTo = files.last?.sequence ?? filesReadTo
+    var findings = try TreeSlice(reader, files, of: owner, objects).findings()
+    if areFilesRead, try FileRecord.find(reader, owner.root) == nil {
+      findings.append(TreeFinding(.root, owner.root))
+    }
+    return findings
+  }
+
+  private mutating func readShares(
+    _ reader: Reader, _ owner: Owner
+  ) throws -> [TreeFinding] {
+    let shares = try reader.rows(
+      """
+      SELECT \(Share.columns) FROM sync.shares WHERE account_id = $1 AND seq > $2
+      ORDER BY seq LIMIT $3
+      """, .id(account), .integer(sharesReadTo), .integer(Self.sliceRowCount)
+    ) { row in try Share(row: row) }
+    checkedCount += Int64(shares.count)
+    sharesReadTo = shares.last?.sequence ?? sharesReadTo
+    var findings: [TreeFinding] = []
+    for share in shares {
+      if share.sequence > owner.sequence { findings.append(TreeFinding(.number, share.file)) }
+      guard let file = try FileRecord.find(reader, share.file) else {
+        findings.append(TreeFinding(.shareOfNothing, share.file))
+        continue
+      }
+      if file.owner != share.owner { findings.append(TreeFinding(.shareOwner, share.file)) }
+      // Of a deleted file nobody is told more than that it is deleted.
+      let link = try FileRecord.liveLink(reader, of: account, to: share.file)
+      if share.state.isLive, (link != nil) != (share.state == .accepted) {
+        findings.append(TreeFinding(.shareLink, share.file))
+      }
+    }
+    if shares.count < Self.sliceRowCount {
+      isRead = true
+      findings += try views(reader)
+    }
+    return findings
+  }
+
+  /// An account has a view of a tree exactly while a share of it is accepted.
+  private func views(_ reader: Reader) throws -> [TreeFinding] {
+    func owners(_ sql: String) throws -> Set<Identifier> {
+      Set(try reader.rows(sql, .id(account)) { row in try row.id(0) })
+    }
+    let seen = try owners("SELECT owner_id FROM sync.views WHERE account_id = $1")
+    let shared = try owners(
+      """
+      SELECT DISTINCT owner_id FROM sync.shares WHERE account_id = $1 AND state = 'accepted'
+      """)
+    return seen.symmetricDifference(shared).sorted().map { TreeFinding(.view, $0) }
+  }
+
+  /// What an account's row says of its tree.
+  struct Owner {
+    let account: Identifier
+    let root: Identifier
+    let sequence: Int64
+
+    init?(_ reader: Reader, _ account: Identifier) throws {
+      let row = try reader.first(
+        "SELECT root_id, seq FROM sync.accounts WHERE id = $1", .id(account)
+      ) { row in (try row.id(0), try row.integer(1)) }
+      guard let row else { return nil }
+      self.account = account
+      (root, sequence) = row
+    }
+  }
+}
+
+/// That a row breaks a rule.
+package struct TreeFinding: Sendable, Equatable {
+  package let law: Law
+  /// The file, or the account whose tree is seen.
+  package let subject: Identifier
+
+  init(_ law: Law, _ subject: Identifier) {
+    self.law = law
+    self.subject = subject
+  }
+
+  /// In the words of a program, and in a sentence.
+  package enum Law: String, Sendable, CaseIterable {
+    case root, parent, cycle, depth, height, name, number, mark, content, object, link
+    case signature
+    case shareOfNothing = "share_of_nothing"
+    case shareOwner = "share_owner"
+    case shareLink = "share_link"
+    case view
+
+    package var text: String {
+      switch self {
+      case .root: "an account has one root, which its row names"
+      case .parent: "a parent is a folder of the same owner"
+      case .cycle: "every way up ends at the root"
+      case .depth: "no file lies deeper than 128 levels"
+      case .height: "a folder's height is not less than the levels beneath it"
+      case .name: "no two live siblings have one name"
+      case .number: "no number is ahead of its account's sequence"
+      case .mark: "what lies beneath a deleted folder is deleted, or its folder is queued"
+      case .content: "content is in one place, where its size says, and as long as its row says"
+      case .object: "the object of a document is there, whole, and no garbage"
+      case .link: "a link lies in its owner's tree and in no folder that others see"
+      case .signature: "a key that the server knows has signed what the record says"
+      case .shareOfNothing: "a share's file exists"
+      case .shareOwner: "a share names the owner of its file"
+      case .shareLink: "a share is accepted exactly while a link of its sharee lives"
+      case .view: "an account has a view of a tree exactly while a share of it is accepted"
+      }
+    }
+  }
+}

@@ -1,0 +1,199 @@
+internal import Base
+internal import Crypto
+internal import Storage
+
+/// Some files of one account in one snapshot, with what the rules of trees need beside them.
+struct TreeSlice {
+  private let reader: Reader
+  private let files: [FileRecord]
+  private let owner: TreeAudit.Owner
+  private let objects: ObjectStore?
+  private let tree: AncestorTree
+
+  init(
+    _ reader: Reader, _ files: [FileRecord], of owner: TreeAudit.Owner, _ objects: ObjectStore?
+  ) throws {
+    self.reader = reader
+    self.files = files
+    self.owner = owner
+    self.objects = objects
+    var tree = AncestorTree(seenBy: owner.account)
+    try tree.load(files.map(\.id), reader)
+    self.tree = tree
+  }
+
+  func findings() throws -> [TreeFinding] {
+    let places = files.flatMap { file in place(of: file).map { TreeFinding($0, file.id) } }
+    return try places + names() + marks() + contents() + signatures() + shares()
+  }
+
+  // MARK: Places
+
+  private func place(of file: FileRecord) -> [TreeFinding.Law] {
+    var rules: [TreeFinding.Law] = []
+    if file.sequence > owner.sequence { rules.append(.number) }
+    if file.isRoot != (file.id == owner.root) { return rules + [.root] }
+    let chain = tree.chain(file.id)
+    guard let top = chain.last else { return rules + [.parent] }
+    guard top.isRoot else { return rules + [tree[top.parent] == nil ? .parent : way(file)] }
+    if chain.count - 1 > AncestorTree.depthMax { rules.append(.depth) }
+    if chain.dropFirst().contains(where: { $0.kind != .folder || $0.owner != file.owner }) {
+      rules.append(.parent)
+    }
+    guard !chain.contains(where: \.isDeleted) else { return rules }
+    if chain.enumerated().contains(where: { $0.element.height < Int64($0.offset) }) {
+      rules.append(.height)
+    }
+    if file.kind == .link, chain.dropFirst().contains(where: \.hasLiveShares) {
+      rules.append(.link)
+    }
+    return rules
+  }
+
+  /// Of a way up that is longer than allowed: whether it comes back to where it was.
+  private func way(_ file: FileRecord) -> TreeFinding.Law {
+    var seen: Set<Identifier> = []
+    var next: Identifier? = file.id
+    while let id = next, let node = tree[id], !node.isRoot {
+      guard seen.insert(id).inserted else { return .cycle }
+      next = node.parent
+    }
+    return .depth
+  }
+
+  /// Those of the values that a statement answers, asked in slices; `query` has `parameters` in it.
+  private func found(
+    among ids: [Identifier], _ query: (String) -> String
+  ) throws -> Set<Identifier> {
+    var found: Set<Identifier> = []
+    for list in SQLList.slices(of: ids.map { .id($0) }, after: 0) {
+      found.formUnion(
+        try reader.rows(query(list.parameters), values: list.values) { row in try row.id(0) })
+    }
+    return found
+  }
+
+  private func names() throws -> [TreeFinding] {
+    try found(among: files.filter { !$0.isDeleted && !$0.isRoot }.map(\.id)) { list in
+      """
+      SELECT a.id FROM sync.files AS a JOIN sync.files AS b
+        ON b.parent_id = a.parent_id AND b.name_hmac = a.name_hmac AND b.deleted = 0
+          AND b.id <> a.id
+      WHERE a.deleted = 0 AND a.id IN (\(list))
+      """
+    }.sorted().map { TreeFinding(.name, $0) }
+  }
+
+  private func marks() throws -> [TreeFinding] {
+    let doubtful = files.filter { !$0.isDeleted && tree[$0.parent]?.isDeleted == true }
+    let queued = try found(among: doubtful.map(\.parent)) { list in
+      "SELECT folder_id FROM sync.deletions WHERE folder_id IN (\(list))"
+    }
+    return doubtful.filter { !queued.contains($0.parent) }.map { TreeFinding(.mark, $0.id) }
+  }
+
+  // MARK: Contents
+
+  private func contents() throws -> [TreeFinding] {
+    let documents = files.filter { $0.kind == .document }
+    var inline: [Identifier: Int64] = [:]
+    for list in SQLList.slices(of: documents.map { .id($0.id) }, after: 0) {
+      try reader.query(
+        """
+        SELECT file_id, CAST(length(bytes) AS BIGINT) FROM sync.inline_contents
+        WHERE file_id IN (\(list.parameters))
+        """, list.values
+      ) { row in
+        inline[try row.id(0)] = try row.integer(1)
+        return true
+      }
+    }
+    let used = documents.compactMap(\.objectID)
+    let garbage = try found(among: used) { list in
+      "SELECT object_id FROM sync.garbage WHERE object_id IN (\(list))"
+    }.union(
+      try found(among: used) { list in
+        "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list))"
+      })
+    return try documents.flatMap { file -> [TreeFinding] in
+      var findings: [TreeFinding] = []
+      if !isContentRight(file, inline[file.id]) { findings.append(TreeFinding(.content, file.id)) }
+      if let object = file.objectID,
+        try garbage.contains(object)
+          || objects.map({ try $0.open(object)?.byteCount != file.contentByteCount }) ?? false
+      {
+        findings.append(TreeFinding(.object, file.id))
+      }
+      return findings
+    }
+  }
+
+  private func isContentRight(_ file: FileRecord, _ inlineByteCount: Int64?) -> Bool {
+    guard file.contentVersion > 0, !file.isDeleted else {
+      return inlineByteCount == nil && file.objectID == nil && file.contentByteCount == 0
+    }
+    let isSmall = file.contentByteCount <= Int64(Contents.inlineByteCountMax)
+    return file.objectID == nil
+      ? isSmall && inlineByteCount == file.contentByteCount : !isSmall && inlineByteCount == nil
+  }
+
+  // MARK: Statements
+
+  private func signatures() throws -> [TreeFinding] {
+    var keys: [[UInt8]: Ed25519PublicKey] = [:]
+    for list in SQLList.slices(
+      of: Set(files.compactMap(\.author?.key)).map { .blob($0) }, after: 0)
+    {
+      for key in try reader.rows(
+        "SELECT public_key FROM sync.device_keys WHERE public_key IN (\(list.parameters))",
+        values: list.values, row: { row in try row.blob(0) })
+      {
+        keys[key] = Ed25519PublicKey(bytes: key)
+      }
+    }
+    return files.filter { !$0.isRoot && !isSigned($0, keys) }.map { TreeFinding(.signature, $0.id) }
+  }
+
+  /// Files of before the second migration have no author. One that its folder took along keeps the
+  /// statement that it is not deleted.
+  private func isSigned(_ file: FileRecord, _ keys: [[UInt8]: Ed25519PublicKey]) -> Bool {
+    guard let author = file.author else { return true }
+    guard let name = file.name, let key = file.key, let authorKey = keys[author.key] else {
+      return false
+    }
+    let statement = FileRecord.Statement(
+      id: file.id, owner: file.owner, parent: file.parent, kind: file.kind, name: name, key: key,
+      isDeleted: file.isDeleted && file.deletedWith == nil, target: file.target)
+    return authorKey.isValid(signature: author.signature, for: statement.signed)
+  }
+
+  /// Who sees the files, by what the owners or sharees signed.
+  private func shares() throws -> [TreeFinding] {
+    var findings: [TreeFinding] = []
+    for list in SQLList.slices(of: files.map { .id($0.id) }, after: 0) {
+      let shares = try reader.rows(
+        "SELECT \(Share.columns) FROM sync.shares WHERE file_id IN (\(list.parameters))",
+        values: list.values
+      ) { row in try Share(row: row) }
+      for share in shares {
+        if share.owner != owner.account { findings.append(TreeFinding(.shareOwner, share.file)) }
+        if !isSigned(share) { findings.append(TreeFinding(.signature, share.file)) }
+      }
+    }
+    return findings
+  }
+
+  private func isSigned(_ share: Share) -> Bool {
+    let action: Share.Statement.Action
+    switch share.state {
+    case .pending, .accepted:
+      guard let key = share.key else { return false }
+      action = .grant(mode: share.mode, key: key)
+    case .revoked: action = .revoke
+    case .rejected: action = .reject
+    }
+    let statement = Share.Statement(file: share.file, account: share.account, action: action)
+    return Ed25519PublicKey(bytes: share.author.key)?
+      .isValid(signature: share.author.signature, for: statement.signed) ?? false
+  }
+}

@@ -1,0 +1,159 @@
+import Base
+import Crypto
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Rows that break one rule each, as no request can: the audit names the rule.
+@Suite struct TreeAuditTests {
+  private let server: TestServer
+  private let ada: TestDevice
+  private let bob: TestDevice
+  private let folder: Identifier
+  private let inner: Identifier
+  private let note: Identifier
+  private let large: Identifier
+
+  /// Ada's folder with a folder, a small and a large document; Bob sees it by a link.
+  init() throws {
+    server = try TestServer()
+    (ada, bob) = (try server.register(), try server.register())
+    let top = try ada.creation("folder")
+    folder = top.file.id
+    let files = [
+      top, try ada.creation("folder", parent: folder), try ada.creation(parent: folder),
+      try ada.creation(parent: folder),
+    ]
+    (inner, note, large) = (files[1].file.id, files[2].file.id, files[3].file.id)
+    try Self.accept(try ada.batch(files: files))
+    try Self.accept(try ada.put(note, [1, 2, 3], ifMatch: "\"0\""))
+    try Self.accept(try ada.put(large, [UInt8](repeating: 7, count: 40_000), ifMatch: "\"0\""))
+    let share = ShareStatement(
+      file: folder, account: try bob.account, state: .granted(mode: "read", key: [UInt8](1...48)))
+    try Self.accept(try ada.batch(shares: [ShareChange(expect: "new", share)]))
+    try Self.accept(try bob.batch(files: [try bob.creation("link", target: folder)]))
+  }
+
+  private static func accept(_ answer: Answer) throws {
+    guard answer.status == 200 else { throw UnexpectedAnswer(answer) }
+  }
+
+  private func laws() throws -> Set<TreeFinding.Law> {
+    var laws: Set<TreeFinding.Law> = []
+    for device in [ada, bob] {
+      var audit = TreeAudit(try device.account, objects: server.objects)
+      while !audit.isRead {
+        laws.formUnion(try server.database.read { try audit.readSlice($0) }.map(\.law))
+      }
+    }
+    return laws
+  }
+
+  private func execute(_ sql: String, _ values: [SQLValue]) throws {
+    try server.database.write(for: nil) { _ = try $0.execute(sql, values: values) }
+  }
+
+  @Test func `a tree that requests made breaks no rule`() throws {
+    #expect(try laws() == [])
+  }
+
+  private enum Damage: CaseIterable {
+    case parent, owner, cycle, height, number, inline, length, garbage, signature, unsigned
+    case link, view, share, sharer, mark, root
+  }
+
+  @Test(arguments: Damage.allCases)
+  private func `a row that breaks a rule is found by it`(damage: Damage) throws {
+    let account = SQLValue.id(try ada.account)
+    let expected: Set<TreeFinding.Law>
+    switch damage {
+    case .parent:
+      try execute("UPDATE sync.files SET parent_id = $2 WHERE id = $1", [.id(note), .id(large)])
+      expected = [.parent, .signature, .height]
+    case .owner:
+      let root = SQLValue.id(bob.root)
+      try execute("UPDATE sync.files SET parent_id = $2 WHERE id = $1", [.id(note), root])
+      expected = [.parent, .signature]
+    case .cycle:
+      try execute("UPDATE sync.files SET parent_id = $2 WHERE id = $1", [.id(folder), .id(inner)])
+      expected = [.cycle, .signature]
+    case .height:
+      try execute("UPDATE sync.files SET height = 0 WHERE id = $1", [.id(folder)])
+      expected = [.height]
+    case .number:
+      try execute("UPDATE sync.files SET seq = 99 WHERE id = $1", [.id(note)])
+      expected = [.number]
+    case .inline:
+      try execute("DELETE FROM sync.inline_contents WHERE file_id = $1", [.id(note)])
+      expected = [.content]
+    case .length:
+      try execute("UPDATE sync.files SET content_bytes = 39999 WHERE id = $1", [.id(large)])
+      expected = [.object]
+    case .garbage:
+      try execute(
+        "INSERT INTO sync.garbage (object_id, since_ms) SELECT object_id, 0 FROM sync.files "
+          + "WHERE id = $1", [.id(large)])
+      expected = [.object]
+    case .signature:
+      try execute("UPDATE sync.files SET file_key = $2 WHERE id = $1", [.id(note), .blob([9])])
+      expected = [.signature]
+    case .unsigned:
+      try execute(
+        "UPDATE sync.files SET author_key = $2 WHERE id = $1",
+        [.id(note), .blob([UInt8](repeating: 1, count: 32))])
+      expected = [.signature]
+    case .link:
+      try execute(
+        "UPDATE sync.shares SET state = 'pending' WHERE file_id = $1", [.id(folder)])
+      expected = [.shareLink, .view]
+    case .view:
+      try execute("DELETE FROM sync.views WHERE owner_id = $1", [account])
+      expected = [.view]
+    case .share:
+      try execute("UPDATE sync.shares SET file_id = $1", [.id(Random.identifier())])
+      expected = [.shareOfNothing]
+    case .sharer:
+      try execute("UPDATE sync.shares SET mode = 'write'", [])
+      expected = [.signature]
+    case .mark:
+      try execute(
+        "UPDATE sync.files SET deleted = 1, deleted_ms = 0 WHERE id = $1", [.id(folder)])
+      expected = [.mark, .signature]
+    case .root:
+      try execute("UPDATE sync.accounts SET root_id = $2 WHERE id = $1", [account, .id(inner)])
+      expected = [.root]
+    }
+    #expect(try laws() == expected)
+  }
+
+  @Test func `an object that is gone is found`() throws {
+    let object = try #require(
+      try server.database.read { reader in
+        try reader.first("SELECT object_id FROM sync.files WHERE id = $1", .id(large)) { row in
+          try row.id(0)
+        }
+      })
+    try server.objects.delete(object)
+    #expect(try laws() == [.object])
+  }
+
+  @Test func `while objects are held nothing is deleted, and afterwards all that is due`() throws {
+    let old = try #require(
+      try server.database.read { reader in
+        try reader.first("SELECT object_id FROM sync.files WHERE id = $1", .id(large)) { row in
+          try row.id(0)
+        }
+      })
+    try Self.accept(try ada.put(large, [UInt8](repeating: 8, count: 30_000), ifMatch: "*"))
+    server.clock.advance(.hours(1))
+    var hold: ObjectHold? = try server.objects.hold()
+    try server.sweeper().sweep()
+    #expect(try server.objects.open(old) != nil)
+    withExtendedLifetime(hold) {}
+    hold = nil
+    try server.sweeper().sweep()
+    #expect(try server.objects.open(old) == nil)
+  }
+}
