@@ -80,6 +80,7 @@ let package = Package(
     module("Storage/SQLite", ["Base", "CSQLite"]),
     module("Storage/Postgres", ["Base", "CPostgres"]),
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
+    module("Storage/Backup", ["Base", "Crypto", "Migrations", "Storage"]),
     module("Audit", ["Base", "Crypto", "JSON", "Storage"]),
 
     module("Tiers", ["Base"]),
@@ -158,7 +159,7 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Audit", "Base", "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
+        "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs", "KnownStores",
         "Ledger", "ProviderAPI", "Stores", "Subscriptions", "Stripe", "Sync",
       ]),

@@ -17,15 +17,21 @@ package struct DatabaseConfiguration: Sendable {
   package let askedStores: [String]
   /// What opens kept deliveries; nil where the command was given none.
   package let sealingKeys: SealingKeys?
+  /// Where objects lie; nil where the command was not told.
+  package let objectsDirectory: String?
   package let clock: Clock
 
-  package init(_ settings: Settings) throws(ConfigurationError) {
+  /// Of another database than the settings', where one is given.
+  package init(
+    _ settings: Settings, of other: DatabaseLocation? = nil
+  ) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .command)
     askedStores = reader.stores.filter { $0.isAsked(reader) }.map { $0.store }
-    let database = reader.value(SharedSettings.database)
+    let database = other ?? reader.value(SharedSettings.database)
     grantingEnvironment = reader.grantingEnvironment()
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     sealingKeys = reader.value(BillingSettings.sealingKeys)
+    objectsDirectory = reader.value(SyncSettings.objects)
     givenCatalogue = reader.catalogue()
     catalogue = givenCatalogue ?? .standard
     clock = reader.clock()
@@ -38,5 +44,15 @@ package struct DatabaseConfiguration: Sendable {
   /// Takes the catalogue of record. Throws a `ConfigurationError` where another one was given.
   package mutating func settleCatalogue(reading database: some Queryable) throws {
     catalogue = try CatalogueOfRecord.settled(givenCatalogue, reading: database)
+  }
+
+  /// The stores that are not off, for a command that asks them.
+  package static func stores(
+    _ settings: Settings
+  ) throws(ConfigurationError) -> [any StoreConfiguration] {
+    var reader = SettingsReader(settings, for: .command)
+    let stores = reader.configuredStores()
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    return stores
   }
 }

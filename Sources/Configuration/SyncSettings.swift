@@ -10,7 +10,7 @@ package enum SyncSettings {
 
   /// The directory of a `file:///…` URL.
   package static let objects = Setting<String>(
-    "COFFER_OBJECTS", for: [.sync], .requiredBy([.sync]),
+    "COFFER_OBJECTS", for: [.sync, .command], .requiredBy([.sync]),
     text: "Where document content above 16 KiB lives: a local directory.",
     example: "file:///var/lib/coffer/objects",
     parser: Parser { (text) throws(ParseFailure) in

@@ -37,6 +37,16 @@ package struct SealingKeys: Sendable {
     }
   }
 
+  /// Bytes at the beginning of what is sealed that tell which key sealed it.
+  package static let prefixByteCount = headerByteCount
+
+  /// The place of the key that sealed what begins so; nil where none of these did.
+  package func index(ofSealed prefix: [UInt8]) -> Int? {
+    guard prefix.count >= Self.headerByteCount, prefix[0] == Self.version else { return nil }
+    let id = Array(prefix[1..<Self.headerByteCount])
+    return keys.firstIndex { $0.id == id }
+  }
+
   package func seal(_ plain: [UInt8], context: [UInt8]) -> [UInt8] {
     let key = keys[0]
     let header = [Self.version] + key.id

@@ -65,6 +65,7 @@ package struct AppleStore: Store {
   package var traits: StoreTraits {
     var traits = StoreTraits(shownBy: [.status, .renewal])
     traits.hasSuccessors = true
+    traits.unknownID = "1"
     traits.confirmationCount = 1
     traits.notes = AppleNote.allCases.map(\.rawValue)
     return traits

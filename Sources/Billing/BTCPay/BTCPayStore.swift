@@ -45,6 +45,7 @@ package struct BTCPayStore: Store {
     var traits = StoreTraits(shownBy: [])
     traits.subscriptionKind = .prepaid
     traits.hasClock = false
+    traits.unknownID = "00000000-0000-0000-0000-000000000000"
     traits.notes = BTCPayNote.allCases.map(\.rawValue)
     return traits
   }

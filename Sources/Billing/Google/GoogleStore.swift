@@ -58,6 +58,7 @@ package struct GoogleStore: Store {
     traits.subscriptionKind = .purchase
     traits.hasSuccessors = true
     traits.hasClock = false
+    traits.unknownID = "coffer-doctor"
     traits.confirmationCount = 1
     traits.readsBySecret = true
     // Sixty days after their end.

@@ -51,6 +51,49 @@ package struct KeptDelivery: Sendable {
     Array("\(provider.rawValue)|\(deliveryID)".utf8)
   }
 
+  /// When a delivery came, and which of the keys sealed it; nil for none of them.
+  package struct Sealed: Sendable {
+    package let number: Int64
+    package let received: Instant
+    package let keyIndex: Int?
+  }
+
+  /// Of the latest delivery up to a number.
+  package static func sealed(
+    upTo number: Int64 = .max, by keys: SealingKeys, reading queryable: some Queryable
+  ) throws -> Sealed? {
+    try queryable.first(
+      """
+      SELECT id, received_ms, substr(sealed, 1, \(SealingKeys.prefixByteCount))
+      FROM billing.deliveries WHERE id <= $1 ORDER BY id DESC LIMIT 1
+      """, .integer(number)
+    ) { row in
+      Sealed(
+        number: try row.integer(0), received: try row.instant(1),
+        keyIndex: keys.index(ofSealed: try row.blob(2)))
+    }
+  }
+
+  /// Since when the first of the keys seals; nil where it has sealed nothing yet. Keys are put in front,
+  /// so what it sealed follows what others did.
+  package static func firstKeySeals(
+    _ keys: SealingKeys, reading queryable: some Queryable
+  ) throws -> Instant? {
+    guard let latest = try sealed(by: keys, reading: queryable), latest.keyIndex == 0 else {
+      return nil
+    }
+    var (low, high, since) = (Int64(0), latest.number, latest.received)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if let found = try sealed(upTo: middle, by: keys, reading: queryable), found.keyIndex == 0 {
+        (high, since) = (found.number - 1, found.received)
+      } else {
+        low = middle + 1
+      }
+    }
+    return since
+  }
+
   /// All that came under one id, in the order in which it came: one, unless the store contradicted
   /// itself.
   package static func find(

@@ -291,15 +291,7 @@ package struct Ledger: Sendable {
     _ account: Identifier, _ stored: LedgerReading, under rules: LedgerRules, at now: Instant,
     in transaction: Transaction
   ) throws -> Bool {
-    let owned = try transaction.rows(
-      """
-      SELECT object, environment, coverage FROM billing.subscriptions
-      WHERE owner = $1 ORDER BY object
-      """, .id(account)
-    ) { row in (try row.text(0), try row.text(1), try row.text(2)) }
-    let coverages = try owned.filter { rules.grants($0.1, to: account) }.map { object, _, text in
-      try ObjectKey(object).flatMap { stored.memory.coverages[$0] } ?? Coverage(text: text)
-    }
+    let coverages = try coverages(of: account, stored, under: rules)
     let before = try stored.account(account)
     let schedule = Self.schedule(coverages, before.decided, under: rules)
     try EntitlementRows.write(
@@ -312,6 +304,21 @@ package struct Ledger: Sendable {
     }
     if paid.count < 2, before.boundaries.isEmpty { return false }
     return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
+  }
+
+  /// What those subscriptions of an account owe that count for it.
+  func coverages(
+    of account: Identifier, _ stored: LedgerReading, under rules: LedgerRules
+  ) throws -> [Coverage] {
+    let owned = try stored.database.rows(
+      """
+      SELECT object, environment, coverage FROM billing.subscriptions
+      WHERE owner = $1 ORDER BY object
+      """, .id(account)
+    ) { row in (try row.text(0), try row.text(1), try row.text(2)) }
+    return try owned.filter { rules.grants($0.1, to: account) }.map { object, _, text in
+      try ObjectKey(object).flatMap { stored.memory.coverages[$0] } ?? Coverage(text: text)
+    }
   }
 }
 

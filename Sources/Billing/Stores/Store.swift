@@ -130,6 +130,8 @@ package struct StoreTraits: Sendable {
   package var subscriptionKind = ObjectKey.Kind.subscription
   /// What an id of a subscription begins with and nobody else's does; nil where nothing tells.
   package var subscriptionIDPrefix: String?
+  /// An id of the right form that it never gave: what it says of it shows whether it answers us.
+  package var unknownID = ""
   /// The kinds of the objects, named like the subscription, that show the subscription itself.
   package var shownBy: [ObjectKey.Kind]
   /// Whether a purchase may continue another, whose owner it has then.

@@ -45,6 +45,7 @@ package struct StripeStore: Store {
   package var traits: StoreTraits {
     var traits = StoreTraits()
     traits.subscriptionIDPrefix = "sub_"
+    traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true
     traits.notes = StripeEvent.Note.allCases.map(\.rawValue)
     return traits

@@ -10,7 +10,8 @@ enum CommandTable {
     .deliveryShow, .deliveryReseal,
     .auditList, .auditShow, .auditVerify,
     .webhookSend,
-    .request, .config, .completion, .manual, .schema,
+    .request, .backupVerify, .backup, .restore, .doctor, .treeValidate, .config, .completion,
+    .manual, .schema,
   ]
 
   /// The commands whose words begin with `words`.

@@ -74,10 +74,13 @@ struct CompletionTable {
     for command in commands {
       for count in 1..<command.words.count {
         let group = Array(command.words.prefix(count))
-        if !groups.contains(group) { groups.append(group) }
+        let isCommand = commands.contains { $0.words == group }
+        if !isCommand, !groups.contains(group) { groups.append(group) }
       }
     }
-    places = groups.map { Self.group($0, of: commands) } + commands.map(Self.command)
+    places =
+      groups.map { Self.group($0, of: commands) }
+      + commands.map { Self.command($0, of: commands) }
     var completions: [String: Completion] = [:]
     for option in commands.flatMap(\.allOptions) where option.valueName != nil {
       completions[option.name] = option.completion
@@ -96,22 +99,28 @@ struct CompletionTable {
   }
 
   private static func group(_ words: [String], of commands: [Command]) -> Place {
+    Place(
+      words: words, isCommand: false,
+      offers: next(words, of: commands) + CommonOptions.all.map(offer), argument: .nothing)
+  }
+
+  /// The words that may follow to name a command.
+  private static func next(_ words: [String], of commands: [Command]) -> [Offer] {
     var offers: [Offer] = []
     for command in commands where command.words.starts(with: words) {
       guard command.words.count > words.count else { continue }
       let next = command.words[words.count]
       guard !offers.contains(where: { $0.word == next }) else { continue }
-      let isWhole = command.words.count == words.count + 1
-      offers.append(Offer(word: next, text: isWhole ? command.abstract : "Commands of \(next)."))
+      let whole = commands.first { $0.words == words + [next] }
+      offers.append(Offer(word: next, text: whole?.abstract ?? "Commands of \(next)."))
     }
-    return Place(
-      words: words, isCommand: false, offers: offers + CommonOptions.all.map(offer),
-      argument: .nothing)
+    return offers
   }
 
-  private static func command(_ command: Command) -> Place {
+  private static func command(_ command: Command, of commands: [Command]) -> Place {
     Place(
-      words: command.words, isCommand: true, offers: command.allOptions.map(offer),
+      words: command.words, isCommand: true,
+      offers: next(command.words, of: commands) + command.allOptions.map(offer),
       argument: command.arguments.first?.completion ?? .nothing)
   }
 

@@ -1,3 +1,4 @@
+internal import Backup
 internal import Configuration
 internal import HTTPClient
 internal import HTTPMessages
@@ -48,10 +49,13 @@ enum Entry {
   }
 
   /// The one place where what went wrong below becomes a line and an exit code.
-  private static func failure(of error: any Error) -> CommandFailure {
+  static func failure(of error: any Error) -> CommandFailure {
     switch error {
     case let failure as CommandFailure: failure
     case let error as DatabaseError: databaseFailure(error)
+    case let error as BackupError:
+      CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
+    case ObjectStoreError.unavailable(let reason): CommandFailure(.unavailable, reason)
     case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
     case let refusal as Refusal:
       CommandFailure(.refused, refusal.problem(catalogue: .standard).detail)

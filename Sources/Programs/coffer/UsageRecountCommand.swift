@@ -78,7 +78,8 @@ private struct RecountRound {
 
   /// Oldest first; the wrong ones are listed.
   mutating func takeAll(of database: Database) throws {
-    let progress = Progress("counting", .count(of: "accounts"))
+    let progress = Progress(
+      "counting", .count(of: "accounts"), of: try database.read { try Account.count($0) })
     var last: Account?
     while true {
       let page = try database.read { reader in

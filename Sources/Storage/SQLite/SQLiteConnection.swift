@@ -17,7 +17,7 @@ package final class SQLiteConnection {
   /// Of the rows changed in all, those that statements only locked, and left as they were.
   package var lockedRowCount: Int64 = 0
 
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
   private var cache: [StatementText: SQLiteStatement] = [:]
 
   private static let cachedStatementCountMax = 512

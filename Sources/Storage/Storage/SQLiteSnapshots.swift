@@ -9,7 +9,7 @@ struct SQLiteSnapshots: Snapshots {
 
   /// A connection to both files and one that only watches the foreign file for commits.
   struct Connection {
-    fileprivate let reader: SQLiteConnection
+    let reader: SQLiteConnection
     fileprivate let probe: SQLiteConnection
   }
 

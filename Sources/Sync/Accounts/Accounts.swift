@@ -55,9 +55,24 @@ package struct Account: Sendable {
     ) { row in try Account(row: row) }
   }
 
-  /// How many there are; counted, so for operators alone.
-  package static func count(_ queryable: some Queryable) throws -> Int64 {
-    try queryable.first("SELECT count(*) FROM sync.accounts") { try $0.integer(0) } ?? 0
+  /// What all contents weigh, by what their owners are charged.
+  package static func contentByteCount(_ database: Database, fee: Int64) throws -> Int64 {
+    try database.read { reader in
+      try reader.first(
+        """
+        SELECT CAST(coalesce(sum(usage_bytes - record_count * $1), 0) AS BIGINT) FROM sync.accounts
+        """, .integer(fee)
+      ) { row in try row.integer(0) } ?? 0
+    }
+  }
+
+  /// How many there are, with an id behind one; counted, so for operators alone.
+  package static func count(
+    _ queryable: some Queryable, after id: Identifier = Identifier(high: 0, low: 0)
+  ) throws -> Int64 {
+    try queryable.first("SELECT count(*) FROM sync.accounts WHERE id > $1", .id(id)) { row in
+      try row.integer(0)
+    } ?? 0
   }
 
   /// Suspends it from `moment` on, or lets it write again where that is nil. False where there is no

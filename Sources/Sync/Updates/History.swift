@@ -21,6 +21,16 @@ package struct History: Sendable {
     }
   }
 
+  /// Begins another history: what clients know of this one may be ahead of a restored database, so they
+  /// fetch everything again.
+  package static func renew(_ database: Database) throws {
+    try database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        "UPDATE sync.history SET history_id = $1, cursor_key = $2 WHERE id = 1",
+        .id(Random.identifier()), .blob(Random.bytes(32)))
+    }
+  }
+
   static func current(_ queryable: some Queryable) throws -> History {
     let found = try queryable.first(
       "SELECT history_id, cursor_key FROM sync.history WHERE id = 1"

@@ -1,6 +1,7 @@
 import Base
 import Goldens
 import RecordedStories
+import Storage
 import TestEngines
 import TestFiles
 import Testing
@@ -63,6 +64,22 @@ struct ExplainTests {
     try Files.write("1775217600000\n", to: scratch.path + "/clock")
     let lapsed = try Finished(["account", "list"], environment: environment)
     #expect(lapsed.out.contains("1 MB  free  lapsed"))
+  }
+
+  @Test func `a doctor tells whose schedule does not follow from what was paid`() throws {
+    let right = try Finished(["doctor", "--all"], environment: environment)
+    #expect(right.out.contains("1 subscriptions and their schedules follow from their facts"))
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    try database.write(for: nil) {
+      _ = try $0.execute("UPDATE billing.entitlements SET cap_bytes = cap_bytes + 1")
+    }
+    let wrong = try Finished(["doctor", "--all"], environment: environment)
+    #expect(wrong.code == 1)
+    #expect(
+      wrong.out.contains(
+        "1 rows of 1 subscriptions differ from what their facts say, the first is \(Self.account)"))
   }
 
   private static let subscription = story.key(of: story.subscriptions[0])

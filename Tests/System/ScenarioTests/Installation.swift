@@ -98,6 +98,10 @@ final class Installation: Sendable {
 
   /// Runs one command of `coffer` to its end.
   func command(_ arguments: String...) throws -> (end: ChildProcess.End, output: String) {
+    try command(arguments)
+  }
+
+  func command(_ arguments: [String]) throws -> (end: ChildProcess.End, output: String) {
     let name = "\(directory)/command-\(Random.identifier())"
     let process = try ChildProcess(
       Self.executable(.command), arguments, environment: settings, output: name + ".out",

@@ -1,0 +1,93 @@
+package import Base
+package import Storage
+internal import Stores
+package import Subscriptions
+internal import Tiers
+
+/// Whether what is stored still follows from the facts: nothing is written, nobody waits.
+extension Ledger {
+  /// What was compared, and what differs from what is derived anew.
+  package struct Drift: Sendable {
+    package private(set) var checkedCount: Int64 = 0
+    /// Those that say something else than their facts; the first hundred.
+    package private(set) var subscriptions: [ObjectKey] = []
+    /// Those whose schedule does not follow from what they own; the first hundred.
+    package private(set) var accounts: [Identifier] = []
+    package private(set) var differingCount: Int64 = 0
+
+    private static let listedCountMax = 100
+
+    package init() {}
+
+    fileprivate mutating func add(_ key: ObjectKey, _ isSame: Bool) {
+      checkedCount += 1
+      guard !isSame else { return }
+      differingCount += 1
+      if subscriptions.count < Self.listedCountMax { subscriptions.append(key) }
+    }
+
+    fileprivate mutating func add(_ account: Identifier) {
+      differingCount += 1
+      if accounts.count < Self.listedCountMax { accounts.append(account) }
+    }
+  }
+
+  /// Why nothing can be compared: rules that are not the servers', or that are still being applied.
+  package func whyNoDrift(reading reader: Reader) throws -> String? {
+    guard let row = try RulesInForce(reading: reader) else { return nil }
+    if row.digest != rules.digest {
+      return "this command was given other rules than coffer-billing, so nothing was compared"
+    }
+    return row.isApplied
+      ? nil : "coffer-billing is deriving everything anew, so nothing was compared"
+  }
+
+  /// Compares the subscriptions behind one in the order of their keys, at most `limit`; the last key, nil
+  /// where these were the last.
+  package func compare(
+    _ drift: inout Drift, after last: String, limit: Int, reading reader: Reader
+  ) throws -> String? {
+    let keys = try reader.rows(
+      "SELECT object FROM billing.subscriptions WHERE object > $1 ORDER BY object LIMIT $2",
+      .text(last), .integer(limit)
+    ) { row in try row.text(0) }
+    try compare(&drift, keys, reading: reader)
+    return keys.count == limit ? keys.last : nil
+  }
+
+  /// Compares what the accounts from one on own, at most `limit` subscriptions.
+  package func compare(
+    _ drift: inout Drift, from account: Identifier, limit: Int, reading reader: Reader
+  ) throws {
+    let keys = try reader.rows(
+      """
+      SELECT object FROM billing.subscriptions WHERE owner IS NOT NULL AND owner >= $1
+      ORDER BY owner LIMIT $2
+      """, .id(account), .integer(limit)
+    ) { row in try row.text(0) }
+    try compare(&drift, keys, reading: reader)
+  }
+
+  private func compare(_ drift: inout Drift, _ keys: [String], reading reader: Reader) throws {
+    let rules = rules.keeping(try SoldPlans.all(reading: reader))
+    let reading = reading(reader)
+    var owners: Set<Identifier> = []
+    for key in keys.compactMap({ ObjectKey($0) }) {
+      guard let row = try reading.stored(key).row, row.rules == rules.digest else { continue }
+      let subscription = try reading.subscription(key)
+      let coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
+      let derived = SubscriptionRow(
+        subscription, coverage, rules: rules, at: row.updated,
+        transitionCount: row.transitionCount)
+      drift.add(key, derived.says(theSameAs: row))
+      if let owner = row.owner { owners.insert(owner) }
+    }
+    for owner in owners.sorted() {
+      let coverages = try coverages(of: owner, reading, under: rules)
+      let account = try reading.account(owner)
+      let grants = Grant.active(among: account.decided).map { $0.coverage }
+      let schedule = Schedule(coverages + grants, catalogue: rules.catalogue)
+      if schedule.boundaries != account.boundaries { drift.add(owner) }
+    }
+  }
+}

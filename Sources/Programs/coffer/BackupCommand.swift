@@ -1,0 +1,128 @@
+internal import Backup
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  private static let directory = Parameter<String>.required(
+    "directory", text: "where backups lie, or shall: a directory of their own, made if missing",
+    .path)
+  private static let dump = Parameter<String?>.optional(
+    "--dump", "command",
+    text: "PostgreSQL: instead of pg_dump, the shell command that writes a dump of $COFFER_DUMP_OF "
+      + "to the file $COFFER_DUMP", .text)
+
+  static let backup = Command(
+    words: ["backup"],
+    abstract: "Copies database and objects while the servers go on; see also backup verify.",
+    discussion: """
+      Each run makes a whole backup in a directory of its own, named by its time: the database as it \
+      was at one moment, every object that it needs, and a manifest with the SHA-256 of each, which is \
+      written last. What an earlier backup has already is not copied again: both share the file. Any \
+      backup may be removed; none needs another. A run that was interrupted leaves no backup, and the \
+      next one takes over what it had copied.
+
+      While the last part runs, objects that are replaced or deleted stay on disk. Not in a backup: \
+      COFFER_SEALING_KEYS, without which kept deliveries cannot be read, the configuration and the \
+      catalogue. Keep those elsewhere. PostgreSQL is dumped by its own pg_dump, which shows its command \
+      line to everybody on the machine: have the password in ~/.pgpass, not in COFFER_DATABASE.
+      """,
+    arguments: [directory],
+    options: [dump],
+    answers: [
+      "backup": .text, "taken": .time, "database_bytes": .integer, "objects": .integer,
+      "object_bytes": .integer, "missing_objects": .integer, "copied_objects": .integer,
+      "copied_bytes": .integer, "manifest_sha256": .text,
+    ],
+    run: { invocation in
+      try DatabaseSession.with(invocation) { database, configuration in
+        let place = try objectsDirectory(configuration)
+        var used = [place]
+        let source: BackupRun.Source
+        switch configuration.database {
+        case .sqlite(let directory):
+          guard invocation[dump] == nil else {
+            throw CommandFailure(
+              .usage, "--dump is for PostgreSQL; SQLite is copied by coffer itself")
+          }
+          source = .sqlite(directory: directory)
+          used.append(directory)
+        case .postgres(let url):
+          let command = invocation[dump] ?? PostgresTools.dump
+          source = .dump { path in
+            try PostgresTools.run(command, ["COFFER_DUMP": path, "COFFER_DUMP_OF": url.text])
+          }
+        }
+        let backup = try BackupRun(
+          into: invocation[directory], of: database, try ObjectStore(existing: place), source,
+          contentByteCount: try Account.contentByteCount(
+            database, fee: configuration.catalogue.metadataFeeByteCount),
+          apartFrom: used)
+        let progress = StagedProgress()
+        return answer(
+          try backup.run(at: configuration.clock.now()) { stage, done, total in
+            progress.set(stage.rawValue, done, of: total)
+          })
+      }
+    })
+
+  private static func answer(_ made: BackupRun.Outcome) -> Answer {
+    let (head, sum) = (made.head, made.sum)
+    let database = head.files.values.reduce(0) { $0 + $1.byteCount }
+    var answer = Answer(
+      text: """
+        backup    \(made.path)
+        of        \(head.taken)
+        database  \(ByteCount.text(database))
+        objects   \(sum.objectCount), \(ByteCount.text(sum.byteCount))
+        copied    \(made.copiedCount), \(ByteCount.text(made.copiedByteCount))
+        manifest  sha256 \(Hex.encode(made.digest))
+
+        """,
+      json: [
+        "backup": .string(made.path), "taken": .string(head.taken.description),
+        "database_bytes": .integer(database), "objects": .integer(sum.objectCount),
+        "object_bytes": .integer(sum.byteCount), "missing_objects": .integer(sum.missingCount),
+        "copied_objects": .integer(made.copiedCount),
+        "copied_bytes": .integer(made.copiedByteCount),
+        "manifest_sha256": .string(Hex.encode(made.digest)),
+      ])
+    if sum.missingCount > 0 {
+      answer.code = .refused
+      answer.notice =
+        "\(sum.missingCount) objects that documents need are missing or damaged, in the store as in "
+        + "this backup: coffer doctor --objects names them"
+    }
+    return answer
+  }
+
+  /// Where objects lie, which not every command has to know.
+  static func objectsDirectory(
+    _ configuration: DatabaseConfiguration
+  ) throws(CommandFailure) -> String {
+    guard let directory = configuration.objectsDirectory else {
+      throw CommandFailure(
+        .configuration,
+        "\(SyncSettings.objects.name): is required, e.g. \(SyncSettings.objects.example)")
+    }
+    return directory
+  }
+}
+
+/// One line of progress after the other, as work goes through its stages.
+final class StagedProgress {
+  private var stage = ""
+  private var progress: Progress?
+
+  func set(_ stage: String, _ done: Int64, of total: Int64) {
+    if stage != self.stage {
+      self.stage = stage
+      progress = nil
+      progress = Progress(stage, .bytes, of: total > 0 ? total : nil)
+    }
+    progress?.done = done
+  }
+}

@@ -1,0 +1,97 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+
+extension Command {
+  private static let all = Parameter<Bool>.flag(
+    "--all", text: "recount and derive everything, not a sample")
+  private static let walk = Parameter<Bool>.flag(
+    "--objects", text: "look for every object and for what no row names, not a sample")
+  private static let deep = Parameter<Bool>.flag(
+    "--deep", text: "have SQLite read its files whole")
+  private static let online = Parameter<Bool>.flag(
+    "--online", text: "ask each store for something that it never sold")
+  private static let fix = Parameter<Bool>.flag(
+    "--fix", text: "put right what is safe: rights, charges, leftovers, objects of nobody")
+
+  static let doctor = Command(
+    words: ["doctor"],
+    abstract: "Looks for what is wrong with an installation, beside its servers.",
+    discussion: """
+      Each check says in one line what it found, and what to do. Code 1 where one failed; a warning \
+      does not fail. Without options it takes a few seconds whatever there is: it looks at a sample. \
+      Objects of nobody are deleted where they are older than a day and no backup runs. Run it as the \
+      servers' user, with their settings. Progress is on stderr.
+      """,
+    options: [all, walk, deep, online, fix],
+    answers: Check.shape,
+    run: { invocation in
+      let configuration = try DatabaseConfiguration(invocation.settings)
+      var extent = Doctor.Extent()
+      extent.takesAll = invocation[all]
+      extent.walksObjects = invocation[walk]
+      extent.isDeep = invocation[deep]
+      extent.fixes = invocation[fix]
+      var checks: [Check]
+      do {
+        let database = try Database.open(configuration.database, owning: .sync, .requiresSchema)
+        defer { database.close() }
+        let (objects, place) = objectStore(configuration)
+        let doctor = Doctor(
+          database: database, configuration: configuration, objects: objects, extent: extent)
+        checks = doctor.checks() + place
+      } catch let error as DatabaseError {
+        checks = [Check("database", .failed, error.description)]
+      }
+      if invocation[online] { checks += try Doctor.stores(invocation.settings, configuration) }
+      return answer(checks)
+    })
+
+  private static func objectStore(
+    _ configuration: DatabaseConfiguration
+  ) -> (ObjectStore?, [Check]) {
+    guard let directory = configuration.objectsDirectory else { return (nil, []) }
+    do throws(ObjectStoreError) {
+      return (try ObjectStore(existing: directory), [])
+    } catch {
+      return (
+        nil,
+        [
+          Check(
+            "object store", .failed, Entry.failure(of: error).text,
+            "give this command coffer-sync's COFFER_OBJECTS")
+        ]
+      )
+    }
+  }
+
+  static func answer(_ checks: [Check]) -> Answer {
+    var table = Table(("CHECK", .left), ("STATE", .left), ("FOUND", .left))
+    for check in checks {
+      table.add(
+        check.name, check.state.rawValue, check.text, tint: check.state == .failed ? .bad : nil)
+    }
+    let remedies = checks.filter { !$0.remedy.isEmpty }.map {
+      Printable.text("\($0.name): \($0.remedy)") + "\n"
+    }
+    let failed = checks.count { $0.state == .failed }
+    var answer = Answer(
+      text: table.text + (remedies.isEmpty ? "" : "\nto do:\n" + remedies.joined()),
+      json: [
+        "failed": .integer(Int64(failed)),
+        "checks": .array(
+          checks.map { check in
+            [
+              "name": .string(check.name), "state": .string(check.state.rawValue),
+              "text": .string(check.text), "remedy": .string(check.remedy),
+            ]
+          }),
+      ])
+    if failed > 0 {
+      answer.code = .refused
+      answer.notice = failed == 1 ? "1 check failed" : "\(failed) checks failed"
+    }
+    return answer
+  }
+}

@@ -1,0 +1,148 @@
+internal import Backup
+internal import Base
+internal import Configuration
+internal import Glibc
+internal import Storage
+internal import Sync
+
+/// What lies on disks: rights, room, the database's files, objects.
+extension Doctor {
+  func files() -> [Check] {
+    var directories: [String] = []
+    if let sqliteDirectory { directories.append(sqliteDirectory) }
+    if let place = configuration.objectsDirectory { directories.append(place) }
+    var checks = [room(directories)]
+    let databaseFiles = sqliteDirectory.map { DatabaseFiles(directory: $0).paths } ?? []
+    checks.append(permissions(directories + databaseFiles))
+    if let sqliteDirectory { checks.append(log(DatabaseFiles(directory: sqliteDirectory))) }
+    return checks
+  }
+
+  // MARK: Room and rights
+
+  private func room(_ directories: [String]) -> Check {
+    guard !directories.isEmpty else {
+      return Check("disk", .skipped, "nothing lies on this machine")
+    }
+    var fullest: (percent: UInt64, path: String)?
+    for path in directories {
+      var status = statvfs()
+      guard unsafe statvfs(path, &status) == 0, status.f_blocks > 0 else {
+        return Check("disk", .failed, "\(path) cannot be asked for its room")
+      }
+      var percent = UInt64(status.f_bavail) * 100 / UInt64(status.f_blocks)
+      if status.f_files > 0 {
+        percent = min(percent, UInt64(status.f_favail) * 100 / UInt64(status.f_files))
+      }
+      if fullest.map({ percent < $0.percent }) ?? true { fullest = (percent, path) }
+    }
+    guard let (percent, path) = fullest else { return Check("disk", .skipped, "there is none") }
+    let text = "\(percent) % of the room or of the files are free at \(path)"
+    let remedy = "give it more room before writes are refused"
+    return percent < 2
+      ? Check("disk", .failed, text, remedy)
+      : percent < 10 ? Check("disk", .warning, text, remedy) : Check("disk", .ok, text)
+  }
+
+  private func permissions(_ paths: [String]) -> Check {
+    guard !paths.isEmpty else {
+      return Check("permissions", .skipped, "nothing lies on this machine")
+    }
+    var open: [String] = []
+    for path in paths {
+      var status = stat()
+      guard unsafe stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { continue }
+      if extent.fixes, unsafe chmod(path, status.st_mode & 0o7700) == 0 { continue }
+      open.append(path)
+    }
+    guard let first = open.first else {
+      return Check("permissions", .ok, "database and objects are their owner's alone")
+    }
+    return Check(
+      "permissions", .warning, "\(open.count) files or directories are open to others: \(first)",
+      "chmod go-rwx \(open.joined(separator: " "))")
+  }
+
+  // MARK: The database's files
+
+  private static let logByteCountMax: Int64 = 256 << 20
+
+  private func log(_ files: DatabaseFiles) -> Check {
+    let byteCount = Schema.allCases.map { files.logByteCount(of: $0) }.max() ?? 0
+    let text = "the longest write-ahead log has \(ByteCount.text(byteCount))"
+    return byteCount > Self.logByteCountMax
+      ? Check(
+        "log", .warning, text,
+        "something reads for very long, such as a backup; it is cut once that ends")
+      : Check("log", .ok, text)
+  }
+
+  func integrity(_ directory: String) -> Check {
+    guard extent.isDeep else {
+      return Check("integrity", .skipped, "--deep reads both database files whole")
+    }
+    return check("integrity") {
+      let files = DatabaseFiles(directory: directory)
+      let faults = try Schema.allCases.flatMap { try files.faults(of: $0) }
+      return faults.first.map {
+        Check("integrity", .failed, "a file is damaged: \($0)", "coffer restore a backup")
+      } ?? Check("integrity", .ok, "SQLite finds both files whole")
+    }
+  }
+
+  // MARK: Objects
+
+  private static let unknownPlace = "COFFER_OBJECTS is not given here"
+
+  func objectRows() -> Check {
+    check("objects") {
+      guard let objects else { return Check("objects", .skipped, Self.unknownPlace) }
+      let audit = ObjectAudit(database, objects)
+      let progress = Progress("looking for objects", .count(of: "objects"))
+      let sample = extent.walksObjects ? nil : randomAccount()
+      let (checked, missing) = try audit.missing(sample: sample) { progress.done = $0 }
+      let what = "\(checked) objects\(extent.walksObjects ? "" : " of a sample")"
+      guard let first = missing.first.first else {
+        return Check(
+          "objects", .ok, "\(what) that documents need are there, and as long as they should be")
+      }
+      return Check(
+        "objects", .failed,
+        "\(missing.count) of \(what) that documents need are missing or too short, the first is \(first)",
+        "coffer restore a backup elsewhere and copy them from its objects")
+    }
+  }
+
+  func orphans() throws -> Check {
+    guard extent.walksObjects else {
+      return Check("orphans", .skipped, "--objects looks for objects that no row names")
+    }
+    guard let objects else { return Check("orphans", .skipped, Self.unknownPlace) }
+    let audit = ObjectAudit(database, objects)
+    let used = try audit.usedCount()
+    let progress = Progress("walking the object store", .count(of: "parts"), of: 256)
+    let orphans = try audit.orphans(
+      usedCount: used, at: Clock.system.now(), deletes: extent.fixes
+    ) { progress.done = $0 }
+    guard orphans.count > 0 else {
+      return Check("orphans", .ok, "a row names every object that is older than a day")
+    }
+    let what = "\(orphans.count) objects (\(ByteCount.text(orphans.byteCount))) that no row names"
+    return extent.fixes
+      ? Check("orphans", .ok, "\(what) were deleted")
+      : Check(
+        "orphans", .warning, "\(what) take room", "coffer doctor --objects --fix deletes them")
+  }
+
+  func leftovers() throws -> Check {
+    guard let objects else { return Check("leftovers", .skipped, Self.unknownPlace) }
+    let old = try objects.leftovers(before: Clock.system.now() - ObjectAudit.grace)
+    if extent.fixes { for key in old { try objects.deleteLeftover(key) } }
+    if old.isEmpty { return Check("leftovers", .ok, "no upload was left half way") }
+    return extent.fixes
+      ? Check("leftovers", .ok, "\(old.count) uploads that were left half way are deleted")
+      : Check(
+        "leftovers", .warning, "\(old.count) uploads were left half way more than a day ago",
+        "start coffer-sync, which clears them, or coffer doctor --fix")
+  }
+}

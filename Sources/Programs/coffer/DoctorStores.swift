@@ -1,0 +1,50 @@
+internal import Base
+internal import Configuration
+internal import KnownStores
+internal import ProviderAPI
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// Whether the stores answer, and know our keys.
+extension Doctor {
+  /// One request to each that is configured to be asked, for something that it never sold.
+  static func stores(
+    _ settings: Settings, _ configuration: DatabaseConfiguration
+  ) throws -> [Check] {
+    let stores = try StoreList(
+      try DatabaseConfiguration.stores(settings), transport: { _ in CurlTransport() },
+      clock: configuration.clock)
+    let asked = stores.filter { $0.isReadable }
+    guard !asked.isEmpty else {
+      return [Check("stores", .skipped, "no store is configured to be asked")]
+    }
+    return asked.map { ask($0, configuration.grantingEnvironment) }
+  }
+
+  private static func ask(_ store: any Store, _ environment: StoreEnvironment) -> Check {
+    let (traits, name) = (store.traits, "store \(store.provider.rawValue)")
+    let key = ObjectKey(
+      provider: store.provider, environment: environment, kind: traits.subscriptionKind,
+      id: traits.unknownID)
+    let read = StoreRead(key, readNumber: 1, secret: Secret(traits.unknownID)) {
+      StoreRead.Known(reasons: [], parts: [])
+    }
+    do throws(APIFailure) {
+      _ = try store.read(read)
+      return Check(name, .ok, "it answers, and knows our key")
+    } catch {
+      switch error {
+      case .notFound, .gone, .refused:
+        return Check(name, .ok, "it answers, and knows our key")
+      case .transient(let reason, _):
+        return Check(name, .failed, "it does not answer: \(reason)", "look at the network, or wait")
+      case .misconfigured(let reason):
+        return Check(
+          name, .failed, "it refuses us: \(reason)", "give coffer-billing a key that is valid")
+      case .malformed(let reason):
+        return Check(name, .warning, "its answer is not understood: \(reason)", "report it")
+      }
+    }
+  }
+}

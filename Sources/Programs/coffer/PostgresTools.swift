@@ -1,0 +1,55 @@
+internal import Base
+internal import Configuration
+internal import Glibc
+
+/// PostgreSQL's own programs, which dump its databases and load them.
+enum PostgresTools {
+  /// Both schemas in one snapshot, as a file that pg_restore reads.
+  static let dump = """
+    exec pg_dump --format=custom --schema=sync --schema=billing --file="$COFFER_DUMP" \\
+    --dbname="$COFFER_DUMP_OF"
+    """
+
+  /// All of it or nothing; into a database that has neither schema.
+  static let load = """
+    exec pg_restore --single-transaction --exit-on-error --no-owner --no-privileges \\
+    --dbname="$COFFER_DUMP_INTO" "$COFFER_DUMP"
+    """
+
+  /// Runs a shell command and waits for its end. What it prints goes to stderr, since stdout is the
+  /// answer's. `variables` are added to the environment.
+  static func run(_ command: String, _ variables: [String: String]) throws(CommandFailure) {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
+    for (name, value) in variables { unsafe setenv(name, value, 1) }
+    let texts = ["/bin/sh", "-c", command]
+    let words = unsafe texts.map { unsafe strdup($0) } + [nil]
+    defer { unsafe words.forEach { unsafe free($0) } }
+    var child = pid_t()
+    guard unsafe posix_spawn(&child, "/bin/sh", &actions, nil, words, environ) == 0 else {
+      throw CommandFailure(.unavailable, "/bin/sh cannot be started")
+    }
+    var status: Int32 = 0
+    while unsafe waitpid(child, &status, 0) < 0 {
+      guard errno == EINTR else {
+        throw CommandFailure(.unavailable, "nobody knows how \(name(of: command)) ended")
+      }
+    }
+    guard status == 0 else {
+      throw CommandFailure(.unavailable, "\(name(of: command)) failed; above it says why")
+    }
+  }
+
+  /// The program that a command begins with.
+  private static func name(of command: String) -> Substring {
+    let words = command.split(separator: " ")
+    return (words.first == "exec" ? words.dropFirst().first : words.first) ?? "the command"
+  }
+}
+
+extension Secret {
+  /// For an environment that only this user sees.
+  var text: String { String(decoding: exposed, as: UTF8.self) }
+}

@@ -1,0 +1,131 @@
+internal import Backup
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+
+extension Command {
+  private static let wanted = Parameter<String>.required(
+    "backup", text: "one backup, or a directory of them: then the newest whole one", .path)
+  private static let into = Parameter<String>.required(
+    "--into", "directory", text: "where it is put: an empty directory, made if missing", .path)
+  private static let loaded = Parameter<DatabaseLocation?>.optional(
+    "--database", "url",
+    text: "PostgreSQL: the database that the dump is loaded into, which has no schema of ours yet",
+    .postgres)
+
+  static let restore = Command(
+    words: ["restore"],
+    abstract: "Puts a backup into an empty directory, held against its digests on the way.",
+    discussion: """
+      Writes <directory>/objects and then <directory>/database; nothing that is in use is touched. The \
+      settings that make the servers use them are printed. Clients find another history there and \
+      fetch everything again. What stores told since the backup is not in it: have them send again what \
+      they sent since, or read what is doubtful with coffer subscription read. A dump of PostgreSQL is \
+      loaded by its own pg_restore into --database; without that option it is named and left alone.
+      """,
+    arguments: [wanted],
+    options: [into, loaded],
+    answers: [
+      "backup": .text, "taken": .time, "database": .text, "objects": .text,
+      "object_count": .integer, "damaged_count": .integer, "damaged": .list(.text),
+    ],
+    run: { invocation in
+      let progress = StagedProgress()
+      let restore = try Restore(of: invocation[wanted], into: invocation[into])
+      guard restore.isDump || invocation[loaded] == nil else {
+        throw CommandFailure(
+          .usage, "--database is for a backup of PostgreSQL; this one is of SQLite")
+      }
+      let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
+        progress.set("restoring", done, of: total)
+      }
+      return try Restored(restore, outcome, loadedInto: invocation[loaded]).answer
+    })
+}
+
+/// What was restored, as a command tells it.
+struct Restored {
+  private let restore: Restore
+  private let outcome: Restore.Outcome
+  /// Where it can be used from; nil for a dump that nobody loaded.
+  let database: DatabaseLocation?
+
+  /// Loads a dump, where there is one and a database for it.
+  init(
+    _ restore: Restore, _ outcome: Restore.Outcome, loadedInto database: DatabaseLocation?
+  ) throws {
+    self.restore = restore
+    self.outcome = outcome
+    switch (outcome.database, database) {
+    case (.sqlite(let directory), _): self.database = .sqlite(directory: directory)
+    case (.dump(let path), .postgres(let url)?):
+      try PostgresTools.run(
+        PostgresTools.load, ["COFFER_DUMP": path, "COFFER_DUMP_INTO": url.text])
+      try Self.renewHistory(of: .postgres(url: url))
+      self.database = .postgres(url: url)
+    case (.dump, _): self.database = nil
+    }
+  }
+
+  static func renewHistory(in directory: String) throws {
+    try renewHistory(of: .sqlite(directory: directory))
+  }
+
+  /// No client's cursor of before fits what was restored.
+  private static func renewHistory(of location: DatabaseLocation) throws {
+    let database = try Database.open(location, owning: .sync)
+    defer { database.close() }
+    try History.renew(database)
+  }
+
+  var answer: Answer {
+    let (name, place) =
+      switch (outcome.database, database) {
+      case (.sqlite(let directory), _): ("COFFER_DATABASE", "sqlite://\(directory)")
+      case (.dump, .some): ("COFFER_DATABASE", "as given")
+      case (.dump(let path), nil): ("dump", path)
+      }
+    var answer = Answer(
+      text: """
+        restored \(restore.path) of \(restore.head.taken)
+        \(name)=\(place)
+        COFFER_OBJECTS=file://\(outcome.objectsDirectory)
+        \(outcome.objectCount) objects, \(ByteCount.text(restore.sum.byteCount))
+
+        """,
+      json: [
+        "backup": .string(restore.path), "taken": .string(restore.head.taken.description),
+        "database": .string(place), "objects": .string("file://\(outcome.objectsDirectory)"),
+        "object_count": .integer(outcome.objectCount),
+        "damaged_count": .integer(outcome.damagedCount), "damaged": damaged,
+      ])
+    if outcome.damagedCount > 0 {
+      answer.code = .refused
+      answer.notice = damage
+    }
+    return answer
+  }
+
+  /// Nil where all is as it was written.
+  var damage: String? {
+    guard let first = outcome.damaged.first else { return nil }
+    return
+      "\(outcome.damagedCount) objects are damaged or missing in the backup, the first is \(first)"
+  }
+
+  private var damaged: JSONValue {
+    .array(outcome.damaged.map { .string($0.description) })
+  }
+}
+
+extension Form where Value == DatabaseLocation {
+  /// A PostgreSQL database.
+  static var postgres: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let location = DatabaseLocation(text), case .postgres = location { return location }
+      throw CommandFailure(.usage, "\(name) takes postgres://<server>/<database>")
+    }
+  }
+}

@@ -1,0 +1,218 @@
+package import Base
+internal import Glibc
+package import Storage
+
+/// Makes one backup of a database and an object store that are in use.
+///
+/// Most objects are copied first, while nothing is held up. Then nothing is deleted any more: the
+/// database is copied as of one moment, and after it the objects that it needs and that came since. So
+/// whatever the copy names is there.
+package struct BackupRun {
+  private let database: Database
+  private let objects: ObjectStore
+  private let source: Source
+  /// What all contents weigh, roughly: for progress.
+  private let contentByteCount: Int64
+  private let set: BackupSet
+
+  package enum Source: Sendable {
+    case sqlite(directory: String)
+    /// PostgreSQL: whoever calls has its own tools write a dump to a path.
+    case dump(@Sendable (_ path: String) throws -> Void)
+  }
+
+  package enum Stage: String, Sendable {
+    case objects = "copying objects"
+    case database = "copying the database"
+    case rest = "copying what came since"
+    case digests = "reading the copy"
+  }
+
+  package struct Outcome: Sendable {
+    package let path: String
+    package let head: Manifest.Head
+    package let sum: Manifest.Sum
+    /// Of objects that no earlier backup had.
+    package let copiedCount: Int64
+    package let copiedByteCount: Int64
+    /// The SHA-256 of the manifest, which stands for all of the backup.
+    package let digest: [UInt8]
+  }
+
+  private static let dumpName = "database.dump"
+
+  /// `apartFrom` are directories in use, in which no backup may lie.
+  package init(
+    into directory: String, of database: Database, _ objects: ObjectStore, _ source: Source,
+    contentByteCount: Int64, apartFrom others: [String]
+  ) throws(BackupError) {
+    self.database = database
+    self.objects = objects
+    self.source = source
+    self.contentByteCount = contentByteCount
+    set = try BackupSet(directory, apartFrom: others)
+  }
+
+  package func run(
+    at now: Instant, each: (Stage, _ done: Int64, _ of: Int64) -> Void
+  ) throws -> Outcome {
+    var objects = ObjectRound(
+      self.objects, into: try set.begin(), after: try BackupSet.whole(in: set.folder).first,
+      try set.leftovers())
+    let begun = objects.backup
+    try ObjectPages(database).read { page, inlineByteCount in
+      for object in page {
+        _ = try objects.take(object)
+        objects.passedByteCount += object.byteCount
+        each(.objects, objects.passedByteCount, contentByteCount)
+      }
+      objects.passedByteCount += inlineByteCount
+    }
+    let manifest = try ManifestWriter(in: begun)
+    let (schemas, files) = try held(&objects, manifest, in: begun, at: now, each)
+    Folder.synchronizeAll()
+    let digest = try manifest.finish()
+    let whole = try set.finish(taken: now)
+    return Outcome(
+      path: whole.path, head: Manifest.Head(taken: now, schemas: schemas, files: files),
+      sum: manifest.sum, copiedCount: objects.copiedCount,
+      copiedByteCount: objects.copiedByteCount, digest: digest)
+  }
+
+  /// What is done while nothing is deleted from the object store.
+  private func held(
+    _ objects: inout ObjectRound, _ manifest: ManifestWriter, in begun: Folder, at now: Instant,
+    _ each: (Stage, Int64, Int64) -> Void
+  ) throws -> (schemas: [String: Int], files: [String: Manifest.File]) {
+    let hold = try self.objects.hold()
+    defer { withExtendedLifetime(hold) {} }
+    try manifest.write(.taken(now))
+    let schemas = try schemas()
+    for (name, number) in schemas.sorted(by: { $0.key < $1.key }) {
+      try manifest.write(.schema(name, number))
+    }
+    let names: [String]
+    switch source {
+    case .sqlite(let directory):
+      names = Schema.allCases.map { "\($0).db" }
+      try Self.naming(begun) {
+        try DatabaseCopy.take(of: directory, into: begun.path) { each(.database, $0, $1) }
+      }
+      let copy = try Database.open(
+        .sqlite(directory: begun.path), owning: .sync, .requiresSchema)
+      defer { copy.close() }
+      try take(ObjectPages(copy), &objects, manifest, each)
+    case .dump(let write):
+      names = [Self.dumpName]
+      try write(begun.path(of: Self.dumpName))
+      guard begun.has(Self.dumpName) else {
+        throw BackupError(.refused, "the command wrote no dump to the file $COFFER_DUMP")
+      }
+      try take(ObjectPages(database, includesGarbage: true), &objects, manifest, each)
+    }
+    for schema in Schema.allCases {
+      for log in ["-wal", "-shm"] { try begun.remove("\(schema).db\(log)") }
+    }
+    var files: [String: Manifest.File] = [:]
+    for name in names {
+      try begun.synchronize(name)
+      var read: Int64 = 0
+      let file = Manifest.File(
+        try HashedFile(reading: begun.path(of: name)) {
+          read += $0
+          each(.digests, read, 0)
+        })
+      files[name] = file
+      try manifest.write(.file(name, file))
+    }
+    return (schemas, files)
+  }
+
+  /// Lists every object that the copy of the database names, and copies those that are not there yet.
+  private func take(
+    _ pages: ObjectPages, _ objects: inout ObjectRound, _ manifest: ManifestWriter,
+    _ each: (Stage, Int64, Int64) -> Void
+  ) throws {
+    var passed: Int64 = 0
+    try pages.read { page, inlineByteCount in
+      for object in page {
+        passed += object.byteCount
+        if let file = try objects.take(object) {
+          try manifest.write(.object(Manifest.Object(id: object.id, file: file)))
+        } else if object.isInUse {
+          try manifest.write(.missing(object.id))
+        }
+        each(.rest, passed, contentByteCount)
+      }
+      passed += inlineByteCount
+    }
+  }
+
+  private func schemas() throws -> [String: Int] {
+    try database.read { reader in
+      var numbers: [String: Int] = [:]
+      for schema in Schema.allCases {
+        numbers[schema.rawValue] = try reader.first(
+          "SELECT count(*) FROM \(schema).migrations"
+        ) { row in Int(try row.integer(0)) }
+      }
+      return numbers
+    }
+  }
+
+  /// What fails for want of space there is the backup's trouble, not the database's.
+  private static func naming(_ folder: Folder, _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch DatabaseError.unavailable(let reason) {
+      throw BackupError(.unavailable, "the database cannot be copied to \(folder.path): \(reason)")
+    }
+  }
+}
+
+/// The objects that one run takes: from an earlier backup where it has them, else from the store.
+private struct ObjectRound {
+  let backup: Folder
+  /// Of what was looked at before anything was held.
+  var passedByteCount: Int64 = 0
+  private(set) var copiedCount: Int64 = 0
+  private(set) var copiedByteCount: Int64 = 0
+
+  private let store: ObjectStore
+  private let kept: KeptObjects
+  private let earlier: KeptObjects?
+  private let interrupted: [KeptObjects]
+
+  init(_ store: ObjectStore, into backup: Folder, after earlier: Folder?, _ interrupted: [Folder]) {
+    self.store = store
+    self.backup = backup
+    kept = KeptObjects(in: backup)
+    self.earlier = earlier.map { KeptObjects(in: $0) }
+    self.interrupted = interrupted.map { KeptObjects(in: $0) }
+  }
+
+  /// Nil where the store has no such object, or not all of it.
+  mutating func take(_ object: ObjectPages.Object) throws -> Manifest.File? {
+    if let own = try kept.find(object.id) { return own.file }
+    if let entry = try earlier?.find(object.id), entry.file.byteCount == object.byteCount,
+      try kept.link(entry, as: object.id)
+    {
+      return entry.file
+    }
+    for leftover in interrupted {
+      // What a crash left may be shorter than it was.
+      guard let entry = try leftover.find(object.id), entry.file.byteCount == object.byteCount,
+        try Manifest.File(HashedFile(reading: entry.path)) == entry.file,
+        try kept.link(entry, as: object.id)
+      else { continue }
+      return entry.file
+    }
+    guard let file = try store.open(object.id),
+      file.byteCount == object.byteCount || !object.isInUse
+    else { return nil }
+    let copied = try kept.copy(file.descriptor, as: object.id)
+    copiedCount += 1
+    copiedByteCount += copied.byteCount
+    return copied
+  }
+}

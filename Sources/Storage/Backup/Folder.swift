@@ -1,0 +1,111 @@
+internal import Base
+internal import Glibc
+
+/// A directory of a backup, or one that a backup is restored into.
+struct Folder {
+  let path: String
+
+  func path(of name: String) -> String { "\(path)/\(name)" }
+
+  func folder(_ name: String) -> Folder { Folder(path: path(of: name)) }
+
+  var exists: Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  func has(_ name: String) -> Bool { unsafe access(path(of: name), F_OK) == 0 }
+
+  /// For its owner only; one that is there stays as it is.
+  func make() throws(BackupError) {
+    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("create") }
+  }
+
+  /// Every name but `.` and `..`, in no order; none where there is no such directory.
+  func names() throws(BackupError) -> [String] {
+    guard let listing = unsafe opendir(path) else {
+      if errno == ENOENT { return [] }
+      throw failure("list")
+    }
+    defer { unsafe closedir(listing) }
+    var names: [String] = []
+    while let entry = unsafe readdir(listing) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  func rename(_ name: String, to other: String) throws(BackupError) {
+    guard unsafe Glibc.rename(path(of: name), path(of: other)) == 0 else {
+      throw folder(name).failure("rename")
+    }
+  }
+
+  func remove(_ name: String) throws(BackupError) {
+    guard unsafe unlink(path(of: name)) == 0 || errno == ENOENT else {
+      throw folder(name).failure("remove")
+    }
+  }
+
+  /// Removes it with all that it holds; follows no symbolic link.
+  func removeAll() throws(BackupError) {
+    for name in try names() {
+      var status = stat()
+      guard unsafe lstat(path(of: name), &status) == 0 else { continue }
+      if status.st_mode & S_IFMT == S_IFDIR {
+        try folder(name).removeAll()
+      } else {
+        try remove(name)
+      }
+    }
+    guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw failure("remove") }
+  }
+
+  /// Gives a file a second name there; false where the file system cannot, or has given too many.
+  func link(_ name: String, from other: String) throws(BackupError) -> Bool {
+    if unsafe Glibc.link(other, path(of: name)) == 0 || errno == EEXIST { return true }
+    if errno == EPERM || errno == EXDEV || errno == EMLINK || errno == ENOTSUP { return false }
+    throw folder(name).failure("link")
+  }
+
+  /// Makes names made, renamed and removed in it durable, or a file of it.
+  func synchronize(_ name: String = ".") throws(BackupError) {
+    let file = unsafe open(path(of: name), O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw failure("open") }
+    defer { close(file) }
+    guard fsync(file) == 0 else { throw failure("synchronize") }
+  }
+
+  /// The same of every directory of the machine at once: a backup has as many as objects.
+  static func synchronizeAll() { sync() }
+
+  func failure(_ action: String) -> BackupError { .system(action, path) }
+}
+
+extension BackupError {
+  /// What the system says about its last failed call.
+  static func system(_ action: String, _ path: String) -> BackupError {
+    let code = errno
+    let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    return BackupError(.unavailable, "cannot \(action) \(path): \(text)")
+  }
+}
+
+/// The right to write into a directory, which one process has at a time and loses with its end.
+final class FolderLock {
+  private let descriptor: Int32
+
+  init(_ folder: Folder, _ name: String) throws(BackupError) {
+    let path = folder.path(of: name)
+    descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .system("create", path) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw BackupError(.unavailable, "another backup into \(folder.path) is under way")
+    }
+  }
+
+  deinit { close(descriptor) }
+}

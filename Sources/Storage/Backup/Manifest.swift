@@ -1,0 +1,165 @@
+package import Base
+internal import Crypto
+internal import Glibc
+
+/// What a backup holds, a line for each thing; written last, so a backup with a manifest is whole.
+///
+/// The last line counts the objects and has the SHA-256 of all lines before it.
+package struct Manifest: Sendable {
+  package static let name = "manifest"
+  static let title = "coffer-backup 1"
+
+  /// What is said once.
+  package struct Head: Sendable, Equatable {
+    /// When the database was copied.
+    package let taken: Instant
+    /// Migrations of `sync` and `billing`.
+    package let schemas: [String: Int]
+    /// By their names in the backup.
+    package let files: [String: File]
+  }
+
+  package struct File: Sendable, Equatable {
+    package let byteCount: Int64
+    package let digest: [UInt8]
+  }
+
+  package struct Object: Sendable, Equatable {
+    package let id: Identifier
+    package let file: File
+  }
+
+  /// What its last line says of all of it.
+  package struct Sum: Sendable, Equatable {
+    package var objectCount: Int64 = 0
+    package var byteCount: Int64 = 0
+    /// Objects that documents need and the store did not have.
+    package var missingCount: Int64 = 0
+  }
+
+  enum Line {
+    case taken(Instant)
+    case schema(String, Int)
+    case file(String, File)
+    case object(Object)
+    case missing(Identifier)
+    case end(Sum, digest: [UInt8])
+  }
+}
+
+extension Manifest.Line {
+  var text: String {
+    switch self {
+    case .taken(let instant): "taken \(instant)"
+    case .schema(let name, let number): "schema \(name) \(number)"
+    case .file(let name, let file): "file \(name) \(file.byteCount) \(Hex.encode(file.digest))"
+    case .object(let object):
+      "object \(object.id) \(object.file.byteCount) \(Hex.encode(object.file.digest))"
+    case .missing(let id): "missing \(id)"
+    case .end(let sum, let digest):
+      "end \(sum.objectCount) \(sum.byteCount) \(sum.missingCount) \(Hex.encode(digest))"
+    }
+  }
+
+  /// Nil for a line that is none of these.
+  init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
+    switch (words.first, words.count) {
+    case ("taken", 2):
+      guard let instant = Instant(rfc3339: words[1]) else { return nil }
+      self = .taken(instant)
+    case ("schema", 3):
+      guard let number = Int(words[2]) else { return nil }
+      self = .schema(words[1], number)
+    case ("file", 4):
+      guard let file = Manifest.File(words[2], words[3]), !words[1].contains("/") else {
+        return nil
+      }
+      self = .file(words[1], file)
+    case ("object", 4):
+      guard let id = Identifier(words[1]), let file = Manifest.File(words[2], words[3]) else {
+        return nil
+      }
+      self = .object(Manifest.Object(id: id, file: file))
+    case ("missing", 2):
+      guard let id = Identifier(words[1]) else { return nil }
+      self = .missing(id)
+    case ("end", 5):
+      guard let objects = Int64(words[1]), let bytes = Int64(words[2]),
+        let missing = Int64(words[3]), let digest = Hex.decode(words[4])
+      else { return nil }
+      self = .end(
+        Manifest.Sum(objectCount: objects, byteCount: bytes, missingCount: missing),
+        digest: digest)
+    default: return nil
+    }
+  }
+}
+
+extension Manifest.File {
+  init(_ hashed: HashedFile) { self.init(byteCount: hashed.byteCount, digest: hashed.digest) }
+
+  fileprivate init?(_ byteCount: String, _ digest: String) {
+    guard let byteCount = Int64(byteCount), byteCount >= 0, let digest = Hex.decode(digest),
+      digest.count == 32
+    else { return nil }
+    self.init(byteCount: byteCount, digest: digest)
+  }
+}
+
+/// Writes a manifest beside its place; only `finish` puts it there.
+final class ManifestWriter {
+  private(set) var sum = Manifest.Sum()
+  private let folder: Folder
+  private let descriptor: Int32
+  private let digest = SHA256Stream()
+  private var buffer: [UInt8] = []
+
+  private static let bufferByteCount = 1 << 16
+  private static let unfinished = Manifest.name + ".unfinished"
+
+  init(in folder: Folder) throws(BackupError) {
+    self.folder = folder
+    let path = folder.path(of: Self.unfinished)
+    descriptor = unsafe open(
+      path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .system("create", path) }
+    buffer = Array("\(Manifest.title)\n".utf8)
+  }
+
+  deinit { close(descriptor) }
+
+  func write(_ line: Manifest.Line) throws(BackupError) {
+    switch line {
+    case .object(let object):
+      sum.objectCount += 1
+      sum.byteCount += object.file.byteCount
+    case .missing: sum.missingCount += 1
+    default: break
+    }
+    buffer += Array("\(line.text)\n".utf8)
+    if buffer.count >= Self.bufferByteCount { try flush() }
+  }
+
+  /// Makes it durable under its name; answers the SHA-256 of the whole file.
+  func finish() throws(BackupError) -> [UInt8] {
+    try flush()
+    let lines = digest.finalize()
+    let end = Array("\(Manifest.Line.end(sum, digest: lines).text)\n".utf8)
+    try HashedFile.write(end[...], to: descriptor, folder.path(of: Self.unfinished))
+    guard fsync(descriptor) == 0 else {
+      throw .system("synchronize", folder.path(of: Self.unfinished))
+    }
+    let whole = try HashedFile(reading: folder.path(of: Self.unfinished)).digest
+    try folder.rename(Self.unfinished, to: Manifest.name)
+    try folder.synchronize()
+    return whole
+  }
+
+  private func flush() throws(BackupError) {
+    let bytes = buffer
+    digest.update(unsafe bytes.span.bytes)
+    try HashedFile.write(bytes[...], to: descriptor, folder.path(of: Self.unfinished))
+    buffer.removeAll(keepingCapacity: true)
+  }
+}

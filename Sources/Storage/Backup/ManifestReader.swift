@@ -1,0 +1,90 @@
+internal import Base
+internal import Crypto
+internal import Glibc
+
+/// Reads a manifest line by line, however long it is.
+///
+/// `check` reads it once to its end: only what it accepted may be believed.
+struct ManifestReader {
+  private let path: String
+
+  /// Throws where there is no manifest: an unfinished backup, or none.
+  init(of backup: Folder) throws(BackupError) {
+    guard backup.has(Manifest.name) else {
+      throw BackupError(.refused, "\(backup.path) is no whole backup: it has no manifest")
+    }
+    path = backup.path(of: Manifest.name)
+  }
+
+  /// What is said once, after every line has been read and the last one found right.
+  func check() throws(BackupError) -> (head: Manifest.Head, sum: Manifest.Sum) {
+    var (taken, schemas, files) = (Instant?.none, [String: Int](), [String: Manifest.File]())
+    let sum = try read { (line) throws(BackupError) in
+      switch line {
+      case .taken(let instant): taken = instant
+      case .schema(let name, let number): schemas[name] = number
+      case .file(let name, let file): files[name] = file
+      case .object, .missing, .end: break
+      }
+    }
+    guard let taken, !files.isEmpty else { throw damaged("it does not say what it is of") }
+    return (Manifest.Head(taken: taken, schemas: schemas, files: files), sum)
+  }
+
+  /// Hands over every line but the first and the last.
+  @discardableResult
+  func read(_ each: (Manifest.Line) throws(BackupError) -> Void) throws(BackupError) -> Manifest.Sum
+  {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { throw .system("read", path) }
+    defer { close(file) }
+    let digest = SHA256Stream()
+    var (sum, end) = (Manifest.Sum(), Manifest.Sum?.none)
+    var (part, rest) = ([UInt8](repeating: 0, count: 1 << 16), [UInt8]())
+    var number = 0
+    while true {
+      let count = unsafe Glibc.read(file, &part, part.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .system("read", path) }
+      guard count > 0 else { break }
+      rest += part[..<count]
+      var start = rest.startIndex
+      while let newline = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+        let bytes = Array(rest[start...newline])
+        start = newline + 1
+        number += 1
+        guard end == nil else { throw damaged("it goes on behind its end") }
+        let text = String(decoding: bytes.dropLast(), as: UTF8.self)
+        if number == 1 {
+          guard text == Manifest.title else {
+            throw BackupError(.refused, "\(path) is not of a backup that this version reads")
+          }
+        } else if let line = Manifest.Line(text) {
+          if case .end(let said, let lines) = line {
+            guard digest.finalize() == lines, said == sum else {
+              throw damaged("its last line does not fit the others")
+            }
+            end = said
+            continue
+          }
+          if case .object(let object) = line {
+            sum.objectCount += 1
+            sum.byteCount += object.file.byteCount
+          }
+          if case .missing = line { sum.missingCount += 1 }
+          try each(line)
+        } else {
+          throw damaged("line \(number) is not readable")
+        }
+        digest.update(unsafe bytes.span.bytes)
+      }
+      rest.removeSubrange(..<start)
+    }
+    guard let end, rest.isEmpty else { throw damaged("it is cut off") }
+    return end
+  }
+
+  private func damaged(_ why: String) -> BackupError {
+    BackupError(.damaged, "the manifest \(path) is damaged: \(why)")
+  }
+}

@@ -1,0 +1,117 @@
+package import Base
+package import Storage
+
+/// Holds rows and the object store against each other, while servers go on.
+package struct ObjectAudit {
+  private let database: Database
+  private let objects: ObjectStore
+
+  /// Ids that are held in memory at a time: more are gone through in several rounds.
+  private static let heldCountMax: Int64 = 500_000
+  /// An object that no row names is somebody's upload until it is so old.
+  package static let grace = Instant.Span.days(1)
+  private static let listedCountMax = 100
+
+  /// What was found of one kind: how many, and the first of them.
+  package struct Found: Sendable {
+    package private(set) var count: Int64 = 0
+    package private(set) var byteCount: Int64 = 0
+    package private(set) var first: [Identifier] = []
+
+    fileprivate mutating func add(_ id: Identifier, _ size: Int64) {
+      count += 1
+      byteCount += size
+      if first.count < ObjectAudit.listedCountMax { first.append(id) }
+    }
+  }
+
+  package init(_ database: Database, _ objects: ObjectStore) {
+    self.database = database
+    self.objects = objects
+  }
+
+  /// Objects that documents need and that are not there, or not all of them; `checked` is how many were
+  /// looked for. Without `sample` those of every document, else some pages of them from that owner on.
+  package func missing(
+    sample: Identifier? = nil, each: (_ checked: Int64) -> Void
+  ) throws -> (checked: Int64, missing: Found) {
+    var (checked, missing) = (Int64(0), Found())
+    let pages =
+      sample.map { ObjectPages(database, from: $0, pageCountMax: 1) } ?? ObjectPages(database)
+    try pages.read { page, _ in
+      for object in page {
+        checked += 1
+        if try objects.open(object.id)?.byteCount != object.byteCount, try isUsed(object) {
+          missing.add(object.id, object.byteCount)
+        }
+      }
+      each(checked)
+    }
+    return (checked, missing)
+  }
+
+  /// An object that was replaced since its page was read may rightly be gone by now.
+  private func isUsed(_ object: ObjectPages.Object) throws -> Bool {
+    try database.read { reader in
+      try reader.first(
+        "SELECT object_id FROM sync.files WHERE owner_id = $1 AND seq = $2",
+        .id(object.owner), .integer(object.number)
+      ) { row in try row.optionalID(0) == object.id } ?? false
+    }
+  }
+
+  /// How many rows name an object.
+  package func usedCount() throws -> Int64 {
+    var count: Int64 = 0
+    try ObjectPages(database).read { page, _ in count += Int64(page.count) }
+    return count
+  }
+
+  /// Objects that nothing names, written before the grace; `usedCount` is how many rows name one.
+  ///
+  /// Where they are deleted, they are only while no backup runs.
+  package func orphans(
+    usedCount: Int64, at now: Instant, deletes: Bool, each: (_ walkedBytes: Int64) -> Void
+  ) throws -> Found {
+    var orphans = Found()
+    let rounds = Int(min(256, max(1, (usedCount + Self.heldCountMax - 1) / Self.heldCountMax)))
+    for round in 0..<rounds {
+      let bytes = (round * 256 / rounds)..<((round + 1) * 256 / rounds)
+      var used: Set<Identifier> = []
+      try ObjectPages(database).read { page, _ in
+        used.formUnion(page.lazy.map(\.id).filter { bytes.contains(Int($0.high >> 56)) })
+      }
+      for byte in bytes {
+        let old = try objects.list(beginningWith: UInt8(byte)).filter { object in
+          !used.contains(object.key) && object.written < now - Self.grace
+        }
+        for object in try unnamed(old) {
+          if deletes {
+            guard try !objects.isHeld() else { continue }
+            try objects.delete(object.key)
+          }
+          orphans.add(object.key, object.byteCount)
+        }
+        each(Int64(byte) + 1)
+      }
+    }
+    return orphans
+  }
+
+  /// Those that wait for no sweep and are no upload's.
+  private func unnamed(_ objects: [ObjectStore.Listed]) throws -> [ObjectStore.Listed] {
+    var named: Set<Identifier> = []
+    for list in SQLList.slices(of: objects.map { .id($0.key) }, after: 0) {
+      for table in ["garbage", "reservations"] {
+        named.formUnion(
+          try database.read { reader in
+            try reader.rows(
+              "SELECT object_id FROM sync.\(table) WHERE object_id IN (\(list.parameters))",
+              values: list.values
+            ) { row in try row.id(0) }
+          })
+      }
+    }
+    return objects.filter { !named.contains($0.key) }
+  }
+}

@@ -1,0 +1,89 @@
+internal import Base
+internal import Storage
+
+/// The objects that documents need, as rows name them, page by page in short snapshots.
+///
+/// While nothing is deleted from the object store, whatever was in use at the beginning is among them
+/// at the end, with `garbage`: a document that changes its object leaves the old one there.
+struct ObjectPages {
+  struct Object {
+    let id: Identifier
+    let byteCount: Int64
+    /// Whether a document needs it; garbage may never have been written.
+    let isInUse: Bool
+    /// Of the document, by which its row is found again; of garbage, nobody's.
+    var owner = Identifier(high: 0, low: 0)
+    var number: Int64 = 0
+  }
+
+  private let database: Database
+  private let includesGarbage: Bool
+  private let start: Identifier
+  private let pageCountMax: Int
+  private static let rowCount: Int64 = 5000
+
+  /// `start` is the first owner whose files are read, `pageCountMax` how many pages of them.
+  init(
+    _ database: Database, includesGarbage: Bool = false,
+    from start: Identifier = Identifier(high: 0, low: 0), pageCountMax: Int = .max
+  ) {
+    self.database = database
+    self.includesGarbage = includesGarbage
+    self.start = start
+    self.pageCountMax = pageCountMax
+  }
+
+  /// `each` gets the objects of a page, and what contents outside of the object store weigh.
+  func read(_ each: (_ objects: [Object], _ inlineByteCount: Int64) throws -> Void) throws {
+    var (owner, number): (Identifier, Int64) = (start, -1)
+    var (isLast, pageCount) = (false, 0)
+    while !isLast, pageCount < pageCountMax {
+      pageCount += 1
+      var (objects, inlineByteCount, count) = ([Object](), Int64(0), Int64(0))
+      let (afterOwner, afterNumber) = (owner, number)
+      try database.read { reader in
+        try reader.query(
+          """
+          SELECT owner_id, seq, object_id, content_bytes FROM sync.files
+          WHERE (owner_id, seq) > ($1, $2) ORDER BY owner_id, seq LIMIT $3
+          """, [.id(afterOwner), .integer(afterNumber), .integer(Self.rowCount)]
+        ) { row in
+          (owner, number, count) = (try row.id(0), try row.integer(1), count + 1)
+          let byteCount = try row.integer(3)
+          if let id = try row.optionalID(2) {
+            objects.append(
+              Object(id: id, byteCount: byteCount, isInUse: true, owner: owner, number: number))
+          } else {
+            inlineByteCount += byteCount
+          }
+          return true
+        }
+      }
+      isLast = count < Self.rowCount
+      try each(objects, inlineByteCount)
+    }
+    if includesGarbage { try readGarbage(each) }
+  }
+
+  private func readGarbage(
+    _ each: (_ objects: [Object], _ inlineByteCount: Int64) throws -> Void
+  ) throws {
+    var last = Identifier(high: 0, low: 0)
+    while true {
+      let after = last
+      let page = try database.read { reader in
+        try reader.rows(
+          """
+          SELECT object_id, bytes FROM sync.garbage WHERE object_id > $1
+          ORDER BY object_id LIMIT $2
+          """, .id(after), .integer(Self.rowCount)
+        ) { row in
+          Object(id: try row.id(0), byteCount: try row.integer(1), isInUse: false)
+        }
+      }
+      try each(page, 0)
+      guard page.count == Self.rowCount, let end = page.last else { return }
+      last = end.id
+    }
+  }
+}

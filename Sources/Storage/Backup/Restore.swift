@@ -1,0 +1,164 @@
+package import Base
+internal import Glibc
+internal import Migrations
+internal import Storage
+
+/// Puts a backup back into an empty directory: `objects`, and last of all `database`.
+///
+/// Everything is held against its digest on the way. An object that is damaged or missing is left out
+/// and told of; a database that is damaged ends it.
+package struct Restore {
+  package let head: Manifest.Head
+  package let sum: Manifest.Sum
+  private let backup: Folder
+  private let target: Folder
+  private let linksObjects: Bool
+
+  package struct Outcome: Sendable {
+    /// Where the databases are: the directory of the files, or PostgreSQL's dump.
+    package let database: DatabasePlace
+    package let objectsDirectory: String
+    package let objectCount: Int64
+    package let damagedCount: Int64
+    /// The first of the damaged objects.
+    package let damaged: [Identifier]
+  }
+
+  package enum DatabasePlace: Sendable {
+    case sqlite(directory: String)
+    case dump(path: String)
+  }
+
+  private static let listedCountMax = 100
+  private static let databaseName = "database"
+
+  /// `path` is a backup, or a directory of backups of which the newest is meant. With `linksObjects` no
+  /// object is copied where the file system can do without: for looking at, not for use.
+  package init(
+    of path: String, into directory: String, linksObjects: Bool = false
+  ) throws(BackupError) {
+    backup = try Self.backup(path)
+    (head, sum) = try ManifestReader(of: backup).check()
+    for (schema, known) in [
+      ("sync", Migrations.sync.count), ("billing", Migrations.billing.count),
+    ] {
+      guard let number = head.schemas[schema], number <= known else {
+        throw BackupError(
+          .refused,
+          "\(backup.path) is of a newer version: its schema \(schema) has more migrations than the "
+            + "\(known) of this one")
+      }
+    }
+    target = Folder(path: directory)
+    self.linksObjects = linksObjects
+    try target.make()
+    guard try target.names().isEmpty else {
+      throw BackupError(
+        .refused, "\(directory) is not empty; a backup is restored into an empty one")
+    }
+  }
+
+  private static func backup(_ path: String) throws(BackupError) -> Folder {
+    let folder = Folder(path: path)
+    guard folder.exists else { throw BackupError(.refused, "there is no backup in \(path)") }
+    if folder.has(Manifest.name) { return folder }
+    guard let newest = try BackupSet.whole(in: folder).first else {
+      throw BackupError(.refused, "\(path) is no whole backup: it has no manifest")
+    }
+    return newest
+  }
+
+  /// Whether its database is a dump of PostgreSQL, which is not loaded here.
+  package var isDump: Bool { head.files.keys.contains { $0.hasSuffix(".dump") } }
+
+  /// The backup that is restored.
+  package var path: String { backup.path }
+
+  /// `renew` gets the restored files before they come to their place; `each` gets bytes.
+  package func run(
+    renew: (_ directory: String) throws -> Void, each: (_ done: Int64, _ of: Int64) -> Void
+  ) throws -> Outcome {
+    var done: Int64 = 0
+    let total = sum.byteCount + head.files.values.reduce(0) { $0 + $1.byteCount }
+    func advance(_ byteCount: Int64) {
+      done += byteCount
+      each(done, total)
+    }
+    let kept = KeptObjects(in: backup)
+    let objects = target.folder(KeptObjects.name)
+    // Whatever else an object store has, so that it is known as one.
+    _ = try ObjectStore(directory: objects.path)
+    var (count, damagedCount, damaged) = (Int64(0), Int64(0), [Identifier]())
+    try ManifestReader(of: backup).read { (line) throws(BackupError) in
+      let id: Identifier
+      switch line {
+      case .object(let object):
+        id = object.id
+        if try restore(object, kept, to: objects, advance) {
+          count += 1
+          return
+        }
+      case .missing(let missing): id = missing
+      default: return
+      }
+      damagedCount += 1
+      if damaged.count < Self.listedCountMax { damaged.append(id) }
+    }
+    let database = try restoreDatabase(renew, advance)
+    Folder.synchronizeAll()
+    return Outcome(
+      database: database, objectsDirectory: objects.path, objectCount: count,
+      damagedCount: damagedCount, damaged: damaged)
+  }
+
+  /// False where the backup does not have what its manifest says.
+  private func restore(
+    _ object: Manifest.Object, _ kept: KeptObjects, to objects: Folder, _ advance: (Int64) -> Void
+  ) throws(BackupError) -> Bool {
+    let source = kept.path(of: object)
+    guard unsafe access(source, F_OK) == 0 else { return false }
+    let (place, name) = (try KeptObjects.made(object.id, in: objects), "\(object.id)")
+    if place.has(name) { return true }
+    let found: HashedFile
+    if linksObjects, try place.link(name, from: source) {
+      found = try HashedFile(reading: source, each: advance)
+    } else {
+      found = try HashedFile.copy(path: source, to: place.path(of: name), each: advance)
+    }
+    guard Manifest.File(found) == object.file else {
+      try place.remove(name)
+      return false
+    }
+    return true
+  }
+
+  private func restoreDatabase(
+    _ renew: (String) throws -> Void, _ advance: (Int64) -> Void
+  ) throws -> DatabasePlace {
+    if let (name, file) = head.files.first(where: { $0.key.hasSuffix(".dump") }) {
+      let dump = backup.path(of: name)
+      try require(try HashedFile(reading: dump, each: advance), file, name)
+      return .dump(path: dump)
+    }
+    let unfinished = target.folder(Self.databaseName + ".unfinished")
+    try unfinished.make()
+    for (name, file) in head.files.sorted(by: { $0.key < $1.key }) {
+      let copied = try HashedFile.copy(
+        path: backup.path(of: name), to: unfinished.path(of: name), each: advance)
+      try require(copied, file, name)
+    }
+    try renew(unfinished.path)
+    Folder.synchronizeAll()
+    try target.rename(Self.databaseName + ".unfinished", to: Self.databaseName)
+    return .sqlite(directory: target.path(of: Self.databaseName))
+  }
+
+  private func require(
+    _ found: HashedFile, _ file: Manifest.File, _ name: String
+  ) throws(BackupError) {
+    guard Manifest.File(found) == file else {
+      throw BackupError(
+        .damaged, "\(backup.path(of: name)) is damaged: it is not what the manifest says")
+    }
+  }
+}

@@ -1,0 +1,44 @@
+internal import Base
+internal import Glibc
+internal import SQLite
+
+/// A copy of both SQLite files as they were at one moment, taken while everybody goes on.
+///
+/// Nobody waits for it. The log cannot be started over while it lasts, and grows by what is written.
+package enum DatabaseCopy {
+  /// Writes `sync.db` and `billing.db` into a directory that has neither; `each` gets bytes.
+  ///
+  /// Not durable yet when this returns. Throws `DatabaseError.unavailable` where the target is full.
+  package static func take(
+    of directory: String, into target: String,
+    options: DatabaseOptions = .init(), each: (_ done: Int64, _ of: Int64) -> Void
+  ) throws {
+    let (files, copies) = (SQLiteFiles(directory: directory), SQLiteFiles(directory: target))
+    try copies.create()
+    let snapshots = SQLiteSnapshots(files, foreign: .billing, options: options)
+    do {
+      let connection = try snapshots.connect()
+      try snapshots.begin(on: connection)
+      defer { connection.reader.readDeadline = nil }
+      var copied: Int64 = 0
+      let sizes = try Schema.allCases.map { try byteCount(of: $0, connection.reader) }
+      let total = sizes.reduce(0, +)
+      for (schema, size) in zip(Schema.allCases, sizes) {
+        try connection.reader.copy(schema.rawValue, to: copies.path(of: schema)) { done, pages in
+          each(copied + size * Int64(done) / Int64(max(1, pages)), total)
+        }
+        copied += size
+      }
+      try snapshots.rollBack(on: connection)
+    } catch let error as SQLiteError {
+      throw error.databaseError
+    }
+  }
+
+  private static func byteCount(
+    of schema: Schema, _ connection: SQLiteConnection
+  ) throws -> Int64 {
+    try connection.integer("PRAGMA \(schema).page_count")
+      * connection.integer("PRAGMA \(schema).page_size")
+  }
+}

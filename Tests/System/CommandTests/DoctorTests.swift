@@ -1,0 +1,175 @@
+import Base
+import Goldens
+import Glibc
+import Storage
+import TestEngines
+import TestFiles
+import Testing
+
+/// What a doctor finds in an installation that is whole, and in one with a single fault.
+struct DoctorTests {
+  private static let now = Instant(seconds: 1_772_445_300)
+  private static let account = "0b5c0a2e-0000-4000-8000-000000000001"
+  private static let object = Identifier(high: 0xABCD_0000_0000_4000, low: 0x8000_0000_0000_0007)
+
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+  private let objects: ObjectStore
+
+  /// Ada, with a document whose object is there; time is virtual for rows, not for files.
+  init() throws {
+    scratch = try ScratchDirectory()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_OBJECTS": "file://\(scratch.path)/objects",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+    ]
+    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    objects = try ObjectStore(directory: scratch.path + "/objects")
+    try Self.store(Self.object, in: objects)
+    _ = try coffer("migrate")
+    let created = try coffer(
+      "account", "create", "--username", "ada", "--id", Self.account, "--key-file",
+      "\(scratch.path)/ada.key")
+    #expect(created.code == 0, "\(created.errors)")
+    let account = SQLValue.id(try #require(Identifier(Self.account)))
+    try write(
+      "UPDATE sync.accounts SET seq = 2, usage_bytes = 22000, record_count = 2 WHERE id = $1",
+      account)
+    try write(
+      """
+      INSERT INTO sync.files
+        (id, owner_id, parent_id, kind, name, name_hmac, height, seq, content_version,
+         content_bytes, object_id, deleted)
+      SELECT $2, $1, root_id, 'document', $2, $2, 0, 2, 2, 20000, $3, 0 FROM sync.accounts
+      """, account, .id(Identifier(high: 1, low: 2)), .id(Self.object))
+    try write(
+      """
+      INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+      VALUES ($1, 2, 21000, 'content_changed', $1, 0)
+      """, account)
+    try write("UPDATE sync.files SET height = 1 WHERE kind = 'folder'")
+  }
+
+  private static func store(_ key: Identifier, in objects: ObjectStore) throws {
+    let writer = try objects.create(key)
+    let bytes = [UInt8](repeating: 1, count: 20_000)
+    try unsafe writer.write(bytes.span.bytes)
+    try writer.finish()
+  }
+
+  private func write(_ sql: String, _ values: SQLValue...) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    defer { database.close() }
+    try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
+  }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  /// The line of one check, and the command's code.
+  private func line(_ name: String, _ words: String...) throws -> (code: Int32, text: String) {
+    let finished = try Finished(["doctor"] + words, environment: environment)
+    let line = finished.out.split(separator: "\n").first { $0.hasPrefix("\(name) ") }
+    return (finished.code, line.map(String.init) ?? "\(finished.out)\(finished.errors)")
+  }
+
+  @Test func `an installation that is whole passes every check`() throws {
+    let found = try coffer("doctor", "--all", "--objects", "--deep", "--json")
+    #expect(found.code == 0, "\(found.out)")
+    #expect(found.errors == "")
+    // How much room this machine has is its own affair.
+    let checks = found.out.split(separator: "{").map { "{\($0)\n" }
+      .filter { !$0.contains(#""name":"disk""#) }
+    try expectGolden(checks.joined(), "doctor-json")
+  }
+
+  @Test func `without options it looks at samples and says what it left out`() throws {
+    #expect(try line("orphans").text.contains("skipped"))
+    #expect(try line("integrity").text.contains("skipped"))
+    #expect(try line("stores").code == 0)
+    #expect(try line("stores", "--online").text.contains("no store is configured to be asked"))
+  }
+
+  @Test func `a wrong charge fails until it is corrected`() throws {
+    try write("UPDATE sync.accounts SET usage_bytes = usage_bytes + 5")
+    let found = try line("usage", "--all")
+    #expect(found.code == 1)
+    #expect(
+      found.text.hasSuffix("1 of 1 accounts are charged wrongly, the first is \(Self.account)"))
+    #expect(try line("usage", "--all", "--fix").code == 0)
+    #expect(try line("usage", "--all").text.contains("ok"))
+  }
+
+  @Test func `what others may read is closed to them`() throws {
+    let path = scratch.path + "/database/sync.db"
+    #expect(unsafe chmod(path, 0o644) == 0)
+    #expect(try line("permissions").text.contains("warning"))
+    #expect(try line("permissions", "--fix").text.contains("ok"))
+    #expect(Files.permissions(path) == 0o600)
+  }
+
+  @Test func `an object that is gone fails`() throws {
+    try objects.delete(Self.object)
+    let found = try line("objects", "--objects")
+    #expect(found.code == 1)
+    #expect(found.text.hasSuffix("are missing or too short, the first is \(Self.object)"))
+  }
+
+  @Test func `an old object of nobody is told, and kept while a backup runs`() throws {
+    let old = Identifier(high: 5, low: 5)
+    try Self.store(old, in: objects)
+    try age(old)
+    let found = try line("orphans", "--objects")
+    #expect(found.text.hasSuffix("1 objects (20 kB) that no row names take room"))
+    let hold = try objects.hold()
+    _ = try line("orphans", "--objects", "--fix")
+    #expect(try objects.open(old) != nil, "a backup is under way")
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test func `an old object of nobody is deleted, a young one is left`() throws {
+    let (old, young) = (Identifier(high: 5, low: 5), Identifier(high: 6, low: 6))
+    try Self.store(old, in: objects)
+    try Self.store(young, in: objects)
+    try age(old)
+    let fixed = try line("orphans", "--objects", "--fix")
+    #expect(fixed.text.hasSuffix("1 objects (20 kB) that no row names were deleted"))
+    #expect(try objects.open(old) == nil)
+    #expect(try objects.open(young) != nil)
+  }
+
+  /// Has an object look as if it was written years ago.
+  private func age(_ key: Identifier) throws {
+    let times = [timespec](repeating: timespec(tv_sec: 1_700_000_000, tv_nsec: 0), count: 2)
+    let path = "\(scratch.path)/objects/00/00/\(key)"
+    try #require(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
+  }
+
+  @Test func `rows that are yet to come fail the clock`() throws {
+    try write(
+      "UPDATE sync.accounts SET created_ms = $1", .instant(Self.now + .minutes(10)))
+    let found = try line("clock")
+    #expect(found.code == 1)
+    #expect(found.text.hasSuffix("the newest row is of 2026-03-02T10:05:00Z, which is yet to come"))
+  }
+
+  @Test func `a damaged file is found by reading it whole`() throws {
+    let path = scratch.path + "/database/sync.db"
+    var bytes = try #require(Files.bytes(path))
+    // The last page's header: no page is of that kind.
+    bytes[bytes.count - 4096] = 77
+    try Files.write(bytes, to: path)
+    #expect(try line("integrity", "--deep").code == 1)
+  }
+
+  @Test func `a database that is not there is a finding`() throws {
+    Files.removeAll(scratch.path + "/database")
+    let found = try line("database")
+    #expect(found.code == 1)
+    #expect(found.text.contains("coffer migrate makes one"))
+  }
+}

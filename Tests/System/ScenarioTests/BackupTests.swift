@@ -1,0 +1,217 @@
+import Base
+import Configuration
+import Crypto
+import Glibc
+import JSON
+import Storage
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// Backups that are taken of an installation in use, and what comes back of them.
+@Suite(.serialized) struct BackupTests {
+  private static let writerCount = 3
+
+  private let scratch: ScratchDirectory
+
+  init() throws { scratch = try ScratchDirectory() }
+
+  private var backups: String { scratch.path + "/backups" }
+
+  private func backUp(_ installation: Installation) throws -> JSON {
+    let made = try installation.command("backup", backups, "--json")
+    #expect(made.end == .exited(0), "\(made.output)")
+    return try JSON.parse(Array(made.output.utf8))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a backup that is taken while devices write has every document and every cap`(
+    engine: TestEngine
+  ) throws {
+    let installation = try Installation(engine)
+    let sync = try installation.start(.sync)
+    let billing = try installation.start(.billing)
+    let writers = try (0..<Self.writerCount).map { index in
+      try KeepingWriter(installation.device(of: sync), seed: UInt64(index))
+    }
+    for writer in writers { writer.write(times: 40) }
+    let granted = try grant(writers[0], installation)
+    let first = try backUp(installation)
+    let isStopped = Locked(false)
+    let threads = writers.map { writer in
+      Thread { while !isStopped.withLock({ $0 }) { writer.write(times: 1) } }
+    }
+    let before = writers.map(\.versions)
+    let second = try backUp(installation)
+    let after = writers.map(\.versions)
+    isStopped.withLock { $0 = true }
+    for thread in threads { thread.join() }
+    #expect(writers.flatMap(\.trouble) == [])
+    #expect(before != after, "nobody wrote meanwhile")
+    #expect(first["missing_objects"].integer == 0 && second["missing_objects"].integer == 0)
+    // What is granted now is no part of it.
+    _ = try grant(writers[1], installation)
+    #expect(sync.stop() == .exited(0) && billing.stop() == .exited(0))
+
+    let restored = try Installation(
+      restored: engine, from: installation, backups: backups, in: scratch.path + "/restored")
+    let again = try restored.start(.sync)
+    for (index, writer) in writers.enumerated() {
+      let device = restored.device(of: again, key: writer.device.key, root: writer.device.root)
+      // The answer may come later than the backup has its rows.
+      try writer.check(through: device, from: before[index], to: writer.versions)
+      let cap = try device.get("/v1/account").json["cap"].integer
+      #expect(cap == (index == 0 ? granted : 1_000_000))
+    }
+    let found = try restored.command("doctor", "--all", "--objects", "--deep", "--json")
+    #expect(found.end == .exited(0), "\(found.output)")
+    let valid = try restored.command("tree", "validate", "--all")
+    #expect(valid.end == .exited(0), "\(valid.output)")
+    #expect(again.stop() == .exited(0), "\(again.lastWords)")
+  }
+
+  /// Answers the cap of who has premium.
+  private func grant(_ writer: KeepingWriter, _ installation: Installation) throws -> Int64 {
+    let granted = try installation.command(
+      "entitlement", "grant", try writer.device.account.description, "--plan", "premium")
+    #expect(granted.end == .exited(0), "\(granted.output)")
+    return try #require(try writer.device.get("/v1/account").json["cap"].integer)
+  }
+
+  /// An installation with some documents, its servers stopped.
+  private func written(times count: Int = 60) throws -> (Installation, KeepingWriter) {
+    let installation = try Installation()
+    let sync = try installation.start(.sync)
+    let writer = try KeepingWriter(installation.device(of: sync), seed: 1)
+    writer.write(times: count)
+    #expect(writer.trouble == [])
+    #expect(sync.stop() == .exited(0))
+    return (installation, writer)
+  }
+
+  @Test func `what an earlier backup has is not copied again, and neither needs the other`() throws
+  {
+    let (installation, _) = try written()
+    let first = try backUp(installation)
+    let second = try backUp(installation)
+    #expect(first["copied_objects"].integer == first["objects"].integer)
+    #expect(first["objects"].integer ?? 0 > 0)
+    #expect(second["copied_objects"].integer == 0)
+    #expect(second["objects"].integer == first["objects"].integer)
+    Files.removeAll(try #require(first["backup"].string))
+    let verified = try installation.command("backup", "verify", backups)
+    #expect(verified.end == .exited(0), "\(verified.output)")
+    #expect(Files.names(in: backups).count == 2, "the scratch directory stays")
+  }
+
+  @Test(arguments: ["manifest", "sync.db", "objects"])
+  func `a byte that changed in a backup is found`(part: String) throws {
+    let (installation, _) = try written()
+    let made = try #require(try backUp(installation)["backup"].string)
+    let path =
+      part == "objects"
+      ? "\(made)/objects/\(try #require(Files.paths(under: made + "/objects").first))"
+      : "\(made)/\(part)"
+    var bytes = try #require(Files.bytes(path))
+    bytes[bytes.count / 2] ^= 1
+    try Files.write(bytes, to: path)
+    let verified = try installation.command("backup", "verify", backups)
+    #expect(verified.end == .exited(1), "\(verified.output)")
+    #expect(verified.output.contains("damaged"), "\(verified.output)")
+  }
+
+  @Test func `a backup that was cut off is none, and the next one takes over what it had`() throws {
+    let (installation, _) = try written()
+    _ = try backUp(installation)
+    let whole = try #require(Files.names(in: backups).first { $0.hasPrefix("2") })
+    // As a run leaves it that is killed before its manifest.
+    try rename("\(backups)/\(whole)", "\(backups)/unfinished")
+    #expect(Files.remove("\(backups)/unfinished/manifest"))
+    let restored = try installation.command(
+      "restore", backups, "--into", scratch.path + "/restored")
+    #expect(restored.end == .exited(1))
+    #expect(restored.output.hasSuffix("is no whole backup: it has no manifest\n"))
+    let next = try backUp(installation)
+    #expect(next["objects"].integer ?? 0 > 0)
+    #expect(next["copied_objects"].integer == 0)
+    #expect(Files.names(in: backups).count == 2, "what was interrupted is cleared away")
+    let verified = try installation.command("backup", "verify", backups)
+    #expect(verified.end == .exited(0), "\(verified.output)")
+  }
+
+  private func rename(_ path: String, _ other: String) throws {
+    guard unsafe Glibc.rename(path, other) == 0 else {
+      throw ScenarioError("cannot rename \(path)")
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isAvailable))
+  func `a backup onto a full disk says so and leaves none`() throws {
+    let (installation, _) = try written()
+    let disk = try SmallDisk(byteCount: 300_000)
+    let place = disk.path + "/backups"
+    let made = try installation.command("backup", place)
+    #expect(made.end == .exited(69), "\(made.output)")
+    #expect(made.output.contains("No space left") || made.output.contains("disk is full"))
+    #expect(!Files.names(in: place).contains { $0.hasPrefix("2") })
+    try disk.resize(byteCount: 64 << 20)
+    #expect(try installation.command("backup", place).end == .exited(0))
+    #expect(try installation.command("backup", "verify", place).end == .exited(0))
+  }
+
+  @Test func `a directory that is not for it is left alone`() throws {
+    let (installation, _) = try written(times: 5)
+    _ = try backUp(installation)
+    let other = try scratch.write("mine", to: "documents/letter")
+    let place = scratch.path + "/documents"
+    let cases: [(words: [String], complaint: String)] = [
+      (["backup", place], "\(place) is not empty and holds no backups of Coffer"),
+      (
+        ["backup", installation.directory + "/objects/backups"],
+        "is no place for backups: it shares files with"
+      ),
+      (["restore", backups, "--into", place], "\(place) is not empty"),
+      (["restore", place, "--into", scratch.path + "/new"], "is no whole backup"),
+      (["restore", "/nowhere", "--into", scratch.path + "/new"], "there is no backup in /nowhere"),
+    ]
+    for (words, complaint) in cases {
+      let refused = try installation.command(words)
+      #expect(refused.end == .exited(1), "\(words): \(refused.output)")
+      #expect(refused.output.contains(complaint), "\(refused.output)")
+    }
+    #expect(Files.text(other) == "mine")
+    #expect(Files.permissions(scratch.path + "/new") == nil)
+  }
+
+  @Test func `a backup of a newer version is refused`() throws {
+    let (installation, _) = try written(times: 5)
+    let made = try #require(try backUp(installation)["backup"].string)
+    let lines = try #require(Files.text(made + "/manifest")).split(separator: "\n").dropLast()
+    let newer = lines.map { $0.hasPrefix("schema sync ") ? "schema sync 999" : $0 }
+      .map { $0 + "\n" }.joined()
+    let sum = newer.split(separator: "\n").filter { $0.hasPrefix("object ") }
+    let byteCount = sum.compactMap { Int($0.split(separator: " ")[2]) }.reduce(0, +)
+    try Files.write(
+      newer + "end \(sum.count) \(byteCount) 0 \(Hex.encode(SHA256.hash(Array(newer.utf8))))\n",
+      to: made + "/manifest")
+    let restored = try installation.command("restore", made, "--into", scratch.path + "/new")
+    #expect(restored.end == .exited(1))
+    #expect(restored.output.contains("is of a newer version"), "\(restored.output)")
+  }
+}
+
+extension Installation {
+  /// What comes back of the newest backup, beside the one that it was made of.
+  fileprivate convenience init(
+    restored engine: TestEngine, from other: Installation, backups: String, in directory: String
+  ) throws {
+    try self.init(engine, directory: directory)
+    var words = ["restore", backups, "--into", directory]
+    if case .postgres(let url) = location {
+      words += ["--database", String(decoding: url.exposed, as: UTF8.self)]
+    }
+    let restored = try other.command(words)
+    guard restored.end == .exited(0) else { throw ScenarioError(restored.output) }
+  }
+}
