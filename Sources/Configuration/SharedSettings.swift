@@ -42,9 +42,7 @@ package enum SharedSettings {
 
   package static let plans = Setting<Catalogue>(
     "COFFER_PLANS", for: [.sync, .billing, .command],
-    .meaning(
-      "the catalogue of record; before there is one free 1 MB; premium 30 GB, no provider's products"
-    ),
+    .meaning("the one of record, else free 1 MB; premium 30 GB, no products"),
     text:
       "Path of the catalogue of plans (JSON). The first start makes it the catalogue of record; "
       + "from then on a program that names another one is refused, and coffer plan apply changes it.",

@@ -80,11 +80,15 @@ package struct Account: Sendable {
   package static func suspend(
     _ transaction: Transaction, _ id: Identifier, since moment: Instant?
   ) throws -> Bool {
-    try transaction.execute(
-      """
-      UPDATE sync.accounts SET suspended_ms = $2
-      WHERE id = $1 AND \(moment == nil ? "suspended_ms IS NOT NULL" : "suspended_ms IS NULL")
-      """, .id(id), .instant(moment)) == 1
+    guard let moment else {
+      return try transaction.execute(
+        """
+        UPDATE sync.accounts SET suspended_ms = NULL WHERE id = $1 AND suspended_ms IS NOT NULL
+        """, .id(id)) == 1
+    }
+    return try transaction.execute(
+      "UPDATE sync.accounts SET suspended_ms = $2 WHERE id = $1 AND suspended_ms IS NULL",
+      .id(id), .instant(moment)) == 1
   }
 
   /// Oldest first, starting behind `after`; at most `limit`.

@@ -80,6 +80,19 @@ struct JobsTests {
     #expect(try coffer("jobs", "list").out.contains("2000"))
   }
 
+  @Test func `a dead job is dropped once it is confirmed, and no other is`() throws {
+    let drop = ["jobs", "drop", "stripe", "sub_1", "--reason", "gone for good"]
+    #expect(try Finished(drop, environment: environment).code == 3)
+    #expect(try coffer("jobs", "list", "--dead").out.contains("sub_1"))
+    #expect(try Finished(drop + ["--yes"], environment: environment).code == 0)
+    #expect(try !coffer("jobs", "list").out.contains("sub_1"))
+    let again = try Finished(drop + ["--yes"], environment: environment)
+    #expect(again.errors.hasSuffix("the job sub_1 of the kind stripe is settled, not dead\n"))
+    let waiting = try coffer("jobs", "drop", "google", "5f2b", "--reason", "n", "--yes")
+    #expect(waiting.code == 1)
+    #expect(try coffer("jobs", "retry", "stripe", "--object", "sub_1").code == 0)
+  }
+
   @Test func `a kind that no job ever had is code 1`() throws {
     let finished = try coffer("jobs", "retry", "nokind")
     #expect(finished.code == 1)
