@@ -74,7 +74,8 @@ import Testing
   /// Answers the cap of who has premium.
   private func grant(_ writer: KeepingWriter, _ installation: Installation) throws -> Int64 {
     let granted = try installation.command(
-      "entitlement", "grant", try writer.device.account.description, "--plan", "premium")
+      "entitlement", "grant", try writer.device.account.description, "--plan", "premium",
+      "--reason", "a backup is to have it", "--yes")
     #expect(granted.end == .exited(0), "\(granted.output)")
     return try #require(try writer.device.get("/v1/account").json["cap"].integer)
   }
