@@ -159,9 +159,9 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs", "KnownStores",
-        "Ledger", "ProviderAPI", "Stores", "Subscriptions", "Stripe", "Sync",
+        "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
+        "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs",
+        "KnownStores", "Ledger", "ProviderAPI", "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
 
     // What tests share.

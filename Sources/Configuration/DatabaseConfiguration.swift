@@ -32,8 +32,10 @@ package struct DatabaseConfiguration: Sendable {
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     sealingKeys = reader.value(BillingSettings.sealingKeys)
     objectsDirectory = reader.value(SyncSettings.objects)
-    givenCatalogue = reader.catalogue()
-    catalogue = givenCatalogue ?? .standard
+    let given = reader.catalogue()
+    // Another database's catalogue is its own.
+    givenCatalogue = other == nil ? given : nil
+    catalogue = given ?? .standard
     clock = reader.clock()
     guard let database, reader.problems.isEmpty else {
       throw ConfigurationError(reader.problems)

@@ -85,8 +85,7 @@ extension Ledger {
     for owner in owners.sorted() {
       let coverages = try coverages(of: owner, reading, under: rules)
       let account = try reading.account(owner)
-      let grants = Grant.active(among: account.decided).map { $0.coverage }
-      let schedule = Schedule(coverages + grants, catalogue: rules.catalogue)
+      let schedule = Self.schedule(coverages, account.decided, under: rules)
       if schedule.boundaries != account.boundaries { drift.add(owner) }
     }
   }

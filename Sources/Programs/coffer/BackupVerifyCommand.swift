@@ -46,9 +46,10 @@ extension Command {
     let restored = try Restored(restore, outcome, loadedInto: invocation[loaded])
     var checks = [digests(restore, restored.damage)]
     if let location = restored.database {
-      let configuration = try DatabaseConfiguration(invocation.settings, of: location)
+      var configuration = try DatabaseConfiguration(invocation.settings, of: location)
       let database = try Database.open(location, owning: .sync, .requiresSchema)
       defer { database.close() }
+      try database.read { try configuration.settleCatalogue(reading: $0) }
       let doctor = Doctor(
         database: database, configuration: configuration,
         objects: try ObjectStore(directory: outcome.objectsDirectory),

@@ -29,6 +29,13 @@ struct Check: Sendable {
   /// What somebody should do; empty where nothing.
   var remedy = ""
 
+  var json: JSONValue {
+    [
+      "name": .string(name), "state": .string(state.rawValue), "text": .string(text),
+      "remedy": .string(remedy),
+    ]
+  }
+
   init(_ name: String, _ state: State, _ text: String, _ remedy: String = "") {
     self.name = name
     self.state = state

@@ -24,29 +24,48 @@ extension Command {
       Objects of nobody are deleted where they are older than a day and no backup runs. Run it as the \
       servers' user, with their settings. Progress is on stderr.
       """,
-    options: [all, walk, deep, online, fix],
-    answers: Check.shape,
+    options: [all, walk, deep, online, fix] + Act.handyOptions,
+    answers: Check.shape.adding([.init("audit", .text, isOptional: true)]),
     run: { invocation in
-      let configuration = try DatabaseConfiguration(invocation.settings)
+      var configuration = try DatabaseConfiguration(invocation.settings)
       var extent = Doctor.Extent()
       extent.takesAll = invocation[all]
       extent.walksObjects = invocation[walk]
       extent.isDeep = invocation[deep]
       extent.fixes = invocation[fix]
-      var checks: [Check]
+      var (checks, noted): ([Check], [JSONValue.Member])
       do {
         let database = try Database.open(configuration.database, owning: .sync, .requiresSchema)
         defer { database.close() }
+        try database.read { try configuration.settleCatalogue(reading: $0) }
         let (objects, place) = objectStore(configuration)
         let doctor = Doctor(
           database: database, configuration: configuration, objects: objects, extent: extent)
         checks = doctor.checks() + place
+        noted = extent.fixes ? try note(checks, Act(invocation, on: database), at: doctor.now) : []
       } catch let error as DatabaseError {
-        checks = [Check("database", .failed, error.description)]
+        (checks, noted) = ([Check("database", .failed, error.description)], [])
       }
       if invocation[online] { checks += try Doctor.stores(invocation.settings, configuration) }
-      return answer(checks)
+      return answer(checks, noted)
     })
+
+  /// What was put right is in the audit log.
+  private static func note(
+    _ checks: [Check], _ act: Act, at now: Instant
+  ) throws -> [JSONValue.Member] {
+    let found = checks.filter {
+      ["permissions", "usage", "orphans", "leftovers"].contains($0.name)
+    }
+    .map { "\($0.name): \($0.text)" }.joined(separator: "; ")
+    let noted = try act.atOnce(at: now) { _ in
+      Act.Effect(
+        subject: "the installation", before: ["fixed": "nothing yet"],
+        after: ["fixed": .string(found)])
+    }
+    guard case .object(let members) = noted.json else { return [] }
+    return members
+  }
 
   private static func objectStore(
     _ configuration: DatabaseConfiguration
@@ -66,7 +85,7 @@ extension Command {
     }
   }
 
-  static func answer(_ checks: [Check]) -> Answer {
+  static func answer(_ checks: [Check], _ more: [JSONValue.Member] = []) -> Answer {
     var table = Table(("CHECK", .left), ("STATE", .left), ("FOUND", .left))
     for check in checks {
       table.add(
@@ -78,16 +97,10 @@ extension Command {
     let failed = checks.count { $0.state == .failed }
     var answer = Answer(
       text: table.text + (remedies.isEmpty ? "" : "\nto do:\n" + remedies.joined()),
-      json: [
-        "failed": .integer(Int64(failed)),
-        "checks": .array(
-          checks.map { check in
-            [
-              "name": .string(check.name), "state": .string(check.state.rawValue),
-              "text": .string(check.text), "remedy": .string(check.remedy),
-            ]
-          }),
-      ])
+      json: .object(
+        [
+          .init("failed", .integer(Int64(failed))), .init("checks", .array(checks.map(\.json))),
+        ] + more))
     if failed > 0 {
       answer.code = .refused
       answer.notice = failed == 1 ? "1 check failed" : "\(failed) checks failed"

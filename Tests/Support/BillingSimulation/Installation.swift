@@ -94,6 +94,20 @@ package final class Installation {
     try database.write(for: nil) { transaction in try body(ledger, transaction, now) }
   }
 
+  /// What an operator would be told that does not follow from the facts; nothing where all does.
+  package func drift() throws -> [String] {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
+    var drift = Ledger.Drift()
+    var last: String? = ""
+    while let after = last {
+      last = try database.read { reader in
+        try ledger.compare(&drift, after: after, limit: 100, reading: reader)
+      }
+    }
+    guard drift.checkedCount > 0 else { return ["nothing was compared"] }
+    return drift.subscriptions.map(\.description) + drift.accounts.map(\.description)
+  }
+
   // MARK: jobs
 
   /// A read between its lease and its commit.

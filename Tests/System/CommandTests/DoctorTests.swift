@@ -1,6 +1,7 @@
 import Base
-import Goldens
+import Crypto
 import Glibc
+import Goldens
 import Storage
 import TestEngines
 import TestFiles
@@ -164,6 +165,43 @@ struct DoctorTests {
     bytes[bytes.count - 4096] = 77
     try Files.write(bytes, to: path)
     #expect(try line("integrity", "--deep").code == 1)
+  }
+
+  /// Three deliveries that the second key sealed, then three of the first, a minute apart.
+  private func seal() throws {
+    let (new, old) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    for number in 1...6 as ClosedRange<Int64> {
+      let sealed = try SealingKeys([Secret(number <= 3 ? old : new)]).seal([1], context: [])
+      try database.write(for: nil) { transaction in
+        _ = try transaction.execute(
+          """
+          INSERT INTO billing.deliveries (id, provider, environment, delivery_id, fingerprint, type,
+            received_ms, decoder, disposition, conflicting, redelivery_count, sealed)
+          VALUES ($1, 'stripe', 'live', 'evt', $2, 'invoice.paid', $3, 3, 'recorded', 0, 0, $4)
+          """, .integer(number), .blob([UInt8(number)]),
+          .instant(Instant(seconds: 1_772_440_000) + .minutes(number)), .blob(sealed))
+      }
+    }
+  }
+
+  @Test func `since when the first key seals is found among what it sealed`() throws {
+    try seal()
+    func found(_ keys: [UInt8]...) throws -> String {
+      var environment = environment
+      environment["COFFER_SEALING_KEYS"] =
+        keys.map { Base64.standard.encode($0) }.joined(separator: ",")
+      let out = try Finished(["doctor"], environment: environment).out
+      return String(out.split(separator: "\n").first { $0.hasPrefix("keys ") } ?? "")
+    }
+    let (new, old) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+    let unused = [UInt8](repeating: 3, count: 32)
+    #expect(
+      try found(new, old).hasSuffix("the first sealing key seals since 2026-03-02T08:30:40Z"))
+    #expect(try found(unused, new).hasSuffix("the first sealing key has sealed nothing yet"))
+    #expect(try found(old).contains("failed"))
   }
 
   @Test func `a database that is not there is a finding`() throws {

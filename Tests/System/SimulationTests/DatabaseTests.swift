@@ -16,6 +16,7 @@ struct DatabaseTests {
     let live = story.live()
     let calm = try Storm.calm(live, .sqlite)
     let (expected, keys) = (try calm.digest(), try calm.keys)
+    #expect(try calm.drift() == [], "\(story.name)")
     var random = SeededGenerator(seed: Seed.of(story.name))
     for run in 0..<Self.runCount {
       let storm = try Storm(live, .sqlite, SeededGenerator(seed: random.next()))
