@@ -7,7 +7,8 @@ import Testing
   /// Problems that need a broken machine, an hour or a race; each has the shape of all others.
   private static let unreached: Set = [
     "account_exists", "batch_too_costly", "busy", "creation_limited", "internal",
-    "origin_unknown", "reservation_expired", "stopping", "storage_unavailable", "timeout", "too_many_connections",
+    "origin_unknown", "reservation_expired", "stopping", "storage_unavailable", "timeout",
+    "too_many_connections",
     "too_many_refusals", "too_much_held", "too_much_replaced", "upload_superseded",
   ]
 
