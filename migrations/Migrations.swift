@@ -51,5 +51,6 @@ package enum Migrations {
     Migration(
       number: 12, name: "compression", sql: PackageResources.billing_0012_compression_sql),
     Migration(number: 13, name: "audit", sql: PackageResources.billing_0013_audit_sql),
+    Migration(number: 14, name: "search", sql: PackageResources.billing_0014_search_sql),
   ]
 }

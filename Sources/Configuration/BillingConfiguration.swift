@@ -14,6 +14,8 @@ package struct BillingConfiguration: Sendable {
   /// As given; `CatalogueOfRecord` says what holds.
   package let catalogue: Catalogue?
   package let sealingKeys: SealingKeys
+  /// What makes what is personal findable; nil where none of it is.
+  package let searchKey: SearchKey?
   /// The stores that are not off.
   package let stores: [any StoreConfiguration]
   /// Whose purchases count for everybody.
@@ -35,6 +37,7 @@ package struct BillingConfiguration: Sendable {
     let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
     catalogue = reader.catalogue()
     let sealingKeys = reader.value(BillingSettings.sealingKeys)
+    searchKey = reader.value(BillingSettings.searchKey)
     stores = reader.configuredStores()
     grantingEnvironment = reader.grantingEnvironment()
     authorities = reader.value(BillingSettings.authorities)

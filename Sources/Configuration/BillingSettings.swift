@@ -15,6 +15,21 @@ package enum BillingSettings {
       + "every one opens. Make one with: openssl rand -base64 32",
     example: "<openssl rand -base64 32>", parser: .sealingKeys, isSecret: { _ in true })
 
+  package static let searchKey = Setting<SearchKey>(
+    "COFFER_SEARCH_KEY", for: [.billing, .command],
+    .meaning("purchases are not found by what is personal"),
+    text: "32 bytes in base64 or hexadecimal. Under this key e-mail addresses and names of buyers "
+      + "are kept as codes, so that coffer find finds them and the database does not tell them. "
+      + "With another key nothing of before is found. Make one with: openssl rand -base64 32",
+    example: "<openssl rand -base64 32>",
+    parser: Parser { (text) throws(ParseFailure) in
+      let forms = [Base64.standard.decode(text), Hex.decode(text)].compactMap { $0 }
+      guard let key = forms.lazy.compactMap({ SearchKey(Secret($0)) }).first else {
+        throw ParseFailure("is not 32 bytes in base64 or hexadecimal")
+      }
+      return key
+    }, isSecret: { _ in true })
+
   package static let authorities = Setting<[String]>(
     "COFFER_BILLING_AUTHORITIES", for: [.billing, .command],
     .meaning("clients cannot claim purchases"),

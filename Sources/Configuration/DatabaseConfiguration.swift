@@ -19,6 +19,8 @@ package struct DatabaseConfiguration: Sendable {
   package let sealingKeys: SealingKeys?
   /// Where objects lie; nil where the command was not told.
   package let objectsDirectory: String?
+  /// What finds what is personal; nil where nothing is to be found by it.
+  package let searchKey: SearchKey?
   package let clock: Clock
 
   /// Of another database than the settings', where one is given.
@@ -31,6 +33,7 @@ package struct DatabaseConfiguration: Sendable {
     grantingEnvironment = reader.grantingEnvironment()
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     sealingKeys = reader.value(BillingSettings.sealingKeys)
+    searchKey = reader.value(BillingSettings.searchKey)
     objectsDirectory = reader.value(SyncSettings.objects)
     let given = reader.catalogue()
     // Another database's catalogue is its own.

@@ -12,7 +12,8 @@ package struct SettingsTable: Sendable {
     self.stores = stores
     rows =
       [SharedSettings.database] + SyncSettings.all + [BillingSettings.listen]
-      + SharedSettings.ofServers + [BillingSettings.sealingKeys] + stores.flatMap { $0.settings }
+      + SharedSettings.ofServers + [BillingSettings.sealingKeys, BillingSettings.searchKey]
+      + stores.flatMap { $0.settings }
       + [
         BillingSettings.authorities, BillingSettings.origins, BillingSettings.sandboxAccounts,
         CommandSettings.actor,

@@ -1,6 +1,7 @@
 package import Base
 internal import JSON
 package import ProviderAPI
+package import Stores
 package import Subscriptions
 package import Tiers
 
@@ -49,6 +50,7 @@ package struct AppleAPI: Sendable {
 /// What a read found, with what the store said word for word.
 package struct AppleAnswer: Sendable {
   package fileprivate(set) var facts: [Fact] = []
+  package private(set) var terms: [SearchTerm] = []
   package fileprivate(set) var notes: Set<AppleNote> = []
   /// Nothing in it was read before that, by the store's own clock; nil where the store told none.
   package fileprivate(set) var began: Instant?
@@ -63,6 +65,7 @@ package struct AppleAnswer: Sendable {
 
   mutating func add(_ decoder: AppleDecoder) {
     facts += decoder.facts
+    terms += decoder.terms
     notes.formUnion(decoder.notes)
   }
 

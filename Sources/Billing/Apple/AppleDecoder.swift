@@ -8,6 +8,7 @@ internal import Tiers
 struct AppleDecoder {
   let environment: StoreEnvironment
   private(set) var facts: [Fact] = []
+  private(set) var terms: [SearchTerm] = []
   private(set) var notes: Set<AppleNote> = []
 
   init(environment: StoreEnvironment) { self.environment = environment }
@@ -37,6 +38,9 @@ struct AppleDecoder {
       previousOriginalTransactionID: try json["previousOriginalTransactionId"].optionalID(),
       commitment: try commitment(json))
     add(key(.transaction, id), .transaction(content), signed.signedDate)
+    if let term = SearchTerm(json["webOrderLineItemId"].string, of: key(.transaction, id)) {
+      terms.append(term)
+    }
     return key(.subscription, original)
   }
 

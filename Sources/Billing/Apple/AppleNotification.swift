@@ -1,6 +1,6 @@
 package import Base
 package import JSON
-internal import Stores
+package import Stores
 package import Subscriptions
 package import Tiers
 
@@ -19,6 +19,8 @@ package struct AppleNotification: Hashable, Sendable {
   package let facts: [Fact]
   /// What must be read because the notification does not tell it.
   package let incompleteObjects: [ObjectKey]
+  /// What the transaction may be looked for by, beside its id.
+  package let terms: [SearchTerm]
   package let notes: Set<AppleNote>
 }
 
@@ -76,6 +78,7 @@ extension AppleNotification {
     // A renewal without its transaction says that there is more to know.
     incompleteObjects = transaction == nil ? [renewal].compactMap { $0 } : []
     facts = decoder.facts
+    terms = decoder.terms
     notes = decoder.notes
   }
 }
@@ -87,6 +90,7 @@ package struct AppleTransactionReading: Hashable, Sendable {
   package let account: Identifier?
   /// Nil for what is no auto-renewable subscription.
   package let fact: Fact?
+  package let terms: [SearchTerm]
   package let notes: Set<AppleNote>
 
   package init(_ verified: VerifiedTransaction) throws(AppleDecodingError) {
@@ -96,6 +100,7 @@ package struct AppleTransactionReading: Hashable, Sendable {
       throw .undecodable(id: id.flatMap { isID($0) ? $0 : nil }, error)
     }
     fact = decoder.facts.first
+    terms = decoder.terms
     notes = decoder.notes
     if case .transaction(let content)? = fact?.object.base as? AppleObject {
       account = content.account

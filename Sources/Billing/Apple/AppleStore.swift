@@ -63,7 +63,8 @@ package struct AppleStore: Store {
   private static let compressor = Compressor(dictionaries: [PackageResources.apple_1_zdict])
 
   package var traits: StoreTraits {
-    var traits = StoreTraits(shownBy: [.status, .renewal])
+    var traits = StoreTraits(
+      shownBy: [.status, .renewal], kinds: [.subscription, .transaction])
     traits.hasSuccessors = true
     traits.unknownID = "1"
     traits.confirmationCount = 1
@@ -94,8 +95,8 @@ package struct AppleStore: Store {
     }
     let answer = try api.record(of: request.key.id)
     return StoreAnswer(
-      facts: answer.facts, notes: Set(answer.notes.map(\.rawValue)), began: answer.began,
-      transcript: answer.transcript)
+      facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
+      began: answer.began, transcript: answer.transcript)
   }
 
   package let claimMember: String? = "transaction"

@@ -111,7 +111,8 @@ package final class AppleVerifier: Sendable {
       throw .badSignature
     }
     if known == nil { chains.remember(header: jws.header, chain, now: now) }
-    return SignedPayload(payload: payload, signedDate: signedDate)
+    return SignedPayload(
+      payload: payload, signedDate: signedDate, certificate: chain.certificate)
   }
 
   /// What an unknown header brings along, if its algorithm is the one that we take and it names a

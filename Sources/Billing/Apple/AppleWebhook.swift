@@ -22,12 +22,14 @@ extension Webhook {
           } catch {
             throw WebhookRefusal(error)
           }
+          let proof = "signed under the certificate \(verified.certificate)"
           do throws(AppleDecodingError) {
-            return Delivery(.decoded(DecodedDelivery(try AppleNotification(verified))))
+            return Delivery(
+              .decoded(DecodedDelivery(try AppleNotification(verified))), proof: proof)
           } catch {
             switch error {
             case .undecodable(let id, let error):
-              return Delivery(.undecodable(id: id, why: "\(error)"))
+              return Delivery(.undecodable(id: id, why: "\(error)"), proof: proof)
             }
           }
         }
@@ -42,6 +44,7 @@ extension DecodedDelivery {
       type: notification.type, object: notification.facts.first?.key.id,
       created: notification.created, facts: notification.facts,
       requests: notification.incompleteObjects.map { ReadRequest($0, reason: "incomplete") },
+      terms: notification.terms,
       notes: Set(notification.notes.map(\.rawValue)),
       disposition: notification.facts.isEmpty ? .recorded : .joined,
       meaning: ["type": .string(notification.type)])
@@ -53,7 +56,8 @@ extension DecodedDelivery {
     self.init(
       provider: .apple, environment: environment, deliveryID: "client:\(id):\(signed.milliseconds)",
       type: "client transaction", object: id, created: signed,
-      facts: reading.fact.map { [$0] } ?? [], notes: Set(reading.notes.map(\.rawValue)),
+      facts: reading.fact.map { [$0] } ?? [], terms: reading.terms,
+      notes: Set(reading.notes.map(\.rawValue)),
       disposition: reading.fact == nil ? .recorded : .joined, meaning: ["type": "transaction"])
   }
 }

@@ -16,6 +16,8 @@ final class ChainCache: Sendable {
   /// A verified chain, reduced to what later signatures need.
   struct Chain: Sendable {
     let key: P256PublicKey
+    /// The beginning of the leaf's SHA-256 in hexadecimal.
+    let certificate: String
     /// During which all its certificates hold.
     fileprivate let from: Instant
     fileprivate let to: Instant
@@ -104,7 +106,10 @@ final class ChainCache: Sendable {
       case .unsuitable: throw .unsuitableCertificate
       }
     }
-    return Chain(key: key, from: from, to: to, forgetAt: now + lifetime)
+    let digest = SHA256.hash(Base64.standard.decode(leafText) ?? [])
+    return Chain(
+      key: key, certificate: Hex.encode(digest.prefix(8)), from: from, to: to,
+      forgetAt: now + lifetime)
   }
 
   private static func certificate(_ text: String) throws(AppleRefusal) -> X509Certificate {

@@ -12,6 +12,8 @@ package struct VerifiedNotification: Sendable {
   package let signedDate: Instant
   package let receivedAt: Instant
   package let environment: StoreEnvironment
+  /// The digest of the certificate that the outer signature was made under.
+  let certificate: String
   let payload: JSON
   let transaction: SignedPayload?
   let renewal: SignedPayload?
@@ -24,6 +26,7 @@ package struct VerifiedNotification: Sendable {
     signedDate = outer.signedDate
     self.receivedAt = receivedAt
     self.environment = environment
+    certificate = outer.certificate
     payload = outer.payload
     self.transaction = transaction
     self.renewal = renewal
@@ -60,6 +63,8 @@ package struct VerifiedRenewal: Sendable {
 struct SignedPayload: Sendable {
   let payload: JSON
   let signedDate: Instant
+  /// The digest of the certificate that it was signed under.
+  let certificate: String
 
   var originalTransactionID: String? { payload["originalTransactionId"].string }
 }

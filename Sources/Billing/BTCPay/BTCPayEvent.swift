@@ -1,6 +1,7 @@
 package import Base
 package import JSON
-internal import Stores
+package import Stores
+internal import Subscriptions
 
 /// A webhook delivery, decoded: that something happened to an invoice of an account.
 ///
@@ -19,6 +20,8 @@ package struct BTCPayEvent: Hashable, Sendable {
   /// `metadata.orderId`: whose invoices are to be read; nil where that is no account of ours.
   package let account: Identifier?
   package let notes: Set<BTCPayNote>
+  /// What the invoice may be looked for by, beside its id.
+  package let terms: [SearchTerm]
 
   /// When the invoice settled, if this says so.
   package var settlement: BTCPaySettlement? {
@@ -66,6 +69,13 @@ extension BTCPayEvent {
     if !Self.types.contains(type) { notes.insert(.unknownType) }
     if type == "InvoiceRefund" { notes.insert(.refundOffered) }
     self.notes = notes
+    let key = invoice.map { ObjectKey(.prepaidInvoice, $0) }
+    terms =
+      key.map { key in
+        ["buyerEmail", "buyerName"].compactMap {
+          SearchTerm(json["metadata"][$0].string, of: key, isPersonal: true)
+        }
+      } ?? []
   }
 
   /// Two webhooks on one address send an event each, of the same server.

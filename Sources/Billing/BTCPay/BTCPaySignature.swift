@@ -6,12 +6,24 @@ package struct BTCPayDelivery: Sendable {
   package let body: [UInt8]
   /// The value of its `BTCPay-Sig` header.
   package let signature: [UInt8]
+  /// The digest of the secret that it was signed with.
+  package let secret: String
   package let receivedAt: Instant
 
-  fileprivate init(body: [UInt8], signature: [UInt8], receivedAt: Instant) {
+  fileprivate init(body: [UInt8], signature: [UInt8], secret: String, receivedAt: Instant) {
     self.body = body
     self.signature = signature
+    self.secret = secret
     self.receivedAt = receivedAt
+  }
+}
+
+extension BTCPayDelivery {
+  /// One that was verified when it came, and kept since.
+  ///
+  /// Warning: proves nothing of any other bytes.
+  init(uncheckedBody body: [UInt8], receivedAt: Instant) {
+    self.init(body: body, signature: [], secret: "", receivedAt: receivedAt)
   }
 }
 
@@ -36,13 +48,15 @@ package struct BTCPaySecrets: Sendable {
   ) throws(BTCPayRefusal) -> BTCPayDelivery {
     guard let header = headers.first else { throw .missingHeader }
     guard headers.count == 1, let code = Self.code(in: header) else { throw .malformed }
-    var isMatch = false
+    var match: String?
     for secret in secrets {
       // The key is the secret as text; the message is the body as it came.
-      if constantTimeEqual(code, HMACSHA256.code(key: secret, body)) { isMatch = true }
+      if constantTimeEqual(code, HMACSHA256.code(key: secret, body)) {
+        match = match ?? secret.digest
+      }
     }
-    guard isMatch else { throw .mismatch }
-    return BTCPayDelivery(body: body, signature: header, receivedAt: now)
+    guard let match else { throw .mismatch }
+    return BTCPayDelivery(body: body, signature: header, secret: match, receivedAt: now)
   }
 
   /// `sha256=` and 64 hexadecimal digits.

@@ -42,7 +42,8 @@ package struct BTCPayStore: Store {
   private static let compressor = Compressor(dictionaries: [PackageResources.btcpay_1_zdict])
 
   package var traits: StoreTraits {
-    var traits = StoreTraits(shownBy: [])
+    var traits = StoreTraits(
+      shownBy: [], kinds: [.prepaid, .prepaidInvoice, .settlement])
     traits.subscriptionKind = .prepaid
     traits.hasClock = false
     traits.unknownID = "00000000-0000-0000-0000-000000000000"
@@ -94,7 +95,7 @@ package struct BTCPayStore: Store {
 extension BTCPayObject: StoredObject {}
 
 extension BTCPayAnswer.Shown {
-  fileprivate func facts(of readNumber: Int64) -> [Fact] {
+  func facts(of readNumber: Int64) -> [Fact] {
     let invoice = Fact(
       key: ObjectKey(.prepaidInvoice, id), object: BTCPayObject.invoice(content),
       asOf: .readNumber(readNumber))

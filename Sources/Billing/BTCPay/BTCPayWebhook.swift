@@ -30,13 +30,15 @@ extension Webhook {
 extension Delivery {
   fileprivate init(_ delivery: BTCPayDelivery, store: String) {
     let head = Array("BTCPay-Sig: ".utf8) + delivery.signature
+    let proof = "signed with the secret \(delivery.secret)"
     do throws(BTCPayDecodingError) {
       self.init(
-        .decoded(DecodedDelivery(try BTCPayEvent(delivery, store: store))), head: head)
+        .decoded(DecodedDelivery(try BTCPayEvent(delivery, store: store))), head: head,
+        proof: proof)
     } catch {
       switch error {
       case .undecodable(let id, let error):
-        self.init(.undecodable(id: id, why: "\(error)"), head: head)
+        self.init(.undecodable(id: id, why: "\(error)"), head: head, proof: proof)
       }
     }
   }
@@ -54,6 +56,7 @@ extension DecodedDelivery {
       provider: .btcpay, environment: .live, deliveryID: event.id, type: event.type,
       object: event.invoice, created: event.created, facts: facts,
       requests: event.isForeign ? [] : prepaid.map { [ReadRequest($0, reason: event.type)] } ?? [],
+      terms: event.isForeign ? [] : event.terms,
       notes: event.isForeign ? [] : Set(event.notes.map(\.rawValue)),
       disposition: event.isForeign ? .foreign : facts.isEmpty ? .recorded : .joined,
       meaning: [

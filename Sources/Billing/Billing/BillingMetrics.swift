@@ -162,3 +162,20 @@ private final class Refusals: Sendable {
     counter.add()
   }
 }
+
+extension Recorded {
+  /// The one line that every delivery has: what came, what became of it, and whose it is.
+  ///
+  /// `request` is the id of the request that brought it; nil of an answer to a read of ours.
+  func log(request: String?) {
+    Log.info(
+      "billing.delivery",
+      [
+        "number": String(number), "store": provider.rawValue, "delivery": deliveryID, "type": type,
+        "disposition": disposition.rawValue, "status": status,
+        "account": accounts.isEmpty
+          ? "-" : accounts.sorted().prefix(8).map(\.description).joined(separator: ","),
+        "request": request ?? "-",
+      ])
+  }
+}

@@ -29,7 +29,8 @@ package enum BillingProgram {
       sealing: configuration.sealingKeys,
       clock: clock, stores: stores,
       claims: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
-      trustsProxies: !configuration.trustedProxies.isEmpty)
+      trustsProxies: !configuration.trustedProxies.isEmpty, search: configuration.searchKey,
+      logsDeliveries: true)
     try service.applyRules()
     let server = HTTPServer(
       listen: configuration.listen,
@@ -41,6 +42,13 @@ package enum BillingProgram {
     let jobs = service.jobs()
     jobs.start()
     defer { jobs.stop() }
+    let refusals = Periodic("refusals", every: 1, service.refusals.write)
+    defer {
+      refusals.stop()
+      do { try service.refusals.write() } catch {
+        Log.warning("billing.refusals_lost", ["reason": "\(error)"])
+      }
+    }
     try Daemon("coffer-billing", [server, Health.monitor(configuration.metricsListen)])
       .run(environment: Launch.environment())
   }

@@ -20,11 +20,18 @@ package struct BillingService: Sendable {
   /// What a client's signature must satisfy to claim a purchase; nil where none can.
   private let claims: SignaturePolicy?
   private let forgeries: AddressBudget
+  /// Makes what is personal findable; nil where none of it is to be found.
+  private let search: SearchKey?
+  private let logsDeliveries: Bool
+  /// What was refused: to be written down every second, and once before the end.
+  package let refusals: RefusalNotes
 
-  /// `trustsProxies` where clients' addresses are those that proxies tell.
+  /// `trustsProxies` where clients' addresses are those that proxies tell, `logsDeliveries` where each
+  /// delivery has a line in the log.
   package init(
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
-    stores: StoreList, claims: SignaturePolicy? = nil, trustsProxies: Bool = false
+    stores: StoreList, claims: SignaturePolicy? = nil, trustsProxies: Bool = false,
+    search: SearchKey? = nil, logsDeliveries: Bool = false
   ) {
     self.database = database
     ledger = Ledger(
@@ -37,14 +44,17 @@ package struct BillingService: Sendable {
     forgeries = AddressBudget.refusals(trustsProxies: trustsProxies)
     // There from the start, as 0: what appears only once it happened, no rule sees happen.
     _ = BillingMetrics.shared
+    self.search = search
+    self.logsDeliveries = logsDeliveries
+    refusals = RefusalNotes(database)
   }
 
   /// A provider that is off keeps its place, says so to whoever calls, and once in the log.
   package func routes() -> [Route] {
     let claim = claims.map { policy in
       ClaimRoute(
-        ledger: ledger, stores: stores, policy: policy, sealing: sealing, clock: clock,
-        forgeries: forgeries
+        ledger: ledger, stores: stores, policy: policy, sealing: sealing, search: search,
+        clock: clock, forgeries: forgeries, logsDeliveries: logsDeliveries
       ).route(on: database)
     }
     let deliveries = DeliveryQueue(ledger: ledger, database: database)
@@ -54,8 +64,8 @@ package struct BillingService: Sendable {
         return AbsentProvider.route(store.provider)
       }
       return WebhookRoute(
-        store: store, webhook: webhook, deliveries: deliveries, sealing: sealing, clock: clock,
-        forgeries: forgeries
+        store: store, webhook: webhook, deliveries: deliveries, sealing: sealing, search: search,
+        clock: clock, forgeries: forgeries, refusals: refusals, logsDeliveries: logsDeliveries
       ).route
     }.map(\.uncached) + [claim].compactMap { $0?.uncached }
   }
@@ -68,7 +78,8 @@ package struct BillingService: Sendable {
 
   package var jobHandlers: [JobHandler] {
     let reads = StoreReads(
-      ledger: ledger, sealing: sealing, clock: clock, stores: stores, database: database)
+      ledger: ledger, sealing: sealing, search: search, clock: clock, stores: stores,
+      database: database, logsDeliveries: logsDeliveries)
     let renewals = RenewalChecks(ledger: ledger, clock: clock)
     return reads.handlers + [renewals.handler] + Acknowledgements(reads: reads).handlers
   }

@@ -21,8 +21,10 @@ struct ClaimRoute: WriteEndpoint {
   let stores: StoreList
   let policy: SignaturePolicy
   let sealing: SealingKeys
+  let search: SearchKey?
   let clock: Clock
   let forgeries: AddressBudget
+  let logsDeliveries: Bool
 
   /// A purchase in the form its store gives it to the app.
   struct Purchase: Sendable {
@@ -36,6 +38,7 @@ struct ClaimRoute: WriteEndpoint {
   struct Caller: Sendable {
     let signature: VerifiedSignature
     let address: String
+    let request: String
   }
 
   struct Input: Sendable {
@@ -62,7 +65,8 @@ struct ClaimRoute: WriteEndpoint {
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Caller {
     try forgeries.refuseForger(head.remoteAddress)
-    return Caller(signature: try verified(head), address: head.remoteAddress)
+    return Caller(
+      signature: try verified(head), address: head.remoteAddress, request: head.requestID)
   }
 
   func lane(_ caller: Caller) -> Identifier? {
@@ -83,7 +87,9 @@ struct ClaimRoute: WriteEndpoint {
     let subscription = JSONValue.string(input.purchase.key.description)
     switch outcome {
     case .owned(let recorded):
+      ledger.noteDurable([recorded])
       BillingMetrics.shared.count(recorded)
+      if logsDeliveries { recorded.log(request: input.caller.request) }
       return .json(200, ["subscription": subscription, "status": "owned"])
     case .pending: return .json(202, ["subscription": subscription, "status": "pending"])
     case .unknown:
@@ -136,7 +142,8 @@ struct ClaimRoute: WriteEndpoint {
     return Purchase(
       key: claimed.subscription,
       delivery: PreparedDelivery(
-        claimed.delivery, of: store, received: now, head: [], body: body, sealing: sealing),
+        claimed.delivery, of: store, received: now, head: [], body: body, sealing: sealing,
+        search: search),
       isProven: claimed.isProven)
   }
 

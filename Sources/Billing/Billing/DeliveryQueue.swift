@@ -83,6 +83,7 @@ package final class DeliveryQueue: Sendable {
   private func answer(_ members: [Member], _ result: Result<[Recorded], any Error>) {
     switch result {
     case .success(let recorded):
+      ledger.noteDurable(recorded)
       for (member, one) in zip(members, recorded) { member.done(.success(one)) }
     case .failure(let error):
       guard members.count > 1, !error.isOfDatabase else {

@@ -15,9 +15,11 @@ internal import Subscriptions
 struct StoreReads: Sendable {
   let ledger: Ledger
   let sealing: SealingKeys
+  let search: SearchKey?
   let clock: Clock
   let stores: StoreList
   let database: Database
+  let logsDeliveries: Bool
 
   /// One reader for every store, so that a subscription is one job wherever it lies.
   ///
@@ -64,8 +66,8 @@ struct StoreReads: Sendable {
     }
     let now = clock.now()
     let delivery = PreparedDelivery(
-      DecodedDelivery(answer, to: lease, about: key), of: store, received: now, head: [],
-      body: answer.transcript, sealing: sealing)
+      DecodedDelivery(answer, to: lease.readNumber, of: key), of: store, received: now, head: [],
+      body: answer.transcript, sealing: sealing, search: search)
     return JobResult(
       readBegan: answer.began,
       writes: { transaction in
@@ -73,7 +75,12 @@ struct StoreReads: Sendable {
         try ledger.acceptClaims(key, at: now, in: transaction)
         try ledger.watchAcknowledgement(of: key, at: now, in: transaction)
         return recorded
-      }, committed: { recorded in BillingMetrics.shared.count(recorded) })
+      },
+      committed: { recorded in
+        ledger.noteDurable([recorded])
+        BillingMetrics.shared.count(recorded)
+        if logsDeliveries { recorded.log(request: nil) }
+      })
   }
 
   /// What to ask for, with the secret that deliveries told.
@@ -140,17 +147,6 @@ extension Lease {
 extension StoreList {
   func reader(of key: ObjectKey) throws(JobFailure) -> any Store {
     do { return try store(of: key) } catch { throw .refused("\(error)") }
-  }
-}
-
-extension DecodedDelivery {
-  /// What a read found; its number tells it from every other read of the object.
-  fileprivate init(_ answer: StoreAnswer, to lease: Lease, about key: ObjectKey) {
-    self.init(
-      provider: key.provider, environment: key.environment,
-      deliveryID: "read:\(lease.object):\(lease.readNumber)", type: "read", object: key.id,
-      facts: answer.facts, requests: answer.requests, notes: answer.notes, disposition: .joined,
-      isAnswer: true, meaning: ["read": .integer(lease.readNumber)])
   }
 }
 

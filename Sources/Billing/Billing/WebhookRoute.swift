@@ -19,8 +19,11 @@ struct WebhookRoute: Sendable {
   let webhook: Webhook
   let deliveries: DeliveryQueue
   let sealing: SealingKeys
+  let search: SearchKey?
   let clock: Clock
   let forgeries: AddressBudget
+  let refusals: RefusalNotes
+  let logsDeliveries: Bool
 
   var route: Route {
     Route("POST", "/webhooks/\(store.provider.rawValue)") { head, _ in
@@ -33,7 +36,9 @@ struct WebhookRoute: Sendable {
           Admission(body: .memory(byteCountMax: webhook.bodyByteCountMax)) { body in
             let delivery = try prepared(preparation, body, head)
             return .pending { done in
-              deliveries.record(delivery) { result in done(result.map(Self.response)) }
+              deliveries.record(delivery) { result in
+                done(result.map { response($0, to: head) })
+              }
             }
           })
       }
@@ -48,14 +53,16 @@ struct WebhookRoute: Sendable {
     let now = clock.now()
     do {
       return PreparedDelivery(
-        try preparation(body, now), of: store, received: now, body: body, sealing: sealing)
+        try preparation(body, now), of: store, received: now, body: body, sealing: sealing,
+        search: search)
     } catch {
       throw problem(error, head)
     }
   }
 
-  private static func response(_ recorded: Recorded) -> Response {
+  private func response(_ recorded: Recorded, to head: RequestHead) -> Response {
     BillingMetrics.shared.count(recorded)
+    if logsDeliveries { recorded.log(request: head.requestID) }
     return .json(200, ["status": .string(recorded.status)])
   }
 
@@ -63,6 +70,9 @@ struct WebhookRoute: Sendable {
     guard let refusal = error as? WebhookRefusal else { return error }
     if refusal.isForgery, webhook.isDear { forgeries.spend(head.remoteAddress) }
     BillingMetrics.shared.count(refusal, from: store.provider)
+    refusals.add(
+      RefusedDelivery(
+        at: clock.now(), provider: store.provider, reason: refusal.reason, request: head.requestID))
     return refusal.problem
   }
 }

@@ -54,7 +54,7 @@ package struct GoogleStore: Store {
   private static let compressor = Compressor(dictionaries: [PackageResources.google_1_zdict])
 
   package var traits: StoreTraits {
-    var traits = StoreTraits(shownBy: [.purchase])
+    var traits = StoreTraits(shownBy: [.purchase], kinds: [.purchase, .order])
     traits.subscriptionKind = .purchase
     traits.hasSuccessors = true
     traits.hasClock = false
@@ -90,6 +90,24 @@ package struct GoogleStore: Store {
       object: token.objectKey, subscription: token.objectKey, secret: token.secret)
   }
 
+  /// The token itself is what an app knows a purchase by.
+  package func keys(named text: String) -> [ObjectKey] {
+    let ids = isID(text) ? [text, text.uppercased(), text.lowercased()] : []
+    let named = ids.flatMap { id in
+      traits.kinds.map { ObjectKey(provider: provider, environment: .live, kind: $0, id: id) }
+    }
+    return named + (PurchaseToken(text).map { [$0.objectKey] } ?? [])
+  }
+
+  package func terms(searchedBy text: String) -> [String] {
+    [SearchTerm.normalized(Self.firstOrder(text))]
+  }
+
+  /// An order without the number of its renewal: `GPA.1-2-3..4` renews `GPA.1-2-3`.
+  fileprivate static func firstOrder(_ id: String) -> String {
+    id.split(separator: "..", maxSplits: 1).first.map(String.init) ?? id
+  }
+
   package var webhook: Webhook? { verifier.map { Webhook(googlePlay: $0) } }
 
   /// The current order and those before it, of which one may have been charged back.
@@ -110,7 +128,8 @@ package struct GoogleStore: Store {
       requests: answer.linked.map { linked in
         ReadRequest(
           linked.objectKey, reason: "linked", secret: linked.secret, isFirstOnly: true)
-      }, notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
+      }, terms: answer.facts.flatMap { [SearchTerm](orders: $0) },
+      notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
   }
 
   package let claimMember: String? = "token"
@@ -151,3 +170,16 @@ package struct GoogleStore: Store {
 }
 
 extension GoogleObject: StoredObject {}
+
+extension [SearchTerm] {
+  /// A purchase is looked for by its first order, which every renewal's begins with.
+  fileprivate init(orders fact: Fact) {
+    guard case .purchase(let purchase)? = fact.object.base as? GoogleObject else {
+      self = []
+      return
+    }
+    let orders = Set(
+      purchase.items.compactMap { $0.latestOrderID }.map { GoogleStore.firstOrder($0) })
+    self = orders.sorted().compactMap { SearchTerm($0, of: fact.key) }
+  }
+}

@@ -20,6 +20,8 @@ package struct GoogleTrust: Sendable {
 /// Our own Pub/Sub subscription, proven by a request's headers; only `GoogleVerifier` makes one.
 package struct PushSender: Sendable {
   fileprivate let package: String
+  /// The id of the key that signed its token.
+  package let keyID: String
 
   /// The push with that body, which its token does not cover: whoever holds the token may send any.
   package func push(_ body: [UInt8]) -> VerifiedPush { VerifiedPush(body: body, package: package) }
@@ -35,6 +37,13 @@ package struct VerifiedPush: Sendable {
   fileprivate init(body: [UInt8], package: String) {
     self.body = body
     self.package = package
+  }
+
+  /// One that was proven when it came, and kept since.
+  ///
+  /// Warning: proves nothing of any other bytes.
+  init(uncheckedBody body: [UInt8], package: String) {
+    self.init(body: body, package: package)
   }
 }
 
@@ -63,8 +72,8 @@ package final class GoogleVerifier: Sendable {
 
   private let trust: GoogleTrust
   private let keys: PushKeys
-  /// Digests of tokens that were proven, and until when they hold.
-  private let known = Locked<[[UInt8]: Instant]>([:])
+  /// Digests of tokens that were proven, until when they hold, and by which key.
+  private let known = Locked<[[UInt8]: (until: Instant, keyID: String)]>([:])
 
   package init(_ trust: GoogleTrust, keys: PushKeys) {
     self.trust = trust
@@ -82,17 +91,17 @@ package final class GoogleVerifier: Sendable {
     let token = Array(authorization.dropFirst(7).utf8)
     guard token.count <= Self.tokenByteCountMax else { throw .tooLong }
     let digest = SHA256.hash(token)
-    if let until = known.withLock({ $0[digest] }) {
-      guard now < until else { throw .expired }
-      return .proven(PushSender(package: trust.package))
+    if let known = known.withLock({ $0[digest] }) {
+      guard now < known.until else { throw .expired }
+      return .proven(PushSender(package: trust.package, keyID: known.keyID))
     }
     let (jws, id, until) = try unproven(token, now: now)
     let judge = { @Sendable [self] (key: RSAPublicKey) throws(GoogleRefusal) -> PushSender in
       guard key.isValid(signature: jws.signature, for: jws.signingInput) else {
         throw .badSignature
       }
-      remember(digest, until: until, now: now)
-      return PushSender(package: trust.package)
+      remember(digest, until: until, keyID: id, now: now)
+      return PushSender(package: trust.package, keyID: id)
     }
     let answer = PushAnswer()
     let lookup = keys.key(id) { result in
@@ -145,13 +154,13 @@ package final class GoogleVerifier: Sendable {
 
   private static let times: ClosedRange<Int64> = 0...253_402_300_799
 
-  private func remember(_ digest: [UInt8], until: Instant, now: Instant) {
+  private func remember(_ digest: [UInt8], until: Instant, keyID: String, now: Instant) {
     known.withLock { known in
       if known.count >= Self.knownCountMax {
-        known = known.filter { now < $0.value }
+        known = known.filter { now < $0.value.until }
         if known.count >= Self.knownCountMax { known = [:] }
       }
-      known[digest] = until
+      known[digest] = (until, keyID)
     }
   }
 }

@@ -37,13 +37,15 @@ extension Webhook {
   }
 
   private static func preparation(of sender: PushSender) -> Preparation {
-    { body, _ in
+    let proof = "pushed with a token of the key \(sender.keyID)"
+    return { body, _ in
       do throws(GoogleDecodingError) {
-        return Delivery(.decoded(DecodedDelivery(try GoogleNotification(sender.push(body)))))
+        return Delivery(
+          .decoded(DecodedDelivery(try GoogleNotification(sender.push(body)))), proof: proof)
       } catch {
         switch error {
         case .undecodable(let id, let error):
-          return Delivery(.undecodable(id: id, why: "\(error)"))
+          return Delivery(.undecodable(id: id, why: "\(error)"), proof: proof)
         }
       }
     }

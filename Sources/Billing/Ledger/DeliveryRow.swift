@@ -21,19 +21,20 @@ struct DeliveryRow: Sendable {
       """
       INSERT INTO billing.deliveries (id, provider, environment, delivery_id, fingerprint, type,
         api_version, object, created_ms, received_ms, decoder, disposition, conflicting,
-        redelivery_count, sealed)
+        redelivery_count, sealed, proof)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
         (SELECT count(*) FROM billing.deliveries
-          WHERE provider = $2 AND environment = $3 AND delivery_id = $4), 0, $13)
+          WHERE provider = $2 AND environment = $3 AND delivery_id = $4), 0, $13, $14)
       ON CONFLICT (provider, environment, delivery_id, fingerprint)
       DO UPDATE SET redelivery_count = deliveries.redelivery_count + 1,
-        disposition = excluded.disposition
+        disposition = excluded.disposition, redelivered_ms = excluded.received_ms
       RETURNING id, redelivery_count, conflicting
       """, .integer(number), .text(decoded.provider.rawValue),
       .text(decoded.environment?.rawValue ?? "unknown"), .text(decoded.deliveryID),
       .blob(delivery.fingerprint), .text(decoded.type), .text(decoded.apiVersion),
       .text(decoded.object), .instant(decoded.created), .instant(delivery.received),
-      .integer(Self.decoderVersion), .text(decoded.disposition.rawValue), .blob(delivery.sealed)
+      .integer(Self.decoderVersion), .text(decoded.disposition.rawValue), .blob(delivery.sealed),
+      .text(delivery.proof)
     ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
     guard let row else { throw DatabaseError.statement("a delivery's row did not come back") }
     id = row.0
@@ -42,7 +43,7 @@ struct DeliveryRow: Sendable {
   }
 
   /// Changes whenever a decoder reads something new; deliveries keep the one that read them.
-  private static let decoderVersion: Int64 = 3
+  static let decoderVersion: Int64 = 3
 
   /// Waits for whoever writes to the ledger; what is read after it is current.
   static func lockSequence(in transaction: Transaction) throws {

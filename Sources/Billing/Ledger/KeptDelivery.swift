@@ -113,4 +113,39 @@ package struct KeptDelivery: Sendable {
           sealed: try row.blob(3), of: store, deliveryID: deliveryID, sealing))
     }
   }
+
+  /// What a delivery says to the decoder of today.
+  ///
+  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened, and what the decoder
+  /// throws for what it cannot read.
+  package static func decoded(
+    again delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys,
+    reading queryable: some Queryable
+  ) throws -> DecodedDelivery {
+    guard let store = stores[delivery.provider],
+      let sealed = try queryable.first(
+        "SELECT sealed FROM billing.deliveries WHERE id = $1", .integer(delivery.number),
+        row: { row in try row.blob(0) })
+    else { throw DatabaseError.statement("a delivery's row is gone, or its store unknown") }
+    let message = try message(
+      sealed: sealed, of: store, deliveryID: delivery.deliveryID, sealing)
+    return try store.decoded(
+      again: KeptMessage(
+        deliveryID: delivery.deliveryID, environment: delivery.environment,
+        received: delivery.received, isForeign: delivery.disposition == .foreign,
+        body: body(of: message)))
+  }
+
+  /// What follows the first empty line.
+  private static func body(of message: [UInt8]) -> [UInt8] {
+    let end = Array("\r\n\r\n".utf8)
+    var index = 0
+    while index + end.count <= message.count {
+      if message[index..<(index + end.count)].elementsEqual(end) {
+        return Array(message[(index + end.count)...])
+      }
+      index += 1
+    }
+    return message
+  }
 }

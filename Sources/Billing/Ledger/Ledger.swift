@@ -15,6 +15,7 @@ package struct Ledger: Sendable {
   /// Whose API can be asked: what the others' objects need is noted and waits.
   private let readable: Set<ObjectKey.Provider>
   private let current: CurrentRules
+  private let knownTerms = KnownTerms()
 
   package init(
     stores: StoreList, rules: LedgerRules, readable: Set<ObjectKey.Provider> = [],
@@ -87,7 +88,10 @@ package struct Ledger: Sendable {
         try keep(request.about(object), payload: payload, delivery, id: row.id, in: transaction)
       }
     }
-    guard delivery.decoded.disposition == .joined else { return merged }
+    guard delivery.decoded.disposition == .joined else {
+      try keepTerms(of: &merged, row, in: transaction)
+      return merged
+    }
     var changed: [Fact] = []
     for (fact, content) in zip(delivery.decoded.facts, delivery.contents) {
       let change = try stored.join(fact, content: content, delivery: row.id, in: transaction)
@@ -99,7 +103,28 @@ package struct Ledger: Sendable {
       if isNew { changed.append(fact) }
     }
     merged.keys = try Affected.subscriptions(by: changed, stored)
+    // A read that told nothing new has nothing new to be found by.
+    if !changed.isEmpty || !delivery.decoded.isAnswer {
+      try keepTerms(of: &merged, row, in: transaction)
+    }
     return merged
+  }
+
+  /// Writes what the delivery's objects are found by, where it came for the first time and nothing of it
+  /// was written lately.
+  private func keepTerms(
+    of merged: inout Merged, _ row: DeliveryRow, in transaction: Transaction
+  ) throws {
+    guard !row.isRedelivery, merged.delivery.decoded.disposition != .foreign else { return }
+    for term in merged.delivery.terms where !knownTerms.contains(term) {
+      try term.write(in: transaction)
+      merged.recorded.terms.append(term)
+    }
+  }
+
+  /// To be called once the deliveries are durable: what they are found by is not written again.
+  package func noteDurable(_ recorded: [Recorded]) {
+    knownTerms.insert(recorded.flatMap(\.terms))
   }
 
   /// Derives what the deliveries changed; what is found is told of the last that changed it, and

@@ -89,6 +89,16 @@ extension LedgerReading {
 }
 
 extension Link {
+  /// Takes it away where one delivery alone, the first that told it, is to be left out.
+  func forget(delivery: Int64, in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      DELETE FROM billing.links
+      WHERE target = $1 AND kind = $2 AND origin = $3 AND delivery = $4
+      """, .text(target.description), .text(kind.rawValue), .text(origin.description),
+      .integer(delivery))
+  }
+
   /// Returns whether it was new.
   func write(delivery: Int64, in transaction: Transaction) throws -> Bool {
     try transaction.execute(

@@ -16,17 +16,24 @@ package struct PreparedDelivery: Sendable {
   package let requestPayloads: [[UInt8]?]
   /// What each fact's content is stored as.
   let contents: [String]
+  /// What the objects it speaks of are found by.
+  let terms: [SearchRow]
+  /// What proved it; nil of what nobody sent us.
+  let proof: String?
 
   /// How much of the database it takes up, about.
   package var byteCount: Int { sealed.count }
 
-  /// `head` and `body` are what came; neither is kept in clear.
+  /// `head` and `body` are what came; neither is kept in clear. Without a key to search by nothing
+  /// personal can be found.
   package init(
     _ decoded: DecodedDelivery, of store: any Store, received: Instant, head: [UInt8],
-    body: [UInt8], sealing: SealingKeys
+    body: [UInt8], sealing: SealingKeys, search: SearchKey? = nil, proof: String? = nil
   ) {
     self.decoded = decoded
     self.received = received
+    self.proof = proof
+    terms = SearchRow.all(decoded.terms, search)
     contents = decoded.facts.map { store.stored($0.object) }
     requestPayloads = decoded.requests.map { request in
       request.secret.map { sealing.seal($0.exposed, context: Self.payloadContext(request.object)) }
@@ -41,7 +48,7 @@ package struct PreparedDelivery: Sendable {
   /// digest names the delivery, so that a retry is a duplicate.
   package init(
     _ delivery: Delivery, of store: any Store, received: Instant, body: [UInt8],
-    sealing: SealingKeys
+    sealing: SealingKeys, search: SearchKey? = nil
   ) {
     let decoded: DecodedDelivery
     switch delivery.content {
@@ -54,7 +61,8 @@ package struct PreparedDelivery: Sendable {
         meaning: ["body": .string(digest)])
     }
     self.init(
-      decoded, of: store, received: received, head: delivery.head, body: body, sealing: sealing)
+      decoded, of: store, received: received, head: delivery.head, body: body, sealing: sealing,
+      search: search, proof: delivery.proof)
   }
 
   /// Binds a job's payload to the object it is about.

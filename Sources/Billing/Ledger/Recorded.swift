@@ -1,11 +1,12 @@
-internal import Base
+package import Base
 package import Stores
-internal import Subscriptions
+package import Subscriptions
 
 /// What recording a delivery did: for metrics and the log, once it is durable.
 package struct Recorded: Sendable {
   /// Its place among deliveries and decisions.
   package let number: Int64
+  package let provider: ObjectKey.Provider
   package let deliveryID: String
   package let type: String
   package let disposition: DecodedDelivery.Disposition
@@ -19,6 +20,10 @@ package struct Recorded: Sendable {
   var grants = false
   /// Of the world, live or sandbox, that grants nothing here to anybody concerned.
   package var isOfOtherEnvironment = false
+  /// Who owns, or owned, what it changed.
+  package private(set) var accounts: Set<Identifier> = []
+  /// What it can be found by that was not written before.
+  var terms: [SearchRow] = []
   /// Names of alarms that this delivery raised, with what they are about.
   package private(set) var alarms: [Alarm] = []
 
@@ -74,6 +79,7 @@ package struct Recorded: Sendable {
 
   init(delivery: PreparedDelivery, row: DeliveryRow) {
     number = row.id
+    provider = delivery.decoded.provider
     deliveryID = delivery.decoded.deliveryID
     type = delivery.decoded.type
     disposition = delivery.decoded.disposition
@@ -89,6 +95,8 @@ package struct Recorded: Sendable {
   mutating func add(_ derivation: Derivation, raisesAlarms: Bool) {
     let key = derivation.key
     if derivation.isDirty { dirty.append(key) }
+    accounts.formUnion(derivation.accounts)
+    if let owner = derivation.ownership.account { accounts.insert(owner) }
     unknown += derivation.unknown.map { (key, $0) }
     guard raisesAlarms else { return }
     for alarm in derivation.newAlarms {

@@ -18,6 +18,8 @@ package struct DecodedDelivery: Sendable {
   package let facts: [Fact]
   /// Objects to read again, and why.
   package let requests: [ReadRequest]
+  /// What the objects it speaks of may be looked for by, beside their ids.
+  package let terms: [SearchTerm]
   /// What the decoder noticed, as metrics labels.
   package let notes: Set<String>
   package let disposition: Disposition
@@ -43,9 +45,8 @@ package struct DecodedDelivery: Sendable {
   package init(
     provider: ObjectKey.Provider, environment: StoreEnvironment?, deliveryID: String,
     type: String, apiVersion: String? = nil, object: String? = nil, created: Instant? = nil,
-    facts: [Fact] = [], requests: [ReadRequest] = [], notes: Set<String> = [],
-    disposition: Disposition,
-    isAnswer: Bool = false, meaning: JSONValue
+    facts: [Fact] = [], requests: [ReadRequest] = [], terms: [SearchTerm] = [],
+    notes: Set<String> = [], disposition: Disposition, isAnswer: Bool = false, meaning: JSONValue
   ) {
     self.provider = provider
     self.environment = environment
@@ -56,6 +57,7 @@ package struct DecodedDelivery: Sendable {
     self.created = created
     self.facts = Self.newest(facts)
     self.requests = requests
+    self.terms = terms
     self.notes = notes
     self.disposition = disposition
     self.isAnswer = isAnswer

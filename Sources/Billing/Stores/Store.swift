@@ -37,8 +37,23 @@ package protocol Store: Sendable {
   /// is none. `environment` is whose it is taken for.
   func purchase(named number: String, in environment: StoreEnvironment) -> NamedPurchase?
 
+  /// The objects that a text names, known or not, as somebody copied it out of the store's own pages or
+  /// an app: by their ids, unless it is a secret that stands for one.
+  func keys(named text: String) -> [ObjectKey]
+
+  /// The terms that a text may have been kept under.
+  func terms(searchedBy text: String) -> [String]
+
   /// How its deliveries are proven and decoded; nil where the store is off.
   var webhook: Webhook? { get }
+
+  /// What a kept delivery of a webhook, or of a claim, says to the decoder of today.
+  func delivered(again kept: KeptMessage) throws -> DecodedDelivery
+
+  /// The same of an answer to a read: what it shows, without what it would have read next.
+  func answered(
+    again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
+  ) throws -> StoreAnswer
 
   /// Whether objects can be read again.
   var isReadable: Bool { get }
@@ -75,6 +90,17 @@ extension Store {
   }
 
   package var claimMember: String? { nil }
+
+  package func keys(named text: String) -> [ObjectKey] {
+    guard isID(text) else { return [] }
+    return StoreEnvironment.allCases.flatMap { environment in
+      traits.kinds.map {
+        ObjectKey(provider: provider, environment: environment, kind: $0, id: text)
+      }
+    }
+  }
+
+  package func terms(searchedBy text: String) -> [String] { [SearchTerm.normalized(text)] }
 
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
     throw JSONError(code: .wrongType, path: json.path, message: "cannot be claimed")
@@ -128,6 +154,8 @@ extension Store {
 package struct StoreTraits: Sendable {
   /// The kind of the objects that a subscription is named by.
   package var subscriptionKind = ObjectKey.Kind.subscription
+  /// The kinds of all its objects that have ids, that one among them.
+  package var kinds: [ObjectKey.Kind]
   /// What an id of a subscription begins with and nobody else's does; nil where nothing tells.
   package var subscriptionIDPrefix: String?
   /// An id of the right form that it never gave: what it says of it shows whether it answers us.
@@ -151,7 +179,10 @@ package struct StoreTraits: Sendable {
   /// What its decoders may note, as metrics labels.
   package var notes: [String] = []
 
-  package init(shownBy: [ObjectKey.Kind] = [.subscription]) { self.shownBy = shownBy }
+  package init(shownBy: [ObjectKey.Kind] = [.subscription], kinds: [ObjectKey.Kind]) {
+    self.shownBy = shownBy
+    self.kinds = kinds
+  }
 }
 
 /// An object that can be kept in a row.

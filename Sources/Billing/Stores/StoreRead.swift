@@ -45,6 +45,8 @@ package struct StoreAnswer: Sendable {
   package let facts: [Fact]
   /// Objects to read as well.
   package let requests: [ReadRequest]
+  /// What the objects may be looked for by, beside their ids.
+  package let terms: [SearchTerm]
   package let notes: Set<String>
   /// Nothing in it was read before that, by the store's clock; nil where it tells none.
   package let began: Instant?
@@ -52,11 +54,12 @@ package struct StoreAnswer: Sendable {
   package let transcript: [UInt8]
 
   package init(
-    facts: [Fact], requests: [ReadRequest] = [], notes: Set<String>, began: Instant?,
-    transcript: [UInt8]
+    facts: [Fact], requests: [ReadRequest] = [], terms: [SearchTerm] = [],
+    notes: Set<String>, began: Instant?, transcript: [UInt8]
   ) {
     self.facts = facts
     self.requests = requests
+    self.terms = terms
     self.notes = notes
     self.began = began
     self.transcript = transcript

@@ -36,10 +36,13 @@ package struct Delivery: Sendable {
   package let content: Content
   /// Of its headers, what proved it: kept beside the body.
   package let head: [UInt8]
+  /// Which secret or key proved it, in a few words that give nothing away.
+  package let proof: String
 
-  package init(_ content: Content, head: [UInt8] = []) {
+  package init(_ content: Content, head: [UInt8] = [], proof: String) {
     self.content = content
     self.head = head
+    self.proof = proof
   }
 }
 

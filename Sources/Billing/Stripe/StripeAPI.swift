@@ -1,6 +1,7 @@
 package import Base
 internal import JSON
 package import ProviderAPI
+package import Stores
 package import Subscriptions
 package import Tiers
 
@@ -114,6 +115,7 @@ extension StripeReading {
 /// What a read found, with what the provider said word for word.
 package struct StripeAnswer: Sendable {
   package fileprivate(set) var facts: [Fact] = []
+  package private(set) var terms: [SearchTerm] = []
   package fileprivate(set) var notes: Set<StripeEvent.Note> = []
   /// No object is older than that: the read settles what happened before.
   package fileprivate(set) var began: Instant?
@@ -137,6 +139,8 @@ package struct StripeAnswer: Sendable {
     ]
     parts.append(head.encoded().dropLast() + Array(",\"answer\":".utf8) + body + Array("}".utf8))
   }
+
+  mutating func add(_ terms: [SearchTerm]) { self.terms += terms }
 
   mutating func note(_ note: StripeEvent.Note) { notes.insert(note) }
 }

@@ -9,7 +9,7 @@ extension DecodedDelivery {
     self.init(
       provider: .stripe, environment: event.environment, deliveryID: event.id, type: event.type,
       apiVersion: event.apiVersion, object: event.objectID, created: event.created,
-      facts: event.facts, requests: Self.requests(event, disposition),
+      facts: event.facts, requests: Self.requests(event, disposition), terms: event.terms,
       notes: Set(event.notes.map(\.rawValue)), disposition: disposition,
       meaning: [
         "type": .string(event.type), "created": .integer(event.created.milliseconds),

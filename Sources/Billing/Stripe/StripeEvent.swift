@@ -1,6 +1,6 @@
 package import Base
 package import JSON
-internal import Stores
+package import Stores
 package import Subscriptions
 package import Tiers
 
@@ -18,6 +18,8 @@ package struct StripeEvent: Hashable, Sendable {
   package let objectID: String?
   /// The object itself and what it carries within, where they can concern a subscription.
   package let facts: [Fact]
+  /// What the object may be looked for by, beside its id.
+  package let terms: [SearchTerm]
   package let notes: Set<Note>
 
   /// What a decoder noticed and an operator may want to know.
@@ -31,7 +33,7 @@ package struct StripeEvent: Hashable, Sendable {
   package init(
     id: String, type: String, created: Instant, environment: StoreEnvironment,
     connectedAccount: String? = nil, apiVersion: String? = nil, objectID: String? = nil,
-    facts: [Fact] = [], notes: Set<Note> = []
+    facts: [Fact] = [], terms: [SearchTerm] = [], notes: Set<Note> = []
   ) {
     self.id = id
     self.type = type
@@ -41,6 +43,7 @@ package struct StripeEvent: Hashable, Sendable {
     self.apiVersion = apiVersion
     self.objectID = objectID
     self.facts = facts
+    self.terms = terms
     self.notes = notes
   }
 }
@@ -82,6 +85,7 @@ extension StripeEvent {
       environment: environment, asOf: .second(created), eventType: type)
     try decoder.read(object)
     facts = decoder.facts
+    terms = [SearchTerm](stripe: object, in: environment)
     notes = decoder.notes
   }
 

@@ -2,6 +2,7 @@ internal import Base
 internal import HTTPMessages
 internal import JSON
 internal import ProviderAPI
+internal import Stores
 internal import Subscriptions
 
 /// One read under way: its requests, and what they brought so far.
@@ -119,6 +120,7 @@ struct StripeReading {
       try malformed { () throws(JSONError) in try decoder.read(object) }
     }
     answer.add(decoder)
+    answer.add(objects.flatMap { [SearchTerm](stripe: $0, in: api.environment) })
   }
 
   /// What an object's own list leaves out: of an invoice its lines, of a subscription its items.

@@ -43,7 +43,10 @@ package struct StripeStore: Store {
   private static let compressor = Compressor(dictionaries: [PackageResources.stripe_1_zdict])
 
   package var traits: StoreTraits {
-    var traits = StoreTraits()
+    var traits = StoreTraits(kinds: [
+      .subscription, .customer, .invoice, .charge, .payment, .invoicePayment, .refund, .dispute,
+      .checkoutSession,
+    ])
     traits.subscriptionIDPrefix = "sub_"
     traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true
@@ -79,8 +82,8 @@ package struct StripeStore: Store {
     }
     let answer = try api.records(about: request.key)
     return StoreAnswer(
-      facts: answer.facts, notes: Set(answer.notes.map(\.rawValue)), began: answer.began,
-      transcript: answer.transcript)
+      facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
+      began: answer.began, transcript: answer.transcript)
   }
 }
 

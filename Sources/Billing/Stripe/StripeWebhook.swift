@@ -26,18 +26,19 @@ extension Webhook {
 extension Delivery {
   fileprivate init(_ delivery: VerifiedDelivery) {
     let head = Array("Stripe-Signature: ".utf8) + delivery.signature
+    let proof = "signed with the secret \(delivery.secret)"
     do throws(StripeEventError) {
-      self.init(.decoded(try DecodedDelivery(delivery)), head: head)
+      self.init(.decoded(try DecodedDelivery(delivery)), head: head, proof: proof)
     } catch {
       let (id, why) = error.undecodable
-      self.init(.undecodable(id: id, why: why), head: head)
+      self.init(.undecodable(id: id, why: why), head: head, proof: proof)
     }
   }
 }
 
 extension DecodedDelivery {
   /// A snapshot or a thin event, whichever the endpoint was set to.
-  fileprivate init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
+  init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     do throws(StripeEventError) {
       self.init(try StripeEvent(delivery), received: delivery.receivedAt)
     } catch .thin {

@@ -6,28 +6,41 @@ package struct VerifiedDelivery: Sendable {
   package let body: [UInt8]
   /// The value of its `Stripe-Signature` header.
   package let signature: [UInt8]
+  /// The digest of the secret that it was signed with.
+  package let secret: String
   /// When this attempt was signed; a retry has another.
   package let signedAt: Instant
   package let receivedAt: Instant
 
   fileprivate init(
-    body: [UInt8], signature: [UInt8], signedAt: Instant, receivedAt: Instant
+    body: [UInt8], signature: [UInt8], secret: String, signedAt: Instant, receivedAt: Instant
   ) {
     self.body = body
     self.signature = signature
+    self.secret = secret
     self.signedAt = signedAt
     self.receivedAt = receivedAt
   }
 }
 
+extension VerifiedDelivery {
+  /// One that was verified when it came, and kept since.
+  ///
+  /// Warning: proves nothing of any other bytes.
+  init(uncheckedBody body: [UInt8], receivedAt: Instant) {
+    self.init(
+      body: body, signature: [], secret: "", signedAt: receivedAt, receivedAt: receivedAt)
+  }
+}
+
 /// The signing secrets of a webhook endpoint: the current one, and the previous during a rotation.
 package struct WebhookSecrets: Sendable {
-  private let secrets: [Secret]
+  private let secrets: [(secret: Secret, digest: String)]
 
   /// Nil for an empty list or an empty secret, under which anybody could sign.
   package init?(_ secrets: [Secret]) {
     guard !secrets.isEmpty, !secrets.contains(where: { $0.exposed.isEmpty }) else { return nil }
-    self.secrets = secrets
+    self.secrets = secrets.map { ($0, $0.digest) }
   }
 
   /// How far the signing time may be from ours, either way: five minutes, as in Stripe's libraries.
@@ -47,19 +60,20 @@ package struct WebhookSecrets: Sendable {
       throw .tooOld
     }
     guard header.signedAt <= now + Self.tolerance else { throw .inFuture }
-    guard matches(header, body) else { throw .mismatch }
+    guard let secret = match(header, body) else { throw .mismatch }
     return VerifiedDelivery(
-      body: body, signature: text, signedAt: header.signedAt, receivedAt: now)
+      body: body, signature: text, secret: secret, signedAt: header.signedAt, receivedAt: now)
   }
 
-  /// Compares every code with every secret, however early one matches.
-  private func matches(_ header: SignatureHeader, _ body: [UInt8]) -> Bool {
-    var isMatch = false
-    for secret in secrets {
+  /// The digest of the secret that matches, the first where several do. Compares every code with every
+  /// secret, however early one matches.
+  private func match(_ header: SignatureHeader, _ body: [UInt8]) -> String? {
+    var match: String?
+    for (secret, digest) in secrets {
       let expected = code(signedAtDigits: header.signedAtDigits, body: body, secret: secret)
-      for code in header.codes where constantTimeEqual(code, expected) { isMatch = true }
+      for code in header.codes where constantTimeEqual(code, expected) { match = match ?? digest }
     }
-    return isMatch
+    return match
   }
 }
 

@@ -56,7 +56,7 @@ final class Acceptor: Sendable {
       let address = addressText(&storage)
       guard core.peers.reserve(address, core.limits, isProxy: core.proxies.contains(address)) else {
         core.metrics.connectionsRefused.add()
-        refuse(accepted, core)
+        refuse(accepted, core, address)
         continue
       }
       core.metrics.connections.add(1)
@@ -91,8 +91,11 @@ final class Acceptor: Sendable {
   }
 
   /// Says 503 and closes, rather than let the client wait in the backlog.
-  private func refuse(_ descriptor: Int32, _ core: ServerCore) {
+  private func refuse(_ descriptor: Int32, _ core: ServerCore, _ address: String) {
     let id = core.requestIDs.next()
+    if core.problems.take(address) {
+      Log.info("http.request", ["request": id, "status": "503", "problem": Self.full.code])
+    }
     let bytes = Self.full.response(requestID: id).rawBytes(requestID: id)
     // What does not fit into the socket's empty buffer is not worth waiting for.
     _ = unsafe send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

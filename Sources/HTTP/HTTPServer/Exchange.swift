@@ -28,6 +28,8 @@ final class Exchange {
   private var phase = Phase.head
   private var head: RequestHead?
   private var section: HeaderSection?
+  /// The code of what was answered where that is a problem.
+  private var problemCode: String?
   private var body: [UInt8] = []
   private var headByteCount: Int64 = 0
   private var bodyByteCount: Int64 = 0
@@ -60,7 +62,7 @@ final class Exchange {
         let (method, section) = try raw().read(connection, target, core.limits)
         return begin(connection, method, section)
       } catch {
-        return answer(connection, error.response(requestID: requestID), closes: true)
+        return answer(connection, refusal(error), closes: true)
       }
     case .admitting(let waiting):
       guard let outcome = waiting.outcome(orSuspend: connection) else { return true }
@@ -75,7 +77,7 @@ final class Exchange {
       return answer(connection, outcome)
     case .pausing(let pause, let problem, let closes):
       guard pause.isOver(orSuspend: connection) else { return true }
-      return answer(connection, problem.response(requestID: requestID), closes: closes)
+      return answer(connection, refusal(problem), closes: closes)
     case .answered: return true
     }
   }
@@ -223,7 +225,7 @@ final class Exchange {
         peer.receive(until: .now() + core.limits.discardSpan)
         return true
       }
-      let response = completed(problem.response(requestID: requestID))
+      let response = completed(refusal(problem))
       record(response)
       lingers = true
       peer.sendLast(response.rawBytes(requestID: requestID))
@@ -309,7 +311,7 @@ final class Exchange {
       phase = .pausing(pause, problem, closes: closes)
       if !pause.isOver(orSuspend: connection) { return true }
     }
-    return answer(connection, problem.response(requestID: requestID), closes: closes)
+    return answer(connection, refusal(problem), closes: closes)
   }
 
   private func answer(
@@ -319,6 +321,11 @@ final class Exchange {
     let isLast = record(response)
     return connection.answer(
       completed(response), requestID: requestID, closes: closes || isLast)
+  }
+
+  private func refusal(_ problem: Problem) -> Response {
+    problemCode = problem.code
+    return problem.response(requestID: requestID)
   }
 
   /// With what the request's handlers want on any answer.
@@ -343,15 +350,16 @@ final class Exchange {
   }
 
   private func log(_ status: Int, _ seconds: Double) {
-    // 507 tells an account that it is over its cap; nothing failed here.
-    let isFailure = status >= 500 && status != 507
-    guard isFailure || core.limits.logsEveryRequest else { return }
+    let client = head?.remoteAddress ?? peer.address
+    guard core.limits.logsEveryRequest || status >= 400 && core.problems.take(client) else {
+      return
+    }
     // The query may hold what must not be logged.
     Log.info(
       "http.request",
       [
         "request": requestID, "status": "\(status)", "method": head?.method ?? "-",
-        "path": head.map { String($0.path) } ?? "-", "client": head?.remoteAddress ?? peer.address,
+        "path": head.map { String($0.path) } ?? "-", "problem": problemCode ?? "-",
         "ms": "\(Int(seconds * 1000))", "trace": head?.trace?.id ?? "-",
       ])
   }

@@ -8,6 +8,7 @@ final class ServerCore: Sendable {
   let metrics: ServerMetrics
   let peers: Peers
   let requestIDs = RequestIDs()
+  let problems = ProblemLog()
   let proxies: TrustedProxies
   let pages: WebPages
   let held: HeldBytes

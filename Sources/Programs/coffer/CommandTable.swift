@@ -1,13 +1,14 @@
 /// Every command, in the order help lists them.
 enum CommandTable {
   static let all: [Command] = [
-    .migrate, .accountList, .accountShow, .accountCreate, .accountSuspend,
+    .migrate, .findAnything, .eventList, .eventShow, .eventReplay, .whatif,
+    .accountList, .accountShow, .accountCreate, .accountSuspend,
     .accountResume, .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .quotaSet, .quotaClear,
     .planList, .planDiff, .planApply, .planHistory, .jobsList, .jobsRetry, .jobsDrop,
-    .deliveryShow, .deliveryReseal,
+    .deliveryReseal,
     .auditList, .auditShow, .auditVerify,
     .webhookSend,
     .request, .backupVerify, .backup, .restore, .doctor, .treeValidate, .config, .completion,

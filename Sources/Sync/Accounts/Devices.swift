@@ -79,7 +79,7 @@ package struct Device: Sendable {
   }
 
   /// Revoked or not, with the account that it is or was of.
-  static func find(
+  package static func find(
     _ queryable: some Queryable, _ publicKey: [UInt8]
   ) throws -> (device: Device, account: Identifier)? {
     try queryable.first(

@@ -24,6 +24,9 @@ final class Running {
     throw NotAnswering(log: Files.text(log) ?? "")
   }
 
+  /// What it has logged so far.
+  var log: String { Files.text(scratch.path + "/log") ?? "" }
+
   deinit {
     kill(child, SIGTERM)
     var status: Int32 = 0

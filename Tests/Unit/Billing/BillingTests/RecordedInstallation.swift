@@ -4,6 +4,7 @@ import Base
 import Billing
 import ClaimingDevice
 import Configuration
+import Crypto
 import Endpoints
 import Google
 import HTTPMessages
@@ -42,7 +43,8 @@ final class RecordedInstallation {
     let clock = Clock { [clock] in clock.withLock { $0 } }
     service = BillingService(
       database: database, rules: LedgerRules(catalogue: catalogue), sealing: Harness.sealing,
-      clock: clock, stores: try Self.stores(story, api, clock), claims: ClaimingDevice.policy)
+      clock: clock, stores: try Self.stores(story, api, clock), claims: ClaimingDevice.policy,
+      search: Self.search)
   }
 
   deinit { database.close() }
@@ -128,6 +130,48 @@ final class RecordedInstallation {
     let word = json["status"].string ?? json["type"].string ?? ""
     return RecordedStory.Answer(
       status: response.status, word: word.split(separator: ":").last.map(String.init) ?? word)
+  }
+
+  /// Decodes every kept delivery again and joins what it says, in the order of its arrival; returns how
+  /// many there were.
+  func replay(at now: Instant) throws -> Int {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let kept = try database.read { reader in
+      try DeliveryPage(DeliveryFilter(), of: ledger, reading: reader).deliveries
+    }
+    for delivery in kept.reversed() {
+      let again = try database.read { reader in
+        try RedecodedDelivery(
+          delivery, of: .known, sealing: Harness.sealing, search: nil, reading: reader)
+      }
+      #expect(again.decoded.deliveryID == delivery.deliveryID)
+      #expect(again.decoded.disposition == delivery.disposition, "\(delivery.deliveryID)")
+      let change = try database.write(for: nil) { transaction in
+        try ledger.replay(again, at: now, in: transaction)
+      }
+      #expect(change.subscriptions.isEmpty && change.accounts.isEmpty, "\(delivery.deliveryID)")
+    }
+    return kept.count
+  }
+
+  private static let search = SearchKey(Secret([UInt8](repeating: 9, count: 32)))
+
+  /// What is known under a text, with the key that deliveries were searched by or without.
+  func found(_ text: String, at now: Instant, withKey: Bool = true) throws -> Finding {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    return try database.read { reader in
+      try Finding(
+        text, owners: [], at: now, of: ledger, key: withKey ? Self.search : nil, reading: reader)
+    }
+  }
+
+  /// Every stored object, with the delivery that shows it and what it says.
+  func mirrors() throws -> [String] {
+    try database.read { reader in
+      try reader.rows("SELECT object, delivery, content FROM billing.mirrors") { row in
+        "\(try row.text(0)) \(try row.integer(1)) \(try row.text(2))"
+      }
+    }.sorted()
   }
 
   private func deleteAccount(at now: Instant) throws {

@@ -7,7 +7,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-struct DeliveryShowTests {
+struct UnsealTests {
   private static let key = [UInt8](repeating: 7, count: 32)
   private static let message = Array(
     "Stripe-Signature: t=1,v1=00\r\n\r\n{\n  \"id\": \"evt\",\n  \"x\": \"\u{1B}[2J\"\n}".utf8)
@@ -52,54 +52,92 @@ struct DeliveryShowTests {
     try Finished(words, environment: environment.merging(settings) { $1 })
   }
 
+  private static let reason = ["--unseal", "--reason", "ticket 17"]
+
   @Test(arguments: [(1, "evt_old"), (2, "evt_new")])
   func `a delivery is shown as it came, whenever it was kept`(number: Int, id: String) throws {
-    let finished = try coffer("delivery", "show", "stripe", id)
+    let finished = try Finished(["event", "show", id] + Self.reason, environment: environment)
     #expect(finished.code == 0, "\(finished.errors)")
     #expect(
-      finished.out == """
-        # \(number) invoice.paid, received 2026-03-02T09:55:00Z
-        Stripe-Signature: t=1,v1=00
+      finished.out.hasSuffix(
+        """
 
-        {
-          "id": "evt",
-          "x": "?[2J"
-        }
+        as it came
+          Stripe-Signature: t=1,v1=00
 
-        """)
+          {
+            "id": "evt",
+            "x": "?[2J"
+          }
+
+        """))
+    let sealed = try coffer("event", "show", id).out
+    #expect(!sealed.contains("as it came") && sealed.contains("invoice.paid"))
   }
 
   @Test(arguments: [(1, "evt_old"), (2, "evt_new")])
   func `programs get its bytes`(number: Int, id: String) throws {
     let message = Base64.standard.encode(Self.message)
-    #expect(
-      try coffer("delivery", "show", "stripe", id, "--json").out == """
-        {"deliveries":[{"number":\(number),"type":"invoice.paid",\
-        "received":"2026-03-02T09:55:00Z","message":"\(message)"}]}
+    let finished = try Finished(
+      ["event", "show", "#\(number)", "--json"] + Self.reason, environment: environment)
+    #expect(finished.out.contains(#""number":\#(number),"store":"stripe""#))
+    #expect(finished.out.contains(#""message":"\#(message)""#))
+  }
 
-        """)
+  @Test func `who looked into a delivery, and why, is kept before anything is shown`() throws {
+    _ = try coffer("migrate")
+    _ = try Finished(["event", "show", "evt_new"] + Self.reason, environment: environment)
+    let log = try coffer("audit", "list").out
+    #expect(log.contains("event show") && log.contains("evt_new") && log.contains("ticket 17"))
+    let unsaid = try coffer("event", "show", "evt_new", "--unseal")
+    #expect(unsaid.code == 64)
+    #expect(unsaid.out.isEmpty)
   }
 
   @Test func `what stays closed, and why, is one line`() throws {
     let other = ["COFFER_SEALING_KEYS": Base64.standard.encode([UInt8](repeating: 8, count: 32))]
     for (words, settings, code, line) in [
-      (["stripe", "evt_cut"], [:], 1, "evt_cut cannot be read: malformed"),
-      (["stripe", "evt_new"], other, 1, "evt_new stays sealed under these keys: unknownKey"),
-      (["stripe", "evt_9"], [:], 1, "stripe never sent a delivery evt_9"),
-      (["apple", "evt_new"], [:], 1, "apple never sent a delivery evt_new"),
-      (["nobody", "evt_new"], [:], 64, "there is no store nobody"),
+      (["evt_cut"], [:], 1, "evt_cut cannot be read: malformed"),
+      (["evt_new"], other, 1, "evt_new stays sealed under these keys: unknownKey"),
+      (["evt_9"], [:], 1, "no delivery evt_9 is known"),
+      (["evt_new", "--store", "apple"], [:], 1, "apple never sent a delivery evt_new"),
+      (
+        ["evt_new", "--store", "nobody"], [:], 64,
+        "there is no store nobody; there are stripe, apple, google, btcpay"
+      ),
     ] as [([String], [String: String], Int32, String)] {
       let finished = try Finished(
-        ["delivery", "show"] + words, environment: environment.merging(settings) { $1 })
+        ["event", "show"] + words + Self.reason, environment: environment.merging(settings) { $1 })
       #expect(finished.code == code)
       #expect(finished.errors == "coffer: \(line)\n")
     }
   }
 
+  @Test func `two stores with one id are told apart by name`() throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO billing.deliveries (id, provider, environment, delivery_id, fingerprint, type,
+          received_ms, decoder, disposition, conflicting, redelivery_count, sealed)
+        VALUES (9, 'apple', 'live', 'evt_new', $1, 'TEST', 1772445300000, 3, 'recorded', 0, 0, $1)
+        """, .blob([1]))
+    }
+    database.close()
+    let finished = try coffer("event", "show", "evt_new")
+    #expect(finished.code == 64)
+    #expect(
+      finished.errors
+        == "coffer: apple and stripe have a delivery evt_new: say which with --store\n")
+    #expect(try coffer("event", "show", "evt_new", "--store", "apple").out.contains("TEST"))
+  }
+
   @Test func `without the keys it says which setting it needs`() throws {
     var bare = environment
     bare["COFFER_SEALING_KEYS"] = nil
-    let finished = try Finished(["delivery", "show", "stripe", "evt_new"], environment: bare)
+    let finished = try Finished(
+      ["event", "show", "evt_new"] + Self.reason, environment: bare)
     #expect(finished.code == 64)
     #expect(finished.errors.contains("COFFER_SEALING_KEYS is not set"))
   }

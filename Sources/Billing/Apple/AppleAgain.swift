@@ -1,0 +1,87 @@
+internal import Base
+internal import JSON
+internal import JWS
+package import Stores
+package import Subscriptions
+internal import Tiers
+
+extension AppleStore {
+  package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
+    let json = try JSON.parse(kept.body)
+    guard json["signedPayload"].exists else {
+      let signed = try SignedPayload(unchecked: json["transaction"])
+      let verified = VerifiedTransaction(
+        signed: signed, environment: kept.environment ?? signed.environment)
+      return DecodedDelivery(
+        try AppleTransactionReading(verified), environment: verified.environment,
+        signed: signed.signedDate)
+    }
+    let outer = try SignedPayload(unchecked: json["signedPayload"])
+    let data = outer.payload["data"]
+    let transaction = try SignedPayload(uncheckedOptional: data["signedTransactionInfo"])
+    return DecodedDelivery(
+      try AppleNotification(
+        VerifiedNotification(
+          body: kept.body, outer: outer, receivedAt: kept.received,
+          environment: kept.environment ?? transaction?.environment ?? .live,
+          transaction: transaction,
+          renewal: try SignedPayload(uncheckedOptional: data["signedRenewalInfo"]))))
+  }
+
+  package func answered(
+    again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
+  ) throws -> StoreAnswer {
+    var answer = AppleAnswer()
+    let limits = JSONLimits(byteCountMax: 1 << 30, valueCountMax: 1 << 22)
+    for part in try JSON.parse(kept.body, limits: limits).requireArray() {
+      for group in part["answer"]["data"].array ?? [] {
+        for item in group["lastTransactions"].array ?? [] {
+          answer.add(try Self.status(item, key.environment))
+        }
+      }
+      for text in part["answer"]["signedTransactions"].array ?? [] {
+        var decoder = AppleDecoder(environment: key.environment)
+        _ = try decoder.readTransaction(SignedPayload(unchecked: text))
+        answer.add(decoder)
+      }
+    }
+    return StoreAnswer(
+      facts: answer.facts, notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: [])
+  }
+
+  private static func status(
+    _ item: JSON, _ environment: StoreEnvironment
+  ) throws -> AppleDecoder {
+    var decoder = AppleDecoder(environment: environment)
+    let transaction = try SignedPayload(uncheckedOptional: item["signedTransactionInfo"])
+    let renewal = try SignedPayload(uncheckedOptional: item["signedRenewalInfo"])
+    let bought = try transaction.map { try decoder.readTransaction($0) }
+    let renewed = try renewal.map { try decoder.readRenewal($0) }
+    let dates = [transaction?.signedDate, renewal?.signedDate].compactMap { $0 }
+    decoder.readStatus(
+      try item["status"].requireInteger(), of: bought ?? renewed,
+      asOf: dates.min() ?? .distantPast)
+    return decoder
+  }
+}
+
+extension SignedPayload {
+  /// One that was verified when it came, and kept since.
+  ///
+  /// Warning: proves nothing of any other text.
+  fileprivate init(unchecked json: JSON) throws {
+    let jws = try JWSSegments(Array(json.requireString().utf8))
+    let payload = try JSON.parse(jws.payload).requireObject()
+    self.init(
+      payload: payload, signedDate: try payload["signedDate"].requireInstant(), certificate: "")
+  }
+
+  fileprivate init?(uncheckedOptional json: JSON) throws {
+    guard !json.isAbsent else { return nil }
+    try self.init(unchecked: json)
+  }
+
+  fileprivate var environment: StoreEnvironment {
+    payload["environment"].string == "Sandbox" ? .sandbox : .live
+  }
+}

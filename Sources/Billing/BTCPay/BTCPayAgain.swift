@@ -1,0 +1,30 @@
+internal import Base
+internal import JSON
+package import Stores
+package import Subscriptions
+
+extension BTCPayStore {
+  package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
+    // Which shop was ours when it came is known by what became of it.
+    let own = try kept.isForeign ? "" : JSON.parse(kept.body)["storeId"].string ?? ""
+    let delivery = BTCPayDelivery(uncheckedBody: kept.body, receivedAt: kept.received)
+    return DecodedDelivery(try BTCPayEvent(delivery, store: own))
+  }
+
+  package func answered(
+    again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
+  ) throws -> StoreAnswer {
+    var facts: [Fact] = []
+    let limits = JSONLimits(byteCountMax: 1 << 26, valueCountMax: 1 << 20)
+    for part in try JSON.parse(kept.body, limits: limits).requireArray() {
+      let date = Instant(milliseconds: try part["date"].requireInteger())
+      for item in try part["invoices"].requireArray() {
+        let invoice = try BTCPayInvoice(item, store: item["storeId"].requireID())
+        facts += BTCPayAnswer.Shown(
+          id: try item["id"].requireID(), content: invoice, shownAt: date
+        ).facts(of: readNumber)
+      }
+    }
+    return StoreAnswer(facts: facts, notes: [], began: nil, transcript: [])
+  }
+}

@@ -1,0 +1,41 @@
+internal import Base
+internal import JSON
+package import Stores
+package import Subscriptions
+
+extension GoogleStore {
+  package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
+    let json = try JSON.parse(kept.body)
+    if kept.deliveryID.hasPrefix("client:") {
+      guard let token = PurchaseToken(try json["token"].requireString()) else {
+        throw JSONError(code: .wrongType, path: json["token"].path, message: "must be a token")
+      }
+      return DecodedDelivery(claimed: token, at: kept.received)
+    }
+    let data = try json["message"]["data"].requireString()
+    let named = Base64.standard.decode(data).flatMap { try? JSON.parse($0)["packageName"].string }
+    // Which app was ours when it came is known by what became of it.
+    let own = kept.isForeign ? "" : named ?? ""
+    return DecodedDelivery(
+      try GoogleNotification(VerifiedPush(uncheckedBody: kept.body, package: own)))
+  }
+
+  package func answered(
+    again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
+  ) throws -> StoreAnswer {
+    var decoder = PurchaseDecoder(readNumber: readNumber, now: kept.received)
+    let token = PurchaseToken(of: key)
+    let limits = JSONLimits(byteCountMax: 1 << 26, valueCountMax: 1 << 18)
+    for part in try JSON.parse(kept.body, limits: limits).requireArray() {
+      if try part["path"].requireString().hasPrefix("/orders/") {
+        do { try decoder.readOrder(part["answer"], of: token) } catch {
+          decoder.note(.orderMissing)
+        }
+      } else {
+        try decoder.readPurchase(part["answer"], of: token)
+      }
+    }
+    return StoreAnswer(
+      facts: decoder.facts, notes: Set(decoder.notes.map(\.rawValue)), began: nil, transcript: [])
+  }
+}

@@ -1,0 +1,133 @@
+package import Base
+package import Storage
+internal import Stores
+package import Subscriptions
+internal import Tiers
+
+/// What a delivery changed, and what of it still counts.
+package struct DeliveryEffect: Sendable {
+  /// The subscriptions that it speaks of, ascending.
+  package let subscriptions: [Subscription]
+  /// What became of them in its transaction, in the order in which it did.
+  package let changes: [Change]
+  /// The objects of which nothing outdates what it says, ascending.
+  package let held: [ObjectKey]
+  /// What it had read again, and why.
+  package let requests: [Request]
+
+  package struct Subscription: Sendable {
+    package let key: ObjectKey
+    package let label: Label
+    package let owner: Identifier?
+  }
+
+  package struct Change: Sendable {
+    package let subscription: ObjectKey
+    package let transition: EntitlementExplanation.Transition
+  }
+
+  package struct Request: Sendable {
+    package let object: ObjectKey
+    package let reason: String
+  }
+
+  /// More than this one delivery never speaks of.
+  private static let subscriptionCountMax = 200
+
+  package init(
+    of delivery: DeliverySummary, at now: Instant, ledger: Ledger, reading reader: Reader
+  ) throws {
+    let reading = ledger.reading(reader)
+    let keys = try reading.subscriptions(named: delivery, ledger.stores)
+      .prefix(Self.subscriptionCountMax)
+    subscriptions = try keys.compactMap { key in
+      try Subscription(key, at: now, reading: reader)
+    }
+    changes = try keys.flatMap { key in
+      try EntitlementExplanation.Transition.all(
+        of: key, from: delivery.number, reading: reader
+      ).map { Change(subscription: key, transition: $0) }
+    }
+    let objects = try Set(
+      keys.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, ledger.stores))
+    held = try reading.mirrors(of: objects.sorted())
+      .filter { $0.delivery == delivery.number }.map { $0.fact.key }
+    requests = try (Set(keys).union(objects)).sorted().flatMap { key in
+      try reader.rows(
+        """
+        SELECT reason FROM billing.read_requests WHERE object = $1 AND delivery = $2
+        ORDER BY reason
+        """, .text(key.description), .integer(delivery.number)
+      ) { row in Request(object: key, reason: try row.text(0)) }
+    }
+  }
+
+  /// Whose storage follows from what it speaks of, and from whom it took it.
+  package var accounts: [Identifier] {
+    let before = changes.filter { $0.transition.cause == "owner" }
+      .compactMap { Identifier($0.transition.before) }
+    return Set(subscriptions.compactMap { $0.owner } + before).sorted()
+  }
+}
+
+extension DeliveryEffect.Subscription {
+  /// Nil where nothing was derived of it.
+  init?(_ key: ObjectKey, at now: Instant, reading database: some Queryable) throws {
+    guard let row = try SubscriptionRow(key, reading: database) else { return nil }
+    self.key = key
+    label = Label(
+      try Coverage(text: row.coverage), withoutAccess: row.labelWithoutAccess, at: now)
+    owner = row.owner
+  }
+}
+
+extension EntitlementExplanation.Transition {
+  /// What came from one delivery or decision, in its order.
+  fileprivate static func all(
+    of key: ObjectKey, from entry: Int64, reading reader: Reader
+  ) throws -> [EntitlementExplanation.Transition] {
+    try reader.rows(
+      """
+      SELECT at_ms, cause, state_before, state_after FROM billing.transitions
+      WHERE object = $1 AND entry = $2 ORDER BY number
+      """, .text(key.description), .integer(entry)
+    ) { row in
+      EntitlementExplanation.Transition(
+        at: try row.instant(0), cause: try row.text(1), before: try row.text(2),
+        after: try row.text(3), entry: entry)
+    }
+  }
+}
+
+extension LedgerReading {
+  /// What the store's id in a delivery may name.
+  func keys(of delivery: DeliverySummary, _ stores: StoreList) throws -> [ObjectKey] {
+    guard let object = delivery.object, let store = stores[delivery.provider] else { return [] }
+    return store.keys(named: object).filter { key in
+      delivery.environment.map { $0 == key.environment } ?? true
+    }
+  }
+
+  /// The subscriptions that a delivery speaks of, ascending.
+  func subscriptions(named delivery: DeliverySummary, _ stores: StoreList) throws -> [ObjectKey] {
+    try subscriptions(concernedBy: try keys(of: delivery, stores))
+  }
+
+  /// Enough of what hangs on a payment or a customer.
+  private static let concernedCountMax = 200
+
+  /// The subscriptions among these objects, and those that they belong to; ascending.
+  func subscriptions(concernedBy keys: [ObjectKey]) throws -> [ObjectKey] {
+    var found: Set<ObjectKey> = []
+    for key in keys {
+      let objects = try reach(from: key, parts: true, countMax: Self.concernedCountMax)
+      let rows = try mirrors(of: objects)
+      found.formUnion(try Affected.subscriptions(by: rows.map(\.fact), self))
+      for object in objects {
+        let kind = try stores.store(of: object).traits.subscriptionKind
+        if object.kind == kind { found.insert(object) }
+      }
+    }
+    return try found.filter { try stored($0).row != nil }.sorted()
+  }
+}

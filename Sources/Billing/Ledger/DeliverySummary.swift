@@ -1,0 +1,164 @@
+package import Base
+package import Storage
+package import Stores
+package import Subscriptions
+package import Tiers
+
+/// A kept delivery as an operator sees it, without what is sealed.
+package struct DeliverySummary: Sendable {
+  /// Its place among deliveries and decisions.
+  package let number: Int64
+  package let provider: ObjectKey.Provider
+  /// Nil where it could not be read.
+  package let environment: StoreEnvironment?
+  package let deliveryID: String
+  package let type: String
+  package let apiVersion: String?
+  /// The store's id of what it speaks of.
+  package let object: String?
+  package let created: Instant?
+  package let received: Instant
+  package let disposition: DecodedDelivery.Disposition
+  /// Whether the same id came with another meaning before.
+  package let isConflicting: Bool
+  package let redeliveryCount: Int64
+  /// When it came again for the last time; unknown of those of before this was kept.
+  package let redelivered: Instant?
+  /// What proved it; nil of what we asked for, and of those of before this was kept.
+  package let proof: String?
+
+  package enum Origin: String, Sendable {
+    case webhook
+    /// An answer to a read of ours.
+    case read
+    /// A purchase that a client posted.
+    case claim
+  }
+
+  /// From where it came, which its id tells.
+  package var origin: Origin {
+    if deliveryID.hasPrefix("read:") { return .read }
+    return deliveryID.hasPrefix("client:") ? .claim : .webhook
+  }
+
+  /// What `init` reads, in its order.
+  private static let columns = """
+    id, provider, environment, delivery_id, type, api_version, object, created_ms, received_ms,
+    disposition, conflicting, redelivery_count, redelivered_ms, proof
+    """
+
+  private init(_ row: borrowing Row) throws {
+    number = try row.integer(0)
+    guard let provider = ObjectKey.Provider(rawValue: try row.text(1)),
+      let disposition = DecodedDelivery.Disposition(rawValue: try row.text(9))
+    else { throw DatabaseError.statement("a delivery's store or disposition is unknown") }
+    self.provider = provider
+    environment = StoreEnvironment(rawValue: try row.text(2))
+    deliveryID = try row.text(3)
+    type = try row.text(4)
+    apiVersion = try row.optionalText(5)
+    object = try row.optionalText(6)
+    created = try row.optionalInstant(7)
+    received = try row.instant(8)
+    self.disposition = disposition
+    isConflicting = try row.integer(10) > 0
+    redeliveryCount = try row.integer(11)
+    redelivered = try row.optionalInstant(12)
+    proof = try row.optionalText(13)
+  }
+
+  /// All that came under one id, of one store or any, in the order in which it came.
+  package static func find(
+    _ deliveryID: String, of stores: [any Store], reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    try stores.flatMap { store in
+      try database.rows(
+        """
+        SELECT \(columns) FROM billing.deliveries
+        WHERE provider = $1 AND environment IN ('live', 'sandbox', 'unknown') AND delivery_id = $2
+        ORDER BY id LIMIT 100
+        """, .text(store.provider.rawValue), .text(deliveryID)
+      ) { row in try DeliverySummary(row) }
+    }
+  }
+
+  package static func find(
+    number: Int64, reading database: some Queryable
+  ) throws -> DeliverySummary? {
+    try database.first(
+      "SELECT \(columns) FROM billing.deliveries WHERE id = $1", .integer(number)
+    ) { row in try DeliverySummary(row) }
+  }
+
+  /// Those of any of the objects, the newest first, below `number`.
+  static func of(
+    objects: [String], below number: Int64, from first: Int64, _ filter: DeliveryFilter,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    var found: [DeliverySummary] = []
+    for list in SQLList.slices(of: objects.map { .text($0) }, after: 3) {
+      found += try database.rows(
+        """
+        SELECT \(columns) FROM billing.deliveries
+        WHERE object IN (\(list.parameters)) AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
+        """,
+        values: [.integer(number), .integer(first), .integer(filter.readCountMax)] + list.values
+      ) { row in try DeliverySummary(row) }
+    }
+    return found.sorted { $0.number > $1.number }
+  }
+
+  /// Those of a type.
+  static func of(
+    type: String, below number: Int64, from first: Int64, _ filter: DeliveryFilter,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    try database.rows(
+      """
+      SELECT \(columns) FROM billing.deliveries
+      WHERE type = $1 AND id < $2 AND id >= $3 ORDER BY id DESC LIMIT $4
+      """, .text(type), .integer(number), .integer(first), .integer(filter.readCountMax)
+    ) { row in try DeliverySummary(row) }
+  }
+
+  /// Those that can change nobody's storage: not about us, unreadable, or of a sandbox that does not
+  /// count.
+  static func withoutEffect(
+    below number: Int64, from first: Int64, _ filter: DeliveryFilter, sandboxCounts: Bool,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    let values: [SQLValue] = [
+      .integer(number), .integer(first), .integer(filter.readCountMax),
+    ]
+    var found = try database.rows(
+      """
+      SELECT \(columns) FROM billing.deliveries
+      WHERE disposition IN ('foreign', 'premature', 'undecodable') AND id < $1 AND id >= $2
+      ORDER BY id DESC LIMIT $3
+      """, values: values
+    ) { row in try DeliverySummary(row) }
+    if !sandboxCounts {
+      let known = Set(found.map(\.number))
+      found += try database.rows(
+        """
+        SELECT \(columns) FROM billing.deliveries
+        WHERE environment = 'sandbox' AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
+        """, values: values
+      ) { row in try DeliverySummary(row) }.filter { !known.contains($0.number) }
+    }
+    return found.sorted { $0.number > $1.number }
+  }
+
+  /// Whatever came, in the order of its numbers.
+  static func all(
+    below number: Int64, from first: Int64, _ filter: DeliveryFilter,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    try database.rows(
+      """
+      SELECT \(columns) FROM billing.deliveries
+      WHERE id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
+      """, .integer(number), .integer(first), .integer(filter.readCountMax)
+    ) { row in try DeliverySummary(row) }
+  }
+}

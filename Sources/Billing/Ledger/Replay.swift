@@ -1,0 +1,166 @@
+package import Base
+package import Crypto
+package import Storage
+package import Stores
+internal import Subscriptions
+
+/// A kept delivery that the decoder of today has read again.
+package struct RedecodedDelivery: Sendable {
+  package let delivery: DeliverySummary
+  package let decoded: DecodedDelivery
+  /// What each fact's content is stored as.
+  fileprivate let contents: [String]
+  private let terms: [SearchRow]
+
+  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened, and what the decoder
+  /// throws for what it cannot read.
+  package init(
+    _ delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys, search: SearchKey?,
+    reading queryable: some Queryable
+  ) throws {
+    self.delivery = delivery
+    decoded = try KeptDelivery.decoded(
+      again: delivery, of: stores, sealing: sealing, reading: queryable)
+    contents = try decoded.facts.map { fact in
+      try stores.store(of: fact.key).stored(fact.object)
+    }
+    terms = SearchRow.all(decoded.terms, search)
+  }
+
+  fileprivate var facts: [(fact: Fact, content: String)] {
+    decoded.disposition == .joined ? Array(zip(decoded.facts, contents)) : []
+  }
+
+  fileprivate func writeTerms(in transaction: Transaction) throws {
+    for term in terms { try term.write(in: transaction) }
+  }
+
+  /// What the row says of it follows today's decoder.
+  fileprivate func writeRow(in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      UPDATE billing.deliveries SET type = $2, object = $3, disposition = $4, decoder = $5
+      WHERE id = $1
+      """, .integer(delivery.number), .text(decoded.type), .text(decoded.object),
+      .text(decoded.disposition.rawValue), .integer(DeliveryRow.decoderVersion))
+  }
+}
+
+extension Ledger {
+  /// Joins again what a kept delivery says, in the place of what it said to the decoder of its time.
+  package func replay(
+    _ again: RedecodedDelivery, at now: Instant, in transaction: Transaction
+  ) throws -> DerivedChange {
+    try DeliveryRow.lockSequence(in: transaction)
+    let effect = try heldObjects(of: again.delivery, in: transaction)
+    let reading = reading(transaction)
+    let facts = again.facts
+    let contents = Dictionary(facts.map { ($0.fact.key, $0.content) }) { $1 }
+    for key in effect.held where try stored(key, again.delivery, transaction) != contents[key] {
+      try forget(key, again.delivery.number, in: transaction)
+    }
+    try join(facts, again.delivery.number, reading, in: transaction)
+    try again.writeRow(in: transaction)
+    try again.writeTerms(in: transaction)
+    return try derivedAgain(
+      effect.subscriptions, facts.map { $0.fact }, from: again.delivery.number, at: now,
+      in: transaction)
+  }
+
+  /// Takes away what one delivery says, and what only it says of links, and joins what others say of
+  /// the same objects: to be undone, as nothing is ever forgotten.
+  package func suppose(
+    without delivery: RedecodedDelivery, among others: [RedecodedDelivery], at now: Instant,
+    in transaction: Transaction
+  ) throws -> DerivedChange {
+    try DeliveryRow.lockSequence(in: transaction)
+    let number = delivery.delivery.number
+    let effect = try heldObjects(of: delivery.delivery, in: transaction)
+    for key in effect.held { try forget(key, number, in: transaction) }
+    for link in delivery.facts.flatMap({ $0.fact.links }) {
+      try link.forget(delivery: number, in: transaction)
+    }
+    let touched = Set(effect.held + delivery.facts.map { $0.fact.key })
+    let reading = reading(transaction)
+    for other in others where other.delivery.number != number {
+      let facts = other.facts.filter { touched.contains($0.fact.key) }
+      try join(facts, other.delivery.number, reading, in: transaction)
+    }
+    return try derivedAgain(
+      effect.subscriptions, delivery.facts.map { $0.fact }, from: number, at: now, in: transaction)
+  }
+
+  /// The deliveries that may speak of the same objects as this one, the newest first, itself left out;
+  /// at most `countMax`, and whether there are more.
+  package func deliveries(
+    beside delivery: DeliverySummary, countMax: Int, reading reader: Reader
+  ) throws -> (deliveries: [DeliverySummary], areMore: Bool) {
+    let reading = reading(reader)
+    let objects =
+      try reading.subscriptions(named: delivery, stores).flatMap { key in
+        try reading.objects(of: key)
+      } + reading.keys(of: delivery, stores)
+    var filter = DeliveryFilter()
+    filter.countMax = countMax
+    let found = try DeliverySummary.of(
+      objects: Set(objects.map(\.id)).sorted(), below: .max, from: 0, filter, reading: reader
+    ).filter { $0.number != delivery.number && $0.provider == delivery.provider }
+    return (Array(found.prefix(countMax)), found.count > countMax)
+  }
+
+  // MARK: parts
+
+  private func heldObjects(
+    of delivery: DeliverySummary, in transaction: Transaction
+  ) throws -> (held: [ObjectKey], subscriptions: [ObjectKey]) {
+    let reading = reading(transaction)
+    let subscriptions = try reading.subscriptions(named: delivery, stores)
+    let objects = try Set(
+      subscriptions.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, stores))
+    let held = try reading.mirrors(of: objects.sorted())
+      .filter { $0.delivery == delivery.number }.map { $0.fact.key }
+    return (held, subscriptions)
+  }
+
+  private func stored(
+    _ key: ObjectKey, _ delivery: DeliverySummary, _ transaction: Transaction
+  ) throws -> String? {
+    try transaction.first(
+      "SELECT content FROM billing.mirrors WHERE object = $1 AND delivery = $2",
+      .text(key.description), .integer(delivery.number)
+    ) { row in try row.text(0) }
+  }
+
+  private func forget(_ key: ObjectKey, _ number: Int64, in transaction: Transaction) throws {
+    try transaction.execute(
+      "DELETE FROM billing.mirrors WHERE object = $1 AND delivery = $2", .text(key.description),
+      .integer(number))
+  }
+
+  private func join(
+    _ facts: [(fact: Fact, content: String)], _ number: Int64, _ reading: LedgerReading,
+    in transaction: Transaction
+  ) throws {
+    for (fact, content) in facts {
+      _ = try reading.join(fact, content: content, delivery: number, in: transaction)
+      for link in fact.links { _ = try link.write(delivery: number, in: transaction) }
+    }
+  }
+
+  private func derivedAgain(
+    _ known: [ObjectKey], _ facts: [Fact], from number: Int64, at now: Instant,
+    in transaction: Transaction
+  ) throws -> DerivedChange {
+    let named = try Affected.subscriptions(by: facts, reading(transaction))
+    let keys = Set(known + named).sorted()
+    var before = try DerivedState(of: keys, at: now, reading: transaction)
+    let owners = try keys.compactMap { key in
+      try reading(transaction).subscription(key).ownership.account
+    }
+    try before.readSchedules(of: owners, reading: transaction)
+    try derive(keys, cause: .fact, entry: number, at: now, in: transaction)
+    var after = try DerivedState(of: keys, at: now, reading: transaction)
+    try after.readSchedules(of: Array(before.schedules.keys), reading: transaction)
+    return DerivedChange(before: before, after: after)
+  }
+}

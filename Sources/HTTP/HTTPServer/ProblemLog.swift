@@ -1,0 +1,26 @@
+internal import Base
+internal import HTTPMessages
+
+/// A line for each request that was refused or failed, under the id that its client was told.
+///
+/// A stranger makes the log no longer than its client's share: a hundred lines at once and five a second,
+/// and ten times that for all clients. How many lines were left out is a line itself.
+final class ProblemLog: Sendable {
+  private let ofClient = TokenBuckets<String>(burst: 100, perSecond: 5, keyCountMax: 4096)
+  private let ofAll = TokenBuckets<Bool>(burst: 1000, perSecond: 50, keyCountMax: 1)
+  private let leftOut = Locked(0)
+
+  /// Takes the place of a line about a client; false where there is none left.
+  func take(_ client: String) -> Bool {
+    guard ofClient.take(ClientNetwork.of(client)) != nil, ofAll.take(true) != nil else {
+      leftOut.withLock { $0 += 1 }
+      return false
+    }
+    let count = leftOut.withLock { count in
+      defer { count = 0 }
+      return count
+    }
+    if count > 0 { Log.warning("http.refusals_not_logged", ["count": "\(count)"]) }
+    return true
+  }
+}

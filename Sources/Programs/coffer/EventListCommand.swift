@@ -1,0 +1,134 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+internal import Sync
+
+extension Command {
+  private static let limit = Parameter<Int>.limit()
+  private static let after = Parameter<Int64?>.optional(
+    "--after", "number", text: "go on below this number, as the page before says",
+    .number(in: 1...Int64.max))
+  private static let account = Parameter<String?>.optional(
+    "--account", "account", text: "about subscriptions that it owns or owned", .text)
+  private static let store = Parameter<(any Store)?>.optional(
+    "--store", "store", text: "of this store", .store)
+  private static let type = Parameter<String?>.optional(
+    "--type", "type", text: "of this type, e.g. invoice.paid, DID_RENEW or read", .text)
+  private static let since = Parameter<Instant?>.optional(
+    "--since", "time", text: "received since then, in UTC, e.g. 2026-11-01T00:00:00Z", .time)
+  private static let withoutEffect = Parameter<Bool>.flag(
+    "--without-effect",
+    text: "that change nobody's storage: foreign, premature, undecodable, or of a sandbox")
+  private static let refused = Parameter<Bool>.flag(
+    "--refused", text: "that were refused and not kept: the last 100, and how many of each reason")
+
+  static let eventList = Command(
+    words: ["event", "list"],
+    abstract: "Lists what the stores sent and answered, the newest first.",
+    discussion: """
+      Every delivery that was kept, BY a webhook, a read of ours or a claim, and what it BECAME: \
+      joined to what is known, or only recorded; coffer event show tells one in full. A refused \
+      one proved no sender, so that nothing in it is kept, only when it came, why it was refused, \
+      and the id of the request, which is in the log. Where there are more, a line on stderr says \
+      how to go on.
+      """,
+    options: [account, store, type, since, withoutEffect, refused, limit, after],
+    answers: .oneOf([
+      ["deliveries": .list(EventText.shape), "next": .orNull(.integer)],
+      [
+        "counts": .list([
+          "store": .text, "reason": .text, "count": .integer, "first": .time, "last": .time,
+        ]),
+        "refused": .list(["at": .time, "store": .text, "reason": .text, "request": .text]),
+      ],
+    ]),
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        if invocation[refused] {
+          guard invocation[account] == nil, invocation[type] == nil, !invocation[withoutEffect],
+            invocation[after] == nil
+          else {
+            throw CommandFailure(.usage, "--refused goes with --store, --since and --limit alone")
+          }
+          return try database.read { reader in
+            try refusals(
+              of: invocation[store], since: invocation[since], countMax: invocation[limit], reader)
+          }
+        }
+        let ledger = Ledger(stores: .known, configuration)
+        let page = try database.read { reader in
+          var filter = DeliveryFilter()
+          filter.account = try invocation[account].map { text -> Identifier in
+            if let id = Identifier(text) { return id }
+            return try DatabaseSession.account(reader, text).id
+          }
+          filter.provider = invocation[store]?.provider
+          filter.type = invocation[type]
+          filter.since = invocation[since]
+          filter.isWithoutEffect = invocation[withoutEffect]
+          filter.below = invocation[after]
+          filter.countMax = invocation[limit]
+          return try DeliveryPage(filter, of: ledger, reading: reader)
+        }
+        var notice = page.next.map { "there are more deliveries; go on with --after \($0)" }
+        if page.isCutShort, let next = page.next {
+          notice =
+            "\(DeliveryPage.lookedAtCountMax) deliveries were looked through; "
+            + "go on with --after \(next)"
+        }
+        return Answer(
+          text: EventText.table(page.deliveries),
+          json: [
+            "deliveries": .array(page.deliveries.map { .object(EventText.members($0)) }),
+            "next": page.next.map { .integer($0) } ?? .null,
+          ], notice: notice)
+      }
+    })
+
+  private static func refusals(
+    of store: (any Store)?, since: Instant?, countMax: Int, _ reader: Reader
+  ) throws -> Answer {
+    func isWanted(_ provider: ObjectKey.Provider, _ last: Instant) -> Bool {
+      (store.map { $0.provider == provider } ?? true) && (since.map { $0 <= last } ?? true)
+    }
+    let latest = try Refusals.latest(countMax: Refusals.keptCountMax, reading: reader)
+      .filter { isWanted($0.provider, $0.at) }.prefix(countMax)
+    let counts = try Refusals.counts(reading: reader).filter { isWanted($0.provider, $0.last) }
+    var table = Table(("AT", .left), ("STORE", .left), ("REASON", .left), ("REQUEST", .left))
+    for one in latest {
+      table.add(one.at.description, one.provider.rawValue, one.reason, one.request)
+    }
+    var sums = Table(
+      ("STORE", .left), ("REASON", .left), ("COUNT", .right), ("FIRST", .left), ("LAST", .left))
+    for count in counts {
+      sums.add(
+        count.provider.rawValue, count.reason, "\(count.count)", count.first.description,
+        count.last.description)
+    }
+    return Answer(
+      text: sums.text + "\n" + table.text,
+      json: [
+        "counts": .array(
+          counts.map { count in
+            [
+              "store": .string(count.provider.rawValue), "reason": .string(count.reason),
+              "count": .integer(count.count), "first": .string(count.first.description),
+              "last": .string(count.last.description),
+            ]
+          }),
+        "refused": .array(
+          latest.map { one in
+            [
+              "at": .string(one.at.description), "store": .string(one.provider.rawValue),
+              "reason": .string(one.reason), "request": .string(one.request),
+            ]
+          }),
+      ])
+  }
+}

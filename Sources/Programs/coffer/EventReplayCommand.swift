@@ -1,0 +1,209 @@
+internal import Base
+internal import Compression
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+extension Command {
+  private static let event = Parameter<String>.required(
+    "event", text: "its id at the store, e.g. evt_1, or its number, e.g. #17", .text)
+  private static let store = Parameter<(any Store)?>.optional(
+    "--store", "store", text: "of this store, where two have one of that id", .store)
+  private static let dryRun = Parameter<Bool>.flag(
+    "--dry-run", text: "only tell what would change")
+  private static let without = Parameter<String>.required(
+    "--without", "event", text: "the delivery's id at the store, or # and its number", .text)
+
+  static let eventReplay = Command(
+    words: ["event", "replay"],
+    abstract: "Decodes a kept delivery again and joins what it says to today's decoder.",
+    discussion: """
+      For what an earlier version could not read, or read wrongly. What the delivery says takes \
+      the place of what it said before, and what follows is derived again; what was in fact \
+      granted stays known. What is personal in it is found from then on, where COFFER_SEARCH_KEY \
+      is set. Needs COFFER_SEALING_KEYS. Reads that it asks for are not made: coffer subscription \
+      read makes them. Without --dry-run it needs --reason and --yes, and lands in the audit log.
+      """,
+    arguments: [event],
+    options: [store, dryRun, Act.remark, Act.yes],
+    answers: ReplayText.shape.adding([.init("done", .bool)]),
+    run: { invocation in
+      let reason = invocation[Act.remark]
+      if reason == nil, !invocation[dryRun] {
+        throw CommandFailure(.usage, "say why with --reason, or only look with --dry-run")
+      }
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
+        let again = try redecoded(invocation[event], invocation, ledger, database)
+        let replay: @Sendable (Transaction) throws -> DerivedChange = { transaction in
+          try ledger.replay(again, at: now, in: transaction)
+        }
+        let head = ReplayText.head(again)
+        guard let reason, invocation[Act.yes], !invocation[dryRun] else {
+          let change = ChangeText(try rehearsed(database, replay))
+          let isAsked = !invocation[dryRun]
+          return Answer(
+            code: isAsked ? .unconfirmed : .ok, text: head + change.text,
+            json: .object(
+              ReplayText.members(again) + change.json + [.init("done", .bool(false))]),
+            notice: isAsked ? "nothing was changed; --yes does it" : nil)
+        }
+        let act = try Act(invocation, on: database)
+        let done = try database.write(for: nil) { transaction in
+          let change = ChangeText(try replay(transaction))
+          try act.note(
+            Act.Effect(
+              subject: "\(again.delivery.provider.rawValue) \(again.delivery.deliveryID)",
+              before: change.states(\.before), after: change.states(\.after)),
+            because: reason, at: now, in: transaction)
+          return change
+        }
+        return Answer(
+          text: head + done.text,
+          json: .object(ReplayText.members(again) + done.json + [.init("done", .bool(true))]))
+      }
+    })
+
+  static let whatif = Command(
+    words: ["whatif"],
+    abstract: "Tells what would hold had a delivery not come.",
+    discussion: """
+      Derives in a transaction that is undone: who would own what, what would be owed, and what \
+      the accounts could store, beside what is. What other deliveries say of the same objects is \
+      decoded again, as only what nothing outdates is at hand: the newest 500 of them. Decisions \
+      stay. Needs COFFER_SEALING_KEYS. Nothing is changed.
+      """,
+    options: [without, store],
+    answers: ReplayText.shape.adding([
+      .init("others", .integer), .init("cut_short", .bool), .init("unread", .integer),
+    ]),
+    run: { invocation in
+      try DatabaseSession.withLedger(invocation) { database, ledger, now in
+        let delivery = try redecoded(invocation[without], invocation, ledger, database)
+        let (others, areMore) = try database.read { reader in
+          try ledger.deliveries(
+            beside: delivery.delivery, countMax: otherCountMax, reading: reader)
+        }
+        let configuration = try DatabaseConfiguration(invocation.settings)
+        var decoded: [RedecodedDelivery] = []
+        var unread = 0
+        for other in others {
+          do {
+            decoded.append(try redecoded(other, configuration, ledger, database))
+          } catch is CommandFailure {
+            unread += 1
+          }
+        }
+        let all = decoded
+        let change = ChangeText(
+          try rehearsed(database) { transaction in
+            try ledger.suppose(without: delivery, among: all, at: now, in: transaction)
+          })
+        var notices: [String] = []
+        if areMore {
+          notices.append(
+            "more than \(otherCountMax) deliveries speak of it: the oldest are left out")
+        }
+        if unread > 0 { notices.append("\(unread) deliveries could not be read and are left out") }
+        return Answer(
+          text: "without \(Printable.text(delivery.delivery.deliveryID))\n" + change.text,
+          json: .object(
+            ReplayText.members(delivery) + change.json + [
+              .init("others", .integer(Int64(all.count))), .init("cut_short", .bool(areMore)),
+              .init("unread", .integer(Int64(unread))),
+            ]), notice: notices.isEmpty ? nil : notices.joined(separator: "; "))
+      }
+    })
+
+  /// What speaks of one purchase in years.
+  private static let otherCountMax = 500
+
+  private static func redecoded(
+    _ name: String, _ invocation: Invocation, _ ledger: Ledger, _ database: Database
+  ) throws -> RedecodedDelivery {
+    let configuration = try DatabaseConfiguration(invocation.settings)
+    let found = try database.read { reader in
+      try EventLookup.find(name, of: invocation[store], reading: reader)
+    }
+    guard found.count == 1, let delivery = found.first else {
+      let numbers = found.map { "#\($0.number)" }.joined(separator: ", ")
+      throw CommandFailure(.usage, "the store said \(found.count) things under it: name \(numbers)")
+    }
+    return try redecoded(delivery, configuration, ledger, database)
+  }
+
+  private static func redecoded(
+    _ delivery: DeliverySummary, _ configuration: DatabaseConfiguration, _ ledger: Ledger,
+    _ database: Database
+  ) throws -> RedecodedDelivery {
+    guard let sealing = configuration.sealingKeys else {
+      throw CommandFailure(.usage, "kept deliveries are sealed: COFFER_SEALING_KEYS is not set")
+    }
+    let id = delivery.deliveryID
+    do {
+      return try database.read { reader in
+        try RedecodedDelivery(
+          delivery, of: .known, sealing: sealing, search: configuration.searchKey, reading: reader)
+      }
+    } catch let error as DatabaseError {
+      throw error
+    } catch let error as CryptoError {
+      throw CommandFailure(.refused, "\(id) stays sealed under these keys: \(error)")
+    } catch {
+      throw CommandFailure(.refused, "\(id) cannot be read by today's decoder: \(error)")
+    }
+  }
+
+  /// What a transaction would do; it is undone.
+  private static func rehearsed(
+    _ database: Database, _ body: @escaping @Sendable (Transaction) throws -> DerivedChange
+  ) throws -> DerivedChange {
+    do {
+      return try database.write(for: nil) { transaction in
+        throw Rehearsal(change: try body(transaction))
+      }
+    } catch let rehearsal as Rehearsal {
+      return rehearsal.change
+    }
+  }
+
+  private struct Rehearsal: Error {
+    let change: DerivedChange
+  }
+}
+
+/// What was decoded again, and what became of it.
+private enum ReplayText {
+  static func head(_ again: RedecodedDelivery) -> String {
+    let (before, after) = (again.delivery.disposition, again.decoded.disposition)
+    return EventText.fields([
+      ("delivery", again.delivery.deliveryID), ("type", again.decoded.type),
+      (
+        "becomes",
+        after == before
+          ? "\(after.rawValue), as before" : "\(after.rawValue), was \(before.rawValue)"
+      ),
+      ("facts", "\(again.decoded.facts.count)"),
+    ])
+  }
+
+  static let shape: JSONShape = JSONShape.object([
+    .init("delivery", .text), .init("number", .integer), .init("type", .text),
+    .init("disposition_before", .text), .init("disposition", .text), .init("facts", .integer),
+  ]).adding(ChangeText.members)
+
+  static func members(_ again: RedecodedDelivery) -> [JSONValue.Member] {
+    [
+      .init("delivery", .string(again.delivery.deliveryID)),
+      .init("number", .integer(again.delivery.number)),
+      .init("type", .string(again.decoded.type)),
+      .init("disposition_before", .string(again.delivery.disposition.rawValue)),
+      .init("disposition", .string(again.decoded.disposition.rawValue)),
+      .init("facts", .integer(Int64(again.decoded.facts.count))),
+    ]
+  }
+}

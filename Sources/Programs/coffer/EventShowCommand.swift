@@ -1,0 +1,149 @@
+internal import Base
+internal import Compression
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+extension Command {
+  private static let event = Parameter<String>.required(
+    "event", text: "its id at the store, e.g. evt_1, or its number, e.g. #17", .text)
+  private static let store = Parameter<(any Store)?>.optional(
+    "--store", "store", text: "of this store, where two have one of that id", .store)
+  private static let unseal = Parameter<Bool>.flag(
+    "--unseal", text: "show also what proved it and its body; needs --reason, and is kept")
+
+  static let eventShow = Command(
+    words: ["event", "show"],
+    abstract: "Shows a delivery: how it was proven, what became of it, and what it changed.",
+    discussion: """
+      An event of a store's, an answer to a read, or a purchase that a client posted. What it \
+      holds is what it says of objects that nothing newer outdates; what it changed is what \
+      became of subscriptions when it came. A store that says two things under one id has both \
+      shown. --unseal shows it as it came, with personal data: it needs COFFER_SEALING_KEYS with \
+      the key that sealed it, and who looked, and why, lands in the audit log. Characters that a \
+      terminal would obey are shown as question marks; with --json the bytes are in base64.
+      """,
+    arguments: [event],
+    options: [store, unseal, Act.remark],
+    answers: ["deliveries": .list(ShownEvent.shape)],
+    run: { invocation in
+      let name = invocation[event]
+      if invocation[unseal], invocation[Act.remark] == nil {
+        throw CommandFailure(.usage, "--unseal shows personal data: say why with --reason")
+      }
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
+        let shown = try database.read { reader in
+          try EventLookup.find(name, of: invocation[store], reading: reader).map { delivery in
+            ShownEvent(
+              delivery: delivery,
+              effect: try DeliveryEffect(of: delivery, at: now, ledger: ledger, reading: reader),
+              canHaveNoEffect: delivery.canHaveNoEffect(under: ledger.rules))
+          }
+        }
+        var messages: [Int64: [UInt8]] = [:]
+        if let reason = invocation[Act.remark], invocation[unseal] {
+          messages = try EventLookup.unsealed(
+            shown.map(\.delivery), named: name, configuration.sealingKeys, database)
+          try noteUnsealing(of: shown, because: reason, invocation, database, at: now)
+        }
+        let opened = messages
+        return Answer(
+          text: shown.map { $0.text(message: opened[$0.delivery.number]) }
+            .joined(separator: "\n"),
+          json: ["deliveries": .array(shown.map { $0.json(message: opened[$0.delivery.number]) })]
+        )
+      }
+    })
+
+  /// Before anything is shown.
+  private static func noteUnsealing(
+    of shown: [ShownEvent], because reason: String, _ invocation: Invocation, _ database: Database,
+    at now: Instant
+  ) throws {
+    let act = try Act(invocation, on: database)
+    try database.write(for: nil) { transaction in
+      for event in shown {
+        let delivery = event.delivery
+        let effect = Act.Effect(
+          subject: "\(delivery.provider.rawValue) \(delivery.deliveryID) (#\(delivery.number))",
+          account: event.effect.accounts.count == 1 ? event.effect.accounts.first : nil,
+          before: ["shown": .bool(false)], after: ["shown": .bool(true)])
+        try act.note(effect, because: reason, at: now, in: transaction)
+      }
+    }
+  }
+}
+
+/// The deliveries that an operator names.
+enum EventLookup {
+  /// By an id at the store or by `#` and a number; throws where there is none, or where it takes
+  /// --store to tell which.
+  static func find(
+    _ name: String, of store: (any Store)?, reading reader: Reader
+  ) throws -> [DeliverySummary] {
+    var found: [DeliverySummary]
+    if name.hasPrefix("#"), let number = Int64(name.dropFirst()) {
+      found = [try DeliverySummary.find(number: number, reading: reader)].compactMap { $0 }
+    } else {
+      let stores = store.map { [$0] } ?? Array(StoreList.known)
+      found = try DeliverySummary.find(name, of: stores, reading: reader)
+    }
+    if let store { found.removeAll { $0.provider != store.provider } }
+    guard !found.isEmpty else {
+      let who = store.map { $0.provider.rawValue } ?? "no store"
+      throw CommandFailure(
+        .refused,
+        store == nil ? "no delivery \(name) is known" : "\(who) never sent a delivery \(name)")
+    }
+    let stores = Set(found.map { $0.provider.rawValue }).sorted()
+    guard stores.count == 1 else {
+      throw CommandFailure(
+        .usage,
+        "\(stores.joined(separator: " and ")) have a delivery \(name): say which with --store")
+    }
+    return found
+  }
+
+  /// What came, by the numbers of its deliveries.
+  static func unsealed(
+    _ deliveries: [DeliverySummary], named name: String, _ sealing: SealingKeys?,
+    _ database: Database
+  ) throws -> [Int64: [UInt8]] {
+    guard let sealing else {
+      throw CommandFailure(.usage, "kept deliveries are sealed: COFFER_SEALING_KEYS is not set")
+    }
+    guard let first = deliveries.first, let store = StoreList.known[first.provider] else {
+      return [:]
+    }
+    do {
+      let kept = try database.read {
+        try KeptDelivery.find(first.deliveryID, of: store, sealing: sealing, reading: $0)
+      }
+      return Dictionary(kept.map { ($0.number, $0.message) }) { first, _ in first }
+    } catch let error as CryptoError {
+      throw CommandFailure(.refused, "\(name) stays sealed under these keys: \(error)")
+    } catch let error as CompressionError {
+      throw CommandFailure(.refused, "\(name) cannot be read: \(error)")
+    }
+  }
+}
+
+extension Form where Value == any Store {
+  static var store: Form {
+    let names = StoreList.known.map(\.provider.rawValue)
+    return Form(completion: .words(names)) { (text, _) throws(CommandFailure) in
+      if let store = ObjectKey.Provider(rawValue: text).flatMap({ StoreList.known[$0] }) {
+        return store
+      }
+      throw CommandFailure(
+        .usage, "there is no store \(text); there are \(names.joined(separator: ", "))")
+    }
+  }
+}

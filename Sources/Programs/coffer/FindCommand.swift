@@ -1,0 +1,220 @@
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Subscriptions
+internal import Sync
+
+extension Command {
+  private static let anything = Parameter<String>.required(
+    "anything", text: "an id, a name, a key, a number or an e-mail address", .text)
+
+  static let findAnything = Command(
+    words: ["find"],
+    abstract: "Finds the accounts, purchases and deliveries that a text names.",
+    discussion: """
+      Takes what a customer or a store quotes: a username, an account's id, a device's key in \
+      base64 or hexadecimal; of a store a customer, subscription, invoice or its number, charge, \
+      payment, refund, dispute, transaction, original transaction, web order line item, order, \
+      purchase token or event. An e-mail address or the name of a buyer is found where \
+      COFFER_SEARCH_KEY is set, by whole words as the store told them. Spaces around it, upper \
+      case and a label such as "acct: " do no harm. Accounts that are gone and purchases of \
+      nobody are found, too.
+      """,
+    arguments: [anything],
+    answers: [
+      "accounts": .list([
+        "account": .text, "exists": .bool, "username": .orNull(.text), "deleted": .orNull(.time),
+        "by": .text,
+      ]),
+      "purchases": .list([
+        "subscription": .text, "state": .text, "owner": .orNull(.text), "claimants": .list(.text),
+        "by": .list(.text),
+      ]),
+      "others": .list(.text), "deliveries": .list(EventText.shape),
+    ],
+    run: { invocation in
+      let text = QuotedText.plain(invocation[anything])
+      guard !text.isEmpty else { throw CommandFailure(.usage, "nothing is not found") }
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
+        let result = try database.read { reader in
+          try FindResult(
+            text, at: now, ledger, key: configuration.searchKey, reading: reader)
+        }
+        let isAddress = text.contains("@") && configuration.searchKey == nil
+        let keyless = "what is personal is not looked for: COFFER_SEARCH_KEY is not set"
+        guard !result.isEmpty else {
+          throw CommandFailure(
+            .refused,
+            "nothing is known of \(Printable.text(text))" + (isAddress ? "; \(keyless)" : ""))
+        }
+        return Answer(
+          text: result.text, json: result.json, notice: isAddress ? keyless : nil)
+      }
+    })
+}
+
+/// A text as somebody copied it: with a label before it, quotation marks around it, spaces anywhere.
+enum QuotedText {
+  private static let labels: Set = [
+    "acct", "account", "user", "username", "device", "key", "customer", "subscription", "invoice",
+    "charge", "payment", "event", "transaction", "order", "token", "purchase", "email", "e-mail",
+    "mailto", "id",
+  ]
+
+  static func plain(_ text: String) -> String {
+    var text = trimmed(text[...])
+    if let colon = text.firstIndex(of: ":") {
+      let rest = text[text.index(after: colon)...]
+      if rest.first?.isWhitespace == true || labels.contains(text[..<colon].lowercased()) {
+        text = trimmed(rest)
+      }
+    }
+    return String(text)
+  }
+
+  private static func trimmed(_ text: Substring) -> Substring {
+    func isLoose(_ character: Character) -> Bool {
+      character.isWhitespace || "\"'`<>()[],;".contains(character)
+    }
+    var text = text.drop(while: isLoose)
+    while let last = text.last, isLoose(last) { text.removeLast() }
+    return text
+  }
+}
+
+/// What a text names, in either program's rows.
+struct FindResult: Sendable {
+  private let accounts: [FoundAccount]
+  private let finding: Finding
+
+  struct FoundAccount: Sendable {
+    let id: Identifier
+    /// Nil where there is no such account, or no more.
+    let account: Account?
+    let deleted: Instant?
+    let by: String
+  }
+
+  init(
+    _ text: String, at now: Instant, _ ledger: Ledger, key: SearchKey?, reading reader: Reader
+  ) throws {
+    var named = try Self.named(text, reading: reader)
+    finding = try Finding(
+      text, owners: named.map(\.id), at: now, of: ledger, key: key, reading: reader)
+    for account in finding.accounts where !named.contains(where: { $0.id == account.id }) {
+      named.append(
+        FoundAccount(
+          id: account.id, account: nil, deleted: account.deleted, by: "its id, in the ledger"))
+    }
+    for subscription in finding.subscriptions {
+      let owner = subscription.owner.map { [($0, "owns")] } ?? []
+      for (id, how) in owner + subscription.claimants.map({ ($0, "claims") })
+      where !named.contains(where: { $0.id == id }) {
+        named.append(
+          FoundAccount(
+            id: id, account: try Account.find(reader, id), deleted: nil,
+            by: "\(how) \(subscription.key)"))
+      }
+    }
+    for other in finding.others {
+      for id in other.claimants where !named.contains(where: { $0.id == id }) {
+        named.append(
+          FoundAccount(
+            id: id, account: try Account.find(reader, id), deleted: nil, by: "claims \(other.key)"))
+      }
+    }
+    accounts = named
+  }
+
+  /// The accounts that the text itself names.
+  private static func named(_ text: String, reading reader: Reader) throws -> [FoundAccount] {
+    var found: [FoundAccount] = []
+    func add(_ account: Account?, by: String) {
+      guard let account, !found.contains(where: { $0.id == account.id }) else { return }
+      found.append(FoundAccount(id: account.id, account: account, deleted: nil, by: by))
+    }
+    if let id = Identifier(text) { add(try Account.find(reader, id), by: "its id") }
+    if let name = Username(text) { add(try Account.find(reader, name), by: "its username") }
+    let joined = text.filter { !$0.isWhitespace }
+    for key in Set([Base64.standard.decode(joined), Base64.url.decode(joined), Hex.decode(joined)])
+    {
+      guard let key, key.count == 32, let found = try Device.find(reader, key) else { continue }
+      add(
+        try Account.find(reader, found.account),
+        by: found.device.revoked == nil ? "a key of its" : "a revoked key of its")
+    }
+    return found
+  }
+
+  var isEmpty: Bool { accounts.isEmpty && finding.isEmpty }
+
+  var text: String {
+    var parts: [String] = []
+    if !accounts.isEmpty {
+      var table = Table(
+        ("ACCOUNT", .left), ("USERNAME", .left), ("SINCE", .left), ("FOUND BY", .left))
+      for found in accounts {
+        let since =
+          found.account?.created.description
+          ?? found.deleted.map { "gone since \($0)" } ?? "is no account"
+        table.add(found.id.description, found.account?.username ?? "-", since, found.by)
+      }
+      parts.append("accounts\n" + EventText.indented(table.text))
+    }
+    if !finding.subscriptions.isEmpty {
+      var table = Table(
+        ("PURCHASE", .left), ("STATE", .left), ("OWNER", .left), ("FOUND BY", .left))
+      for found in finding.subscriptions {
+        let owner =
+          found.owner?.description
+          ?? (found.claimants.first.map { "nobody; claimed by \($0)" } ?? "nobody")
+        let by = found.by.filter { $0 != found.key }.map { "\($0.kind.rawValue) \($0.id)" }
+        table.add(
+          found.key.description, found.label.rawValue, owner,
+          by.isEmpty ? "itself or its account" : by.prefix(3).joined(separator: ", "))
+      }
+      parts.append("purchases\n" + EventText.indented(table.text))
+    }
+    if !finding.others.isEmpty {
+      parts.append(
+        "known, and of no purchase\n"
+          + EventText.indented(
+            finding.others.map { Printable.text($0.key.description) + "\n" }.joined()))
+    }
+    if !finding.deliveries.isEmpty {
+      parts.append("deliveries\n" + EventText.indented(EventText.table(finding.deliveries)))
+    }
+    return parts.joined(separator: "\n")
+  }
+
+  var json: JSONValue {
+    [
+      "accounts": .array(
+        accounts.map { found in
+          [
+            "account": .string(found.id.description), "exists": .bool(found.account != nil),
+            "username": found.account?.username.map { .string($0) } ?? .null,
+            "deleted": found.deleted.map { .string($0.description) } ?? .null,
+            "by": .string(found.by),
+          ]
+        }),
+      "purchases": .array(
+        finding.subscriptions.map { found in
+          [
+            "subscription": .string(found.key.description), "state": .string(found.label.rawValue),
+            "owner": found.owner.map { .string($0.description) } ?? .null,
+            "claimants": .array(found.claimants.map { .string($0.description) }),
+            "by": .array(found.by.map { .string($0.description) }),
+          ]
+        }),
+      "others": .array(finding.others.map { .string($0.key.description) }),
+      "deliveries": .array(finding.deliveries.map { .object(EventText.members($0)) }),
+    ]
+  }
+}

@@ -1,0 +1,200 @@
+internal import Base
+internal import JSON
+internal import Ledger
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// A delivery as `coffer event show` tells it.
+struct ShownEvent: Sendable {
+  let delivery: DeliverySummary
+  let effect: DeliveryEffect
+  let canHaveNoEffect: Bool
+
+  /// `message` is what came, where it is to be shown.
+  func text(message: [UInt8]?) -> String {
+    var text = EventText.fields([
+      ("delivery", delivery.deliveryID), ("number", "\(delivery.number)"),
+      ("store", "\(delivery.provider.rawValue), \(delivery.environment?.rawValue ?? "unknown")"),
+      ("type", delivery.type), ("about", delivery.object ?? "-"), ("came by", origin),
+      ("created", delivery.created?.description ?? "-"),
+      ("received", delivery.received.description), ("again", again), ("became", became),
+    ])
+    if !effect.subscriptions.isEmpty {
+      var table = Table(("SUBSCRIPTION", .left), ("STATE", .left), ("OWNER", .left))
+      for subscription in effect.subscriptions {
+        table.add(
+          subscription.key.description, subscription.label.rawValue,
+          subscription.owner?.description ?? "nobody")
+      }
+      text += "\nis about\n" + EventText.indented(table.text)
+    }
+    if !effect.changes.isEmpty {
+      var table = Table(
+        ("AT", .left), ("CHANGE", .left), ("CAUSE", .left), ("SUBSCRIPTION", .left))
+      for change in effect.changes {
+        table.add(
+          change.transition.at.description,
+          "\(change.transition.before) -> \(change.transition.after)", change.transition.cause,
+          change.subscription.description)
+      }
+      text += "\nchanged\n" + EventText.indented(table.text)
+    }
+    text += "\nholds\n"
+    text += EventText.indented(
+      effect.held.isEmpty
+        ? "nothing: it is outdated, or says nothing that is mirrored\n"
+        : effect.held.map { Printable.text($0.description) + "\n" }.joined())
+    if !effect.requests.isEmpty {
+      var table = Table(("OBJECT", .left), ("WHY", .left))
+      for request in effect.requests { table.add(request.object.description, request.reason) }
+      text += "\nhad read again\n" + EventText.indented(table.text)
+    }
+    if let message { text += "\nas it came\n" + EventText.indented(Self.printable(message)) }
+    return text
+  }
+
+  private static func printable(_ message: [UInt8]) -> String {
+    String(decoding: message, as: UTF8.self)
+      .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+      .map { Printable.text(String($0)) + "\n" }.joined()
+  }
+
+  private var origin: String {
+    switch delivery.origin {
+    case .webhook: "webhook, " + (delivery.proof ?? "proven by a secret or key that was not noted")
+    case .read: "an answer to a read of ours"
+    case .claim: "a claim: a client posted it"
+    }
+  }
+
+  private var again: String {
+    guard delivery.redeliveryCount > 0 else { return "never" }
+    let times = delivery.redeliveryCount == 1 ? "once" : "\(delivery.redeliveryCount) times"
+    return times + (delivery.redelivered.map { ", the last time \($0)" } ?? "")
+  }
+
+  private var became: String {
+    var text = "\(delivery.disposition.rawValue): \(EventText.sentence(delivery.disposition))"
+    if delivery.isConflicting { text += "; another delivery of the same id says otherwise" }
+    if canHaveNoEffect, delivery.disposition == .joined || delivery.disposition == .recorded {
+      text += "; grants nothing here, testers aside: of the other environment"
+    }
+    return text
+  }
+
+  static let shape: JSONShape = EventText.shape.adding([
+    .init("can_have_no_effect", .bool),
+    .init(
+      "subscriptions", .list(["subscription": .text, "state": .text, "owner": .orNull(.text)])),
+    .init("accounts", .list(.text)),
+    .init(
+      "changes",
+      .list([
+        "subscription": .text, "at": .time, "cause": .text, "before": .text, "after": .text,
+      ])),
+    .init("holds", .list(.text)),
+    .init("read_again", .list(["object": .text, "reason": .text])),
+    .init("message", .text, isOptional: true),
+  ])
+
+  func json(message: [UInt8]?) -> JSONValue {
+    var members = EventText.members(delivery)
+    members.append(.init("can_have_no_effect", .bool(canHaveNoEffect)))
+    members.append(.init("subscriptions", .array(effect.subscriptions.map(Self.json))))
+    members.append(
+      .init("accounts", .array(effect.accounts.map { .string($0.description) })))
+    members.append(.init("changes", .array(effect.changes.map(Self.json))))
+    members.append(.init("holds", .array(effect.held.map { .string($0.description) })))
+    members.append(.init("read_again", .array(effect.requests.map(Self.json))))
+    if let message {
+      members.append(.init("message", .string(Base64.standard.encode(message))))
+    }
+    return .object(members)
+  }
+
+  private static func json(_ subscription: DeliveryEffect.Subscription) -> JSONValue {
+    [
+      "subscription": .string(subscription.key.description),
+      "state": .string(subscription.label.rawValue),
+      "owner": subscription.owner.map { .string($0.description) } ?? .null,
+    ]
+  }
+
+  private static func json(_ change: DeliveryEffect.Change) -> JSONValue {
+    [
+      "subscription": .string(change.subscription.description),
+      "at": .string(change.transition.at.description), "cause": .string(change.transition.cause),
+      "before": .string(change.transition.before), "after": .string(change.transition.after),
+    ]
+  }
+
+  private static func json(_ request: DeliveryEffect.Request) -> JSONValue {
+    ["object": .string(request.object.description), "reason": .string(request.reason)]
+  }
+}
+
+/// What several commands say of deliveries.
+enum EventText {
+  static func sentence(_ disposition: DecodedDelivery.Disposition) -> String {
+    switch disposition {
+    case .joined: "merged into what is known of its objects"
+    case .recorded: "kept; it tells of nothing that is mirrored, or only where to look"
+    case .foreign: "kept; it is of another account, app or shop"
+    case .premature: "kept, not merged: it is dated after its own arrival; read again instead"
+    case .undecodable: "kept; it is genuine and cannot be read, which is an alarm"
+    }
+  }
+
+  static func fields(_ fields: [(name: String, value: String)]) -> String {
+    fields.map { name, value in
+      name + String(repeating: " ", count: max(1, 11 - name.count)) + Printable.text(value) + "\n"
+    }.joined()
+  }
+
+  static func indented(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { line in
+      line.isEmpty ? "\n" : "  \(line)\n"
+    }.joined()
+  }
+
+  static func table(_ deliveries: [DeliverySummary]) -> String {
+    var table = Table(
+      ("NUMBER", .right), ("RECEIVED", .left), ("STORE", .left), ("BY", .left), ("TYPE", .left),
+      ("BECAME", .left), ("AGAIN", .right), ("DELIVERY", .left))
+    for delivery in deliveries {
+      table.add(
+        "\(delivery.number)", delivery.received.description, delivery.provider.rawValue,
+        delivery.origin.rawValue, delivery.type,
+        delivery.disposition.rawValue + (delivery.isConflicting ? ", conflicting" : ""),
+        delivery.redeliveryCount == 0 ? "-" : "\(delivery.redeliveryCount)", delivery.deliveryID)
+    }
+    return table.text
+  }
+
+  static let shape: JSONShape = [
+    "number": .integer, "store": .text, "environment": .orNull(.text), "delivery": .text,
+    "by": .text, "type": .text, "object": .orNull(.text), "api_version": .orNull(.text),
+    "created": .orNull(.time), "received": .time, "proof": .orNull(.text), "disposition": .text,
+    "conflicting": .bool, "redeliveries": .integer, "redelivered": .orNull(.time),
+  ]
+
+  static func members(_ delivery: DeliverySummary) -> [JSONValue.Member] {
+    func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+    return [
+      .init("number", .integer(delivery.number)),
+      .init("store", .string(delivery.provider.rawValue)),
+      .init("environment", text(delivery.environment?.rawValue)),
+      .init("delivery", .string(delivery.deliveryID)),
+      .init("by", .string(delivery.origin.rawValue)), .init("type", .string(delivery.type)),
+      .init("object", text(delivery.object)), .init("api_version", text(delivery.apiVersion)),
+      .init("created", text(delivery.created?.description)),
+      .init("received", .string(delivery.received.description)),
+      .init("proof", text(delivery.proof)),
+      .init("disposition", .string(delivery.disposition.rawValue)),
+      .init("conflicting", .bool(delivery.isConflicting)),
+      .init("redeliveries", .integer(delivery.redeliveryCount)),
+      .init("redelivered", text(delivery.redelivered?.description)),
+    ]
+  }
+}

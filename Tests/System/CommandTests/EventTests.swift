@@ -1,0 +1,72 @@
+import Goldens
+import RecordedStories
+import TestEngines
+import TestFiles
+import Testing
+
+struct EventTests {
+  @Test func `deliveries are listed, and one is told with what it changed`() throws {
+    let shop = try FirstPurchase()
+    try expectGolden(try shop.coffer("event", "list").out, "event-list")
+    try expectGolden(
+      try shop.coffer("event", "list", "--json", "--limit", "1").out, "event-list-json")
+    try expectGolden(try shop.coffer("event", "show", FirstPurchase.paid).out, "event-show")
+    try expectGolden(
+      try shop.coffer("event", "show", FirstPurchase.paid, "--json").out, "event-show-json")
+    let page = try shop.coffer("event", "list", "--account", "ada", "--limit", "2")
+    #expect(page.errors == "coffer: there are more deliveries; go on with --after 2\n")
+    let rest = try shop.coffer("event", "list", "--account", "ada", "--after", "2")
+    #expect(rest.out.contains("checkout.session.completed") && rest.errors.isEmpty)
+    let typed = try shop.coffer("event", "list", "--type", "invoice.paid", "--store", "stripe").out
+    #expect(typed.split(separator: "\n").count == 2)
+    #expect(
+      try shop.coffer("event", "list", "--without-effect").out.split(separator: "\n").count == 1)
+  }
+
+  @Test func `what would be had a delivery not come is told, and nothing is changed`() throws {
+    let shop = try FirstPurchase()
+    let before = try shop.coffer("entitlement", "explain", "ada").out
+    try expectGolden(try shop.coffer("whatif", "--without", FirstPurchase.paid).out, "whatif")
+    try expectGolden(
+      try shop.coffer("whatif", "--without", FirstPurchase.paid, "--json").out, "whatif-json")
+    let dry = try shop.coffer("event", "replay", FirstPurchase.paid, "--dry-run")
+    #expect(dry.code == 0, "\(dry.errors)")
+    #expect(dry.out.contains("nothing that is owed would be another"))
+    #expect(try shop.coffer("entitlement", "explain", "ada").out == before)
+    let asked = try shop.coffer("event", "replay", FirstPurchase.paid, "--reason", "ticket 17")
+    #expect(asked.code == 3)
+    let done = try shop.coffer(
+      "event", "replay", FirstPurchase.paid, "--reason", "ticket 17", "--yes")
+    #expect(done.code == 0, "\(done.errors)")
+    #expect(try shop.coffer("audit", "list").out.contains("event replay"))
+    #expect(try shop.coffer("entitlement", "explain", "ada").out == before)
+  }
+
+  @Test func `each delivery has a line in the log, and each refusal one by its request's id`()
+    throws
+  {
+    let shop = try FirstPurchase()
+    let line = try #require(
+      shop.billing.log.split(separator: "\n").first { $0.contains(FirstPurchase.paid) })
+    for part in [
+      "info billing.delivery number=3 store=stripe", "type=invoice.paid disposition=joined",
+      "status=recorded", "account=\(FirstPurchase.account)", "request=",
+    ] {
+      #expect(line.contains(part), "\(line)")
+    }
+    let folder = "\(RecordedStory.folder)/\(FirstPurchase.story.name)"
+    let refused = try shop.coffer(
+      "webhook", "send", "\(folder)/04-invoice.paid.http", "--at", "2026-01-05T10:00:00Z")
+    let id = try #require(
+      refused.out.split(separator: "urn:coffer:request:").last?.prefix { $0 != "\"" })
+    let log = shop.billing.log
+    #expect(log.contains("info http.request request=\(id) status=400"), "\(refused.out) \(log)")
+    #expect(log.contains("problem=signature_refused"))
+    var list = ""
+    for _ in 0..<40 {
+      list = try shop.coffer("event", "list", "--refused").out
+      if list.contains(id) { break }
+    }
+    #expect(list.contains("tooOld") && list.contains(id), "\(list)")
+  }
+}

@@ -1,0 +1,89 @@
+import Base
+import Crypto
+import Goldens
+import RecordedStories
+import TestEngines
+import TestFiles
+import Testing
+
+struct FindTests {
+  @Test func `a purchase and its account are found by whatever names them`() throws {
+    let shop = try FirstPurchase()
+    let hex = Hex.encode(Base64.standard.decode(FirstPurchase.key) ?? [])
+    for text in [
+      "ada", " ADA ", "acct: ada", "user:ada", FirstPurchase.account,
+      FirstPurchase.account.uppercased(), FirstPurchase.key, hex, hex.uppercased(),
+      FirstPurchase.subscription, FirstPurchase.story.subscriptions[0], "cus_wPybeVXKtex0ft",
+      "in_1BVsOVLk4QzTmRvXcE0wtAYz", "invoice: bnnkfta7-0001", FirstPurchase.address,
+      "  <Customer-2@Example.COM> ", "zoë  ångström",
+    ] {
+      let found = try shop.coffer("find", text)
+      #expect(found.code == 0, "\(text): \(found.errors)")
+      #expect(found.out.contains(FirstPurchase.subscription), "\(text)")
+      #expect(found.out.contains("\(FirstPurchase.account)  ada"), "\(text)")
+    }
+  }
+
+  @Test func `a finding is a table for people and a value for programs`() throws {
+    let shop = try FirstPurchase()
+    try expectGolden(try shop.coffer("find", FirstPurchase.address).out, "find")
+    try expectGolden(try shop.coffer("find", FirstPurchase.address, "--json").out, "find-json")
+    let event = try shop.coffer("find", FirstPurchase.paid)
+    #expect(event.out.hasPrefix("deliveries\n"))
+  }
+
+  @Test func `the database tells neither an address nor its digest`() throws {
+    let shop = try FirstPurchase()
+    let address = Array(FirstPurchase.address.utf8)
+    let digest = SHA256.hash(address)
+    let traces = [
+      address, Array("Zoë Ångström".utf8), Array("zoë ångström".utf8), digest,
+      Array(Hex.encode(digest).utf8), Array(Base64.standard.encode(digest).utf8),
+    ]
+    let paths = Files.paths(under: shop.scratch.path + "/database")
+    #expect(paths.contains("billing.db"), "\(paths)")
+    for path in paths {
+      let bytes = try #require(Files.bytes("\(shop.scratch.path)/database/\(path)"))
+      for trace in traces { #expect(!bytes.holds(trace), "\(path)") }
+    }
+  }
+
+  @Test func `without the key an address is not looked for, and that is said`() throws {
+    let shop = try FirstPurchase()
+    let finished = try shop.coffer("find", FirstPurchase.address, without: "COFFER_SEARCH_KEY")
+    #expect(finished.code == 1)
+    #expect(
+      finished.errors == """
+        coffer: nothing is known of customer-2@example.com; what is personal is not looked for: \
+        COFFER_SEARCH_KEY is not set
+
+        """)
+    let nothing = try shop.coffer("find", "sub_nobody")
+    #expect(nothing.code == 1)
+    #expect(nothing.errors == "coffer: nothing is known of sub_nobody\n")
+  }
+
+  @Test func `the purchase of an account that is none is found, and that it is none`() throws {
+    let shop = try FirstPurchase(isKnown: false)
+    let found = try shop.coffer("find", "cus_wPybeVXKtex0ft").out
+    #expect(found.contains("\(FirstPurchase.account)  -         is no account"))
+    let released = try shop.coffer(
+      "subscription", "release", FirstPurchase.account, "--reason", "gone", "--yes")
+    #expect(released.code == 0, "\(released.errors)")
+    let gone = try shop.coffer("find", FirstPurchase.account).out
+    #expect(gone.contains("gone since 2026-03-02T10:00:06Z"))
+    #expect(gone.contains("nobody"))
+  }
+}
+
+extension [UInt8] {
+  fileprivate func holds(_ part: [UInt8]) -> Bool {
+    guard let first = part.first else { return true }
+    var rest = self[...]
+    while let index = rest.firstIndex(of: first) {
+      if self[index...].starts(with: part) { return true }
+      rest = self[(index + 1)...]
+    }
+    return false
+  }
+}
