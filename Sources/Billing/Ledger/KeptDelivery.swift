@@ -86,7 +86,7 @@ package struct KeptDelivery: Sendable {
     while low < high {
       let middle = low + (high - low) / 2
       if let found = try sealed(upTo: middle, by: keys, reading: queryable), found.keyIndex == 0 {
-        (high, since) = (found.number - 1, found.received)
+        (high, since) = (found.number, found.received)
       } else {
         low = middle + 1
       }
