@@ -104,7 +104,12 @@ package final class Installation {
         try ledger.compare(&drift, after: after, limit: 100, reading: reader)
       }
     }
-    guard drift.checkedCount > 0 else { return ["nothing was compared"] }
+    let count = try database.read { reader in
+      try reader.first("SELECT count(*) FROM billing.subscriptions") { try $0.integer(0) } ?? 0
+    }
+    guard drift.checkedCount == count else {
+      return ["\(drift.checkedCount) of \(count) subscriptions were compared"]
+    }
     return drift.subscriptions.map(\.description) + drift.accounts.map(\.description)
   }
 

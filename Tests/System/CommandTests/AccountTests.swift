@@ -115,7 +115,7 @@ struct AccountTests {
     ["account", "list"], ["account", "create", "--key-file", "/nowhere/key"], ["jobs", "list"],
     ["usage", "recount", "--all"], ["entitlement", "explain", "ada"],
     ["jobs", "retry", "read"], ["invite", "create"], ["audit", "list"], ["audit", "verify"],
-    ["subscription", "read", "sub_1"], ["delivery", "show", "stripe", "evt_1"],
+    ["subscription", "read", "sub_1"], ["event", "show", "evt_1"],
     ["entitlement", "grant", "ada", "--plan", "premium", "--reason", "n", "--yes"],
   ])
   func `no command but migrate makes a database where a path is mistyped`(
