@@ -311,8 +311,8 @@ let package = Package(
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression",
-      ]),
+        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Goldens",
+      ], exclude: ["Goldens"]),
     tests(
       "Unit/SyncTests",
       [

@@ -52,5 +52,7 @@ package enum Migrations {
       number: 12, name: "compression", sql: PackageResources.billing_0012_compression_sql),
     Migration(number: 13, name: "audit", sql: PackageResources.billing_0013_audit_sql),
     Migration(number: 14, name: "search", sql: PackageResources.billing_0014_search_sql),
+    Migration(
+      number: 15, name: "attention", sql: PackageResources.billing_0015_attention_sql),
   ]
 }

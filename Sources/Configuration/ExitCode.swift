@@ -3,6 +3,8 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
   case ok = 0
   /// The answer was no: refused, or not found.
   case refused = 1
+  /// What was asked for was done, and found something that cannot wait.
+  case urgent = 2
   /// An act was shown and not done.
   case unconfirmed = 3
   case usage = 64
@@ -14,6 +16,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     switch self {
     case .ok: "done"
     case .refused: "refused or not found; the line on stderr says what"
+    case .urgent: "something urgent wants a human; coffer attention alone says so"
     case .unconfirmed: "nothing was changed: what would be is shown, and --yes does it"
     case .usage: "the command line is wrong"
     case .unavailable: "the database or the other program does not answer; trying again may help"

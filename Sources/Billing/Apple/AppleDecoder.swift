@@ -36,7 +36,7 @@ struct AppleDecoder {
         && json["offerDiscountType"].string == "FREE_TRIAL",
       account: account(json),
       previousOriginalTransactionID: try json["previousOriginalTransactionId"].optionalID(),
-      commitment: try commitment(json))
+      commitment: try commitment(json), price: price(json))
     add(key(.transaction, id), .transaction(content), signed.signedDate)
     if let term = SearchTerm(json["webOrderLineItemId"].string, of: key(.transaction, id)) {
       terms.append(term)
@@ -139,6 +139,14 @@ struct AppleDecoder {
     let ownership = AppleTransaction.Ownership(text)
     if !ownership.isKnown { notes.insert(.unknownValue) }
     return ownership
+  }
+
+  /// Nothing is owed because of it, so one that cannot be read is none.
+  private func price(_ json: JSON) -> AppleTransaction.Price? {
+    guard let milliunits = json["price"].integer, let currency = json["currency"].string,
+      isID(currency)
+    else { return nil }
+    return AppleTransaction.Price(milliunits: milliunits, currency: currency)
   }
 
   private mutating func commitment(

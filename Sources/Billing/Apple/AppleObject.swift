@@ -41,12 +41,15 @@ package struct AppleTransaction: Mirrored {
   package let previousOriginalTransactionID: String?
   /// Of a plan that is billed by the month and bound for a year; nil for every other.
   package let commitment: Commitment?
+  /// Nil of what was stored before it was read, and where the store does not tell.
+  package let price: Price?
 
   package init(
     originalTransactionID: String, productID: String, purchaseDate: Instant, expiresDate: Instant,
     revocation: Revocation? = nil, isUpgraded: Bool = false, ownership: Ownership = .purchased,
     isFreeTrial: Bool = false, account: Identifier? = nil,
-    previousOriginalTransactionID: String? = nil, commitment: Commitment? = nil
+    previousOriginalTransactionID: String? = nil, commitment: Commitment? = nil,
+    price: Price? = nil
   ) {
     self.originalTransactionID = originalTransactionID
     self.productID = productID
@@ -59,6 +62,20 @@ package struct AppleTransaction: Mirrored {
     self.account = account
     self.previousOriginalTransactionID = previousOriginalTransactionID
     self.commitment = commitment
+    self.price = price
+  }
+
+  /// What its buyer paid for it.
+  package struct Price: Hashable, Sendable {
+    /// Thousandths of the currency's unit.
+    package let milliunits: Int64
+    /// ISO 4217.
+    package let currency: String
+
+    package init(milliunits: Int64, currency: String) {
+      self.milliunits = milliunits
+      self.currency = currency
+    }
   }
 
   /// How its holder came by it: `inAppOwnershipType`.

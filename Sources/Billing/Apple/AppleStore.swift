@@ -1,6 +1,7 @@
 package import Base
 package import Compression
 internal import Configuration
+internal import Crypto
 package import JSON
 package import ProviderAPI
 package import Stores
@@ -64,7 +65,7 @@ package struct AppleStore: Store {
 
   package var traits: StoreTraits {
     var traits = StoreTraits(
-      shownBy: [.status, .renewal], kinds: [.subscription, .transaction])
+      title: "the App Store", shownBy: [.status, .renewal], kinds: [.subscription, .transaction])
     traits.hasSuccessors = true
     traits.unknownID = "1"
     traits.confirmationCount = 1
@@ -97,6 +98,12 @@ package struct AppleStore: Store {
     return StoreAnswer(
       facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
       began: answer.began, transcript: answer.transcript)
+  }
+
+  package var certificates: [StoreCertificate] {
+    X509Certificate(der: AppleRootCA.der).map {
+      [StoreCertificate(name: "Apple Root CA - G3", notAfter: $0.notAfter)]
+    } ?? []
   }
 
   package let claimMember: String? = "transaction"

@@ -40,6 +40,8 @@ extension AppleTransaction {
       ("previousOriginal", previousOriginalTransactionID.map { .string($0) }),
       ("isCommitted", commitment == nil ? nil : true),
       ("commitmentTo", .optional(commitment?.end)),
+      ("price", price.map { .integer($0.milliunits) }),
+      ("currency", price.map { .string($0.currency) }),
     ])
   }
 
@@ -56,7 +58,8 @@ extension AppleTransaction {
       account: json["account"].string.flatMap { Identifier($0) },
       previousOriginalTransactionID: json["previousOriginal"].string,
       commitment: json["isCommitted"].bool == true
-        ? Commitment(end: json["commitmentTo"].storedInstant) : nil)
+        ? Commitment(end: json["commitmentTo"].storedInstant) : nil,
+      price: Price(stored: json))
   }
 }
 
@@ -65,6 +68,15 @@ extension AppleTransaction.Ownership {
   fileprivate init(stored json: JSON) {
     let isShared = json["isFamilyShared"].bool ?? false
     self = isShared ? .familyShared : json["ownership"].string.map { Self($0) } ?? .purchased
+  }
+}
+
+extension AppleTransaction.Price {
+  fileprivate init?(stored json: JSON) {
+    guard let milliunits = json["price"].integer, let currency = json["currency"].string else {
+      return nil
+    }
+    self.init(milliunits: milliunits, currency: currency)
   }
 }
 

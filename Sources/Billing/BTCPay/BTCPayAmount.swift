@@ -49,16 +49,3 @@ extension BTCPayAmount: CustomStringConvertible {
     (whole.isEmpty ? "0" : whole) + (fraction.isEmpty ? "" : "." + fraction)
   }
 }
-
-/// How many digits behind the point the catalogue's amounts in a currency have.
-enum MinorUnits {
-  /// ISO 4217 where it is not two, and the coins that a server may be paid in; in lower case.
-  private static let exponents: [String: Int] = [
-    "bif": 0, "clp": 0, "djf": 0, "gnf": 0, "isk": 0, "jpy": 0, "kmf": 0, "krw": 0, "pyg": 0,
-    "rwf": 0, "ugx": 0, "uyi": 0, "vnd": 0, "vuv": 0, "xaf": 0, "xof": 0, "xpf": 0,
-    "bhd": 3, "iqd": 3, "jod": 3, "kwd": 3, "lyd": 3, "omr": 3, "tnd": 3,
-    "btc": 8, "ltc": 8, "xmr": 12,
-  ]
-
-  static func exponent(of currency: String) -> Int { exponents[currency] ?? 2 }
-}

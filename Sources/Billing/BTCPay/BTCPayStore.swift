@@ -43,7 +43,7 @@ package struct BTCPayStore: Store {
 
   package var traits: StoreTraits {
     var traits = StoreTraits(
-      shownBy: [], kinds: [.prepaid, .prepaidInvoice, .settlement])
+      title: "the BTCPay server", shownBy: [], kinds: [.prepaid, .prepaidInvoice, .settlement])
     traits.subscriptionKind = .prepaid
     traits.hasClock = false
     traits.unknownID = "00000000-0000-0000-0000-000000000000"

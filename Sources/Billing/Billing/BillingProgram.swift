@@ -39,6 +39,8 @@ package enum BillingProgram {
         connectionsPerAddressMax: configuration.connectionsPerAddressMax,
         descriptorCount: Descriptors.raiseLimit()), trustedProxies: configuration.trustedProxies,
       pages: WebPages(origins: configuration.origins), name: "billing", problem: problem)
+    let attention = AttentionMetrics.shared.watch(database, stores, clock)
+    defer { attention.stop() }
     let jobs = service.jobs()
     jobs.start()
     defer { jobs.stop() }

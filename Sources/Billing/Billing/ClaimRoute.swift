@@ -54,6 +54,8 @@ struct ClaimRoute: WriteEndpoint {
     /// The store was asked, and does not know it.
     case unknown
     case unknownKey
+    /// Another account owns it, or may.
+    case refused(Refusal)
   }
 
   /// A signed transaction has about four thousand bytes.
@@ -96,6 +98,7 @@ struct ClaimRoute: WriteEndpoint {
       throw Problem(
         404, "purchase_unknown", "Unknown purchase",
         "The store was asked and does not know this purchase. It may be claimed anew.")
+    case .refused(let refusal): throw refusal.problem
     case .unknownKey:
       forgeries.spend(input.caller.address)
       throw Problem(
@@ -160,6 +163,12 @@ struct ClaimRoute: WriteEndpoint {
       return .unknownKey
     }
     let key = input.purchase.key
+    let ownership = try ledger.ownership(
+      of: key, with: input.purchase.delivery, reading: transaction)
+    if let refusal = Refusal(ownership, for: account) {
+      try RefusedClaims.note(key, of: account, at: input.now, in: transaction)
+      return .refused(refusal)
+    }
     guard try input.purchase.isProven || ledger.knows(key, reading: transaction) else {
       return try pend(input, for: account, in: transaction)
     }
@@ -176,7 +185,6 @@ struct ClaimRoute: WriteEndpoint {
     _ input: Input, for account: Identifier, in transaction: Transaction
   ) throws -> Outcome {
     let (key, now) = (input.purchase.key, input.now)
-    _ = try isOwner(account, of: key, reading: transaction)
     switch try PendingClaims.state(of: key, for: account, at: now, reading: transaction) {
     case .waiting: return .pending
     case .unknown:
@@ -200,23 +208,43 @@ struct ClaimRoute: WriteEndpoint {
     return .pending
   }
 
+  /// Why an account cannot have a purchase.
+  enum Refusal: Sendable {
+    case owned, contested
+
+    /// Nil where it can have it, or has it.
+    init?(_ ownership: Ownership, for account: Identifier) {
+      if ownership.account == account { return nil }
+      if ownership.account != nil {
+        self = .owned
+      } else if ownership.evidence == .contested {
+        self = .contested
+      } else {
+        return nil
+      }
+    }
+
+    var problem: Problem {
+      switch self {
+      case .owned:
+        Problem(
+          409, "purchase_owned", "Owned by another account",
+          "Another account owns this purchase. Its owner or the operator can transfer it.")
+      case .contested:
+        Problem(
+          409, "purchase_contested", "Ownership disputed",
+          "The store names two accounts as the purchaser; the operator must decide.")
+      }
+    }
+  }
+
   /// Whether it is the account's already; throws where it is, or may be, somebody else's.
   private func isOwner(
     _ account: Identifier, of key: ObjectKey, reading transaction: Transaction
   ) throws -> Bool {
     let ownership = try ledger.reading(transaction).subscription(key).ownership
-    if ownership.account == account { return true }
-    guard ownership.account == nil else {
-      throw Problem(
-        409, "purchase_owned", "Owned by another account",
-        "Another account owns this purchase. Its owner or the operator can transfer it.")
-    }
-    guard ownership.evidence != .contested else {
-      throw Problem(
-        409, "purchase_contested", "Ownership disputed",
-        "The store names two accounts as the purchaser; the operator must decide.")
-    }
-    return false
+    if let refusal = Refusal(ownership, for: account) { throw refusal.problem }
+    return ownership.account == account
   }
 
   /// The account of the key that signed; nil where none has it. Keys and accounts are the sync

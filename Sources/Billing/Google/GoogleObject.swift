@@ -1,5 +1,6 @@
 package import Base
 package import Subscriptions
+package import Tiers
 
 /// An object of Google Play, reduced to what coverage needs.
 package enum GoogleObject: StoreObject {
@@ -137,10 +138,18 @@ package struct GoogleOrder: Mirrored {
   /// The purchase it pays for, by the digest of its token.
   package let purchase: String
   package let state: State
+  /// When it was made; like `total` unknown of what was stored before it was read.
+  package let created: Instant?
+  /// What it charged, taxes included.
+  package let total: Money?
 
-  package init(purchase: String, state: State) {
+  package init(
+    purchase: String, state: State, created: Instant? = nil, total: Money? = nil
+  ) {
     self.purchase = purchase
     self.state = state
+    self.created = created
+    self.total = total
   }
 
   package enum State: String, Sendable, CaseIterable {

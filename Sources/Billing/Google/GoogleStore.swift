@@ -54,7 +54,8 @@ package struct GoogleStore: Store {
   private static let compressor = Compressor(dictionaries: [PackageResources.google_1_zdict])
 
   package var traits: StoreTraits {
-    var traits = StoreTraits(shownBy: [.purchase], kinds: [.purchase, .order])
+    var traits = StoreTraits(
+      title: "Google Play", shownBy: [.purchase], kinds: [.purchase, .order])
     traits.subscriptionKind = .purchase
     traits.hasSuccessors = true
     traits.hasClock = false
@@ -63,6 +64,7 @@ package struct GoogleStore: Store {
     traits.readsBySecret = true
     // Sixty days after their end.
     traits.forgets = true
+    traits.acknowledgementSpan = .days(3)
     traits.acknowledgementAlarmHours = [24, 48, 60]
     traits.notes = GoogleNote.allCases.map(\.rawValue)
     return traits

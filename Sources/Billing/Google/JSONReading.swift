@@ -1,6 +1,7 @@
 internal import Base
 internal import JSON
 internal import Stores
+internal import Tiers
 
 extension JSON {
   private func failure(_ message: String) -> JSONError {
@@ -39,6 +40,22 @@ extension JSON {
       throw failure("must be a time, e.g. 2026-01-05T10:00:00.123Z")
     }
     return instant
+  }
+
+  /// `google.type.Money`: whole units, and billionths of one with the same sign. Nothing is owed because
+  /// of it, so one that cannot be read is none.
+  var money: Money? {
+    let text = self["units"]
+    guard let currency = self["currencyCode"].string, isID(currency),
+      let units = text.isAbsent ? 0 : text.integer ?? text.string.flatMap({ Int64($0) }),
+      let nanos = self["nanos"].isAbsent ? 0 : self["nanos"].integer
+    else { return nil }
+    let isNegative = units < 0 || nanos < 0
+    let fraction = String(nanos.magnitude)
+    guard fraction.utf8.count <= 9 else { return nil }
+    return Money(
+      amount: (isNegative ? "-" : "") + "\(units.magnitude)."
+        + String(repeating: "0", count: 9 - fraction.utf8.count) + fraction, currency: currency)
   }
 
   /// Proto3 leaves false out.

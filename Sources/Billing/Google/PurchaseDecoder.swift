@@ -93,7 +93,11 @@ struct PurchaseDecoder {
       Fact(
         key: ObjectKey(
           provider: .google, environment: token.objectKey.environment, kind: .order, id: id),
-        object: GoogleObject.order(GoogleOrder(purchase: token.objectKey.id, state: state)),
+        object: GoogleObject.order(
+          GoogleOrder(
+            purchase: token.objectKey.id, state: state,
+            created: json["createTime"].string.flatMap { Instant(rfc3339: $0) },
+            total: json["total"].money)),
         asOf: asOf))
   }
 

@@ -1,6 +1,7 @@
 internal import Base
 package import JSON
 package import Subscriptions
+internal import Tiers
 
 extension GoogleObject {
   /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
@@ -8,7 +9,12 @@ extension GoogleObject {
     switch self {
     case .purchase(let content): content.stored()
     case .order(let content):
-      ["purchase": .string(content.purchase), "state": .string(content.state.rawValue)]
+      .members([
+        ("purchase", .string(content.purchase)), ("state", .string(content.state.rawValue)),
+        ("created", .optional(content.created)),
+        ("total", content.total.map { .string($0.amount) }),
+        ("currency", content.total.map { .string($0.currency) }),
+      ])
     }
   }
 
@@ -20,11 +26,21 @@ extension GoogleObject {
       self = .order(
         GoogleOrder(
           purchase: try json["purchase"].requireString(),
-          state: GoogleOrder.State(rawValue: try json["state"].requireString()) ?? .other))
+          state: GoogleOrder.State(rawValue: try json["state"].requireString()) ?? .other,
+          created: json["created"].storedInstant, total: Money(stored: json)))
     default:
       throw JSONError(
         code: .wrongType, path: json.path, message: "must be a mirrored Google object")
     }
+  }
+}
+
+extension Money {
+  fileprivate init?(stored json: JSON) {
+    guard let amount = json["total"].string, let currency = json["currency"].string else {
+      return nil
+    }
+    self.init(amount: amount, currency: currency)
   }
 }
 

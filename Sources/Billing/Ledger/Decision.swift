@@ -96,6 +96,7 @@ extension Ledger {
       """, .id(id), .integer(sequence), .text(decision.kind), .id(decision.account),
       .text(decision.object?.description), .instant(now),
       .text(String(decoding: decision.content.encoded(), as: UTF8.self)))
+    try RefusedClaims.settle(decision, in: transaction)
     try derive(
       try affected(by: decision, reading: transaction), cause: .owner, entry: sequence, at: now,
       in: transaction)

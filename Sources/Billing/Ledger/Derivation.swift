@@ -1,5 +1,6 @@
 internal import Base
 internal import Storage
+internal import Stores
 package import Subscriptions
 
 /// One subscription derived anew: what it was, what it is, and what is worth an audit line.
@@ -28,7 +29,7 @@ package struct Derivation {
   enum Cause: String { case clock, fact, policy, owner }
 
   private struct Transition {
-    /// When it became true: an edge of the clock at its boundary, anything else when it was told.
+    /// When it came true; noticed are all of them now.
     let at: Instant
     let cause: Cause
     let before: String
@@ -51,8 +52,11 @@ package struct Derivation {
     stored = try reading.stored(key).row
     let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
     coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
+    let attention = AttentionRows(
+      subscription, coverage, traits: try reading.stores.store(of: key).traits, rules: rules)
     var derived = SubscriptionRow(
-      subscription, coverage, rules: rules, at: now, transitionCount: stored?.transitionCount ?? 0)
+      subscription, coverage, attention, rules: rules, at: now,
+      transitionCount: stored?.transitionCount ?? 0)
     if let stored { noteClock(stored, storedCoverage) }
     noteLabel(derived, cause)
     noteOwner(derived)
@@ -65,6 +69,9 @@ package struct Derivation {
     reading.memory.subscriptions[key]?.row = derived
     if !coverage.unmappedProducts.isEmpty || !storedCoverage.unmappedProducts.isEmpty {
       try UnmappedProducts.write(coverage, of: key, in: transaction)
+    }
+    if derived.attention != stored?.attention ?? "" {
+      try attention.write(key, at: now, in: transaction)
     }
     let isSame = stored.map { derived.owesTheSame(as: $0) } ?? false
     if !isSame { accounts = Set([derived.owner, stored?.owner].compactMap { $0 }) }
@@ -87,7 +94,20 @@ package struct Derivation {
     let before = transitions.last?.after ?? stored?.label.rawValue ?? "none"
     guard before != derived.label.rawValue else { return }
     transitions.append(
-      Transition(at: now, cause: cause, before: before, after: derived.label.rawValue))
+      Transition(
+        at: cameTrue(derived, after: Label(rawValue: before)), cause: cause, before: before,
+        after: derived.label.rawValue))
+  }
+
+  /// Since when, without a gap, the coverage has had the access that the label tells, or none where
+  /// there was some before. What no coverage tells came true when it was told.
+  private func cameTrue(_ derived: SubscriptionRow, after before: Label?) -> Instant {
+    guard derived.label.givesAccess || before?.givesAccess == true else { return now }
+    let moments = coverage.boundaries(after: .distantPast, upTo: now)
+    return moments.reversed().prefix { moment in
+      let then = Label(coverage, withoutAccess: derived.labelWithoutAccess, at: moment)
+      return derived.label.givesAccess ? then == derived.label : !then.givesAccess
+    }.last ?? now
   }
 
   private mutating func noteOwner(_ derived: SubscriptionRow) {
@@ -105,12 +125,12 @@ package struct Derivation {
       try transaction.execute(
         """
         INSERT INTO billing.transitions (object, number, at_ms, cause, state_before, state_after,
-          entry)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+          entry, noticed_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """, .text(key.description),
         .integer((stored?.transitionCount ?? 0) + Int64(index) + 1), .instant(transition.at),
         .text(transition.cause.rawValue), .text(transition.before), .text(transition.after),
-        .integer(entry))
+        .integer(entry), .instant(now))
     }
   }
 }

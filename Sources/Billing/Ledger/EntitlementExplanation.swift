@@ -1,5 +1,4 @@
 package import Base
-internal import Jobs
 package import Storage
 package import Stores
 package import Subscriptions
@@ -9,6 +8,9 @@ package import Tiers
 package struct EntitlementExplanation: Sendable {
   package let account: Identifier
   package let now: Instant
+  /// What is asked about: `now`, or another moment.
+  package let moment: Instant
+  /// What holds at `now`.
   package let current: Schedule.Boundary
   /// As sync reads it: of the past it says what is known today.
   package let schedule: [Schedule.Boundary]
@@ -17,6 +19,8 @@ package struct EntitlementExplanation: Sendable {
   package let held: [Schedule.Span]
   /// The schedule from the end of `held` on.
   package let remaining: [Schedule.Boundary]
+  /// The plans' names for people.
+  package let catalogue: Catalogue
   /// Under which rules its newest subscription was derived; nil where it owns none.
   package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
   /// Sorted by their keys.
@@ -30,15 +34,23 @@ package struct EntitlementExplanation: Sendable {
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
+    /// What people call its store.
+    package let store: String
     /// Where it counts: a sandbox subscription grants only to listed accounts.
     package let environment: StoreEnvironment
     /// Derived for `now`, not as last stored.
     package let label: Label
+    /// The same for `moment`, by what is known at `now`.
+    package let labelThen: Label
     package let willRenew: Bool
     package let isDirty: Bool
     /// What names the account its owner, e.g. `subscription`, `transaction:<id>`, `claim:<n>`.
     package let ownerEvidence: String
     package let intervals: [Interval]
+    /// Its products, and the money that came and went.
+    package let bill: Bill
+    /// Until when its store must be told that it was delivered; nil where nothing waits for that.
+    package let acknowledgedBy: Instant?
     /// The deliveries that show the subscription itself as it is.
     package let deliveries: [Delivery]
     /// Reads of it that its store still owes an answer, or never gave one.
@@ -50,8 +62,12 @@ package struct EntitlementExplanation: Sendable {
   }
 
   package struct OpenRead: Sendable {
+    /// Why it was last asked for: a reason of the ledger's, e.g. `contradiction`; nil: nobody told.
+    package let reason: String?
     /// Since when reads have failed without an answer in between; nil while none has.
     package let unansweredSince: Instant?
+    /// Until when time alone takes nothing while they fail; nil where that holds nothing up.
+    package let carriedOnUntil: Instant?
     /// When it is tried next; nil once it was given up.
     package let due: Instant?
     /// How many tries have failed in a row.
@@ -79,7 +95,10 @@ package struct EntitlementExplanation: Sendable {
   }
 
   package struct Transition: Sendable, Hashable {
+    /// When it came true.
     package let at: Instant
+    /// When it was noticed; nil of an edge of the clock that was kept before this was.
+    package let noticed: Instant?
     /// `clock`, `fact`, `policy` or `owner`.
     package let cause: String
     package let before: String
@@ -88,19 +107,19 @@ package struct EntitlementExplanation: Sendable {
     package let entry: Int64?
   }
 
-  /// How many transitions of a subscription are told.
-  private static let transitionCountMax: Int64 = 50
-
   /// How many decisions are told.
   private static let decisionCountMax: Int64 = 50
 
-  /// `catalogue` tells what an account has that billing never heard of.
+  /// `catalogue` tells what an account has that billing never heard of; `moment` is another time than
+  /// `now` to explain.
   package init(
-    of account: Identifier, at now: Instant, catalogue: Catalogue, stores: StoreList,
-    reading reader: Reader
+    of account: Identifier, at now: Instant, about moment: Instant? = nil, catalogue: Catalogue,
+    stores: StoreList, reading reader: Reader
   ) throws {
     self.account = account
     self.now = now
+    self.moment = moment ?? now
+    self.catalogue = catalogue
     let stored = try EntitlementRows.schedule(of: account, reading: reader)
     let schedule = Schedule(stored: stored) ?? .free(catalogue)
     self.schedule = schedule.boundaries
@@ -122,9 +141,41 @@ package struct EntitlementExplanation: Sendable {
     let keys = try reader.rows(
       "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
     ) { row in try row.text(0) }
+    let reading = LedgerReading(
+      stores: stores, database: reader, memory: LedgerMemory(followsDecision: true))
     subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
-      try Subscription(key, at: now, stores: stores, reading: reader)
+      try Subscription(key, at: now, about: moment ?? now, reading)
     }
+  }
+}
+
+extension EntitlementExplanation {
+  /// What held at `moment`, as the servers acted on it; nil for a time that has not come.
+  package var heldThen: Schedule.Boundary? {
+    guard moment <= now else { return nil }
+    return timeline.last { $0.from <= moment }
+  }
+
+  /// What is known now to have been owed at `moment`, or to be owed then if nothing more comes.
+  package var owedThen: Schedule.Boundary {
+    let boundaries = moment <= now ? schedule : remaining
+    return boundaries.last { $0.from <= moment } ?? boundaries[0]
+  }
+
+  /// What held, and from there on what the schedule says; neighbours differ in more than their start.
+  package var timeline: [Schedule.Boundary] {
+    let steps =
+      held.map { span in
+        Schedule.Boundary(
+          from: span.from, capByteCount: span.capByteCount, planID: span.planID,
+          reason: span.reason)
+      } + remaining
+    return steps.indices.filter { index in
+      guard index > 0 else { return true }
+      let (step, before) = (steps[index], steps[index - 1])
+      return (step.capByteCount, step.planID, step.reason)
+        != (before.capByteCount, before.planID, before.reason)
+    }.map { steps[$0] }
   }
 }
 
@@ -139,79 +190,6 @@ extension Schedule {
       return Boundary(
         from: span.from, capByteCount: span.capByteCount, planID: span.planID,
         reason: isLapsed ? .lapsed : span.reason)
-    }
-  }
-}
-
-extension EntitlementExplanation.Subscription {
-  fileprivate init?(
-    _ key: ObjectKey, at now: Instant, stores: StoreList, reading reader: Reader
-  ) throws {
-    guard let row = try SubscriptionRow(key, reading: reader) else { return nil }
-    let coverage = try Coverage(text: row.coverage)
-    self.key = key
-    environment = row.environment
-    label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
-    willRenew = row.willRenew
-    isDirty = row.isDirty
-    ownerEvidence = row.ownerEvidence
-    intervals = try coverage.intervals.map { interval in
-      let evidence = key.sibling(interval.evidence.kind, interval.evidence.id)
-      return EntitlementExplanation.Interval(
-        planID: interval.planID, from: interval.from, to: interval.to, why: interval.why,
-        evidence: evidence, deliveries: try Self.deliveries(of: evidence, reading: reader))
-    }
-    deliveries = Set(
-      try stores.store(of: key).traits.shownBy.flatMap { kind in
-        try Self.deliveries(of: key.sibling(kind, key.id), reading: reader)
-      }
-    ).sorted { $0.id < $1.id }
-    openReads = try Self.openReads(of: key, reading: reader)
-    unmappedProducts = coverage.unmappedProducts
-    transitions = try Self.transitions(of: key, reading: reader)
-  }
-
-  private static func openReads(
-    of key: ObjectKey, reading reader: Reader
-  ) throws -> [EntitlementExplanation.OpenRead] {
-    guard let job = try Jobs.find(Ledger.readJob, key.description, reading: reader),
-      job.state != .settled
-    else { return [] }
-    return [
-      EntitlementExplanation.OpenRead(
-        unansweredSince: try Unanswered.since(key, reading: reader), due: job.due,
-        attempts: job.attempts, lastError: job.lastError)
-    ]
-  }
-
-  private static func deliveries(
-    of key: ObjectKey, reading reader: Reader
-  ) throws -> [EntitlementExplanation.Delivery] {
-    try reader.rows(
-      """
-      SELECT d.id, d.delivery_id, d.type, d.created_ms, d.received_ms
-      FROM billing.mirrors m JOIN billing.deliveries d ON d.id = m.delivery
-      WHERE m.object = $1 ORDER BY d.id
-      """, .text(key.description)
-    ) { row in
-      EntitlementExplanation.Delivery(
-        id: try row.integer(0), deliveryID: try row.text(1), type: try row.text(2),
-        created: try row.optionalInstant(3), received: try row.instant(4))
-    }
-  }
-
-  private static func transitions(
-    of key: ObjectKey, reading reader: Reader
-  ) throws -> [EntitlementExplanation.Transition] {
-    try reader.rows(
-      """
-      SELECT at_ms, cause, state_before, state_after, entry FROM billing.transitions
-      WHERE object = $1 ORDER BY number DESC LIMIT $2
-      """, .text(key.description), .integer(EntitlementExplanation.transitionCountMax)
-    ) { row in
-      EntitlementExplanation.Transition(
-        at: try row.instant(0), cause: try row.text(1), before: try row.text(2),
-        after: try row.text(3), entry: try row.optionalInteger(4))
     }
   }
 }

@@ -1,5 +1,6 @@
 package import Base
 package import Storage
+internal import Stores
 package import Subscriptions
 
 /// Claims of purchases that no read has proven yet: they own nothing, and a few are kept for each
@@ -105,6 +106,19 @@ package enum PendingClaims {
 }
 
 extension Ledger {
+  /// Whose a purchase is once what a claim carries is joined; nothing is written.
+  package func ownership(
+    of key: ObjectKey, with delivery: PreparedDelivery, reading database: any Queryable
+  ) throws -> Ownership {
+    var subscription = try reading(database).subscription(key)
+    let decoded = delivery.decoded
+    for fact in decoded.disposition == .joined ? decoded.facts : []
+    where fact.key == key || fact.links.contains(where: { $0.kind == .part && $0.target == key }) {
+      subscription.insert(fact, delivery: .max)
+    }
+    return subscription.ownership
+  }
+
   /// A purchase was read: it is the first claimant's, unless it is somebody's already.
   package func acceptClaims(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     for account in try PendingClaims.take(key, in: transaction) {

@@ -23,15 +23,18 @@ struct SubscriptionRow {
   /// The digest of all rules.
   var rules: String
   var transitionCount: Int64
+  /// What wants a human about it, as `AttentionRows.text` says it.
+  var attention: String
   /// When something last changed; not among what makes two rows differ.
   let updated: Instant
 
   /// What `init(_:)` reads, in its order.
   static let columns = """
     owner, owner_evidence, environment, label, label_without_access, will_renew, dirty, coverage,
-    policy_version, catalogue_version, transition_count, rules, updated_ms
+    policy_version, catalogue_version, transition_count, rules, updated_ms,
+    attention
     """
-  static let columnCount = 13
+  static let columnCount = 14
 
   init?(_ key: ObjectKey, reading database: some Queryable) throws {
     let row = try database.first(
@@ -43,8 +46,8 @@ struct SubscriptionRow {
 
   /// What the facts and rules say at `now`.
   init(
-    _ subscription: Subscription, _ coverage: Coverage, rules: LedgerRules, at now: Instant,
-    transitionCount: Int64
+    _ subscription: Subscription, _ coverage: Coverage, _ attention: AttentionRows,
+    rules: LedgerRules, at now: Instant, transitionCount: Int64
   ) {
     let ownership = subscription.ownership
     owner = ownership.account
@@ -60,6 +63,7 @@ struct SubscriptionRow {
     self.rules = rules.digest
     updated = now
     self.transitionCount = transitionCount
+    self.attention = attention.text
   }
 
   init(_ row: borrowing Row) throws {
@@ -80,6 +84,7 @@ struct SubscriptionRow {
     transitionCount = try row.integer(10)
     rules = try row.text(11)
     updated = try row.instant(12)
+    attention = try row.text(13)
   }
 
   /// Whether nothing changed between the two but time.
@@ -87,6 +92,7 @@ struct SubscriptionRow {
     owesTheSame(as: other) && ownerEvidence == other.ownerEvidence && label == other.label
       && labelWithoutAccess == other.labelWithoutAccess && willRenew == other.willRenew
       && isDirty == other.isDirty && transitionCount == other.transitionCount
+      && attention == other.attention
   }
 
   /// Whether every schedule that follows from it is the same.
@@ -100,19 +106,19 @@ struct SubscriptionRow {
       """
       INSERT INTO billing.subscriptions (object, environment, owner, owner_evidence, label,
         label_without_access, will_renew, dirty, coverage, policy_version, catalogue_version,
-        transition_count, rules, updated_ms)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        transition_count, rules, updated_ms, attention)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
       ON CONFLICT (object) DO UPDATE SET environment = excluded.environment, owner = excluded.owner,
         owner_evidence = excluded.owner_evidence, label = excluded.label,
         label_without_access = excluded.label_without_access,
         will_renew = excluded.will_renew, dirty = excluded.dirty, coverage = excluded.coverage,
         policy_version = excluded.policy_version, catalogue_version = excluded.catalogue_version,
         transition_count = excluded.transition_count, rules = excluded.rules,
-        updated_ms = excluded.updated_ms
+        updated_ms = excluded.updated_ms, attention = excluded.attention
       """, .text(key.description), .text(environment.rawValue), .id(owner), .text(ownerEvidence),
       .text(label.rawValue), .text(labelWithoutAccess.rawValue), .integer(willRenew ? 1 : 0),
       .integer(isDirty ? 1 : 0), .text(coverage), .text(policyVersion), .text(catalogueVersion),
-      .integer(transitionCount), .text(rules), .instant(updated))
+      .integer(transitionCount), .text(rules), .instant(updated), .text(attention))
   }
 }
 

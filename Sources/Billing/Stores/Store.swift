@@ -63,6 +63,9 @@ package protocol Store: Sendable {
   /// Throws `.misconfigured` where there is nothing to ask with.
   func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer
 
+  /// What its signatures are proven by, where it is a certificate.
+  var certificates: [StoreCertificate] { get }
+
   /// The member of a claim in which a device sends its purchase; nil where none can be claimed.
   var claimMember: String? { get }
 
@@ -101,6 +104,8 @@ extension Store {
   }
 
   package func terms(searchedBy text: String) -> [String] { [SearchTerm.normalized(text)] }
+
+  package var certificates: [StoreCertificate] { [] }
 
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
     throw JSONError(code: .wrongType, path: json.path, message: "cannot be claimed")
@@ -152,6 +157,8 @@ extension Store {
 
 /// In what stores differ, as values that the ledger obeys.
 package struct StoreTraits: Sendable {
+  /// What people call it, in the middle of a sentence.
+  package let title: String
   /// The kind of the objects that a subscription is named by.
   package var subscriptionKind = ObjectKey.Kind.subscription
   /// The kinds of all its objects that have ids, that one among them.
@@ -174,12 +181,17 @@ package struct StoreTraits: Sendable {
   package var readsBySecret = false
   /// Whether it forgets purchases long over: what was read last still holds.
   package var forgets = false
+  /// How long after a purchase the store takes it back unless it is acknowledged; nil: never.
+  package var acknowledgementSpan: Instant.Span?
   /// Hours after a purchase at which an operator hears that it is not acknowledged.
   package var acknowledgementAlarmHours: [Int64] = []
   /// What its decoders may note, as metrics labels.
   package var notes: [String] = []
 
-  package init(shownBy: [ObjectKey.Kind] = [.subscription], kinds: [ObjectKey.Kind]) {
+  package init(
+    title: String, shownBy: [ObjectKey.Kind] = [.subscription], kinds: [ObjectKey.Kind]
+  ) {
+    self.title = title
     self.shownBy = shownBy
     self.kinds = kinds
   }
@@ -201,6 +213,17 @@ package protocol LinkReader {
 
   /// What is known of an object, and of those that are linked to it by bridges, however far.
   func bridged(to key: ObjectKey) throws -> [Fact]
+}
+
+/// A certificate that a store's word leads to.
+package struct StoreCertificate: Sendable {
+  package let name: String
+  package let notAfter: Instant
+
+  package init(name: String, notAfter: Instant) {
+    self.name = name
+    self.notAfter = notAfter
+  }
 }
 
 /// What a device says that it bought.

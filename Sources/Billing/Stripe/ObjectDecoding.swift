@@ -150,6 +150,7 @@ extension StripeInvoice {
       paidAt: try json["status_transitions"]["paid_at"].optionalInstant(),
       amountPaid: (json["amount_paid"].integer ?? 0)
         .addingClamped(json["amount_paid_off_stripe"].integer ?? 0),
+      amountDue: json["amount_due"].integer, currency: json["currency"].reference,
       dueAt: json["collection_method"].string == "send_invoice"
         ? try json["due_date"].optionalInstant() : nil,
       uncollectibleReason: json["status_details"]["uncollectible"]["reason"].reference,

@@ -18,7 +18,8 @@ extension StripeCharge {
   init(_ json: JSON) throws(JSONError) {
     self.init(
       paymentIntent: json["payment_intent"].reference, invoice: json["invoice"].reference,
-      amountRefunded: try json["amount_refunded"].requireInteger())
+      amountRefunded: try json["amount_refunded"].requireInteger(),
+      currency: json["currency"].reference)
   }
 }
 
@@ -29,6 +30,7 @@ extension StripeRefund {
     self.init(
       paymentIntent: json["payment_intent"].reference, charge: json["charge"].reference,
       amountMinorUnits: try json["amount"].requireInteger(),
+      currency: json["currency"].reference,
       created: try json["created"].requireInstant(),
       status: status.isNull ? .pending : try status.requireCase())
   }
@@ -39,6 +41,7 @@ extension StripeDispute {
     self.init(
       paymentIntent: json["payment_intent"].reference, charge: json["charge"].reference,
       amountMinorUnits: try json["amount"].requireInteger(),
+      currency: json["currency"].reference,
       created: try json["created"].requireInstant(),
       status: Status(try json["status"].requireID()))
   }

@@ -84,7 +84,8 @@ extension StripeInvoice {
       ("isCycle", isCycle ? true : nil), ("isAttempted", isAttempted ? true : nil),
       ("created", .instant(created)), ("paidAt", .optional(paidAt)),
       ("amountPaid", amountPaid == 0 ? nil : .integer(amountPaid)),
-      ("dueAt", .optional(dueAt)),
+      ("amountDue", amountDue == amountPaid ? nil : .integer(amountDue)),
+      ("currency", currency.map { .string($0) }), ("dueAt", .optional(dueAt)),
       ("uncollectibleReason", uncollectibleReason.map { .string($0) }),
       ("payments", payments.isEmpty ? nil : .array(payments.map { .string($0) })),
       (
@@ -111,7 +112,8 @@ extension StripeInvoice {
       subscription: json["subscription"].string, status: status,
       isCycle: json["isCycle"].bool ?? false, isAttempted: json["isAttempted"].bool ?? false,
       created: try json["created"].requireStoredInstant(), paidAt: json["paidAt"].storedInstant,
-      amountPaid: json["amountPaid"].integer ?? 0, dueAt: json["dueAt"].storedInstant,
+      amountPaid: json["amountPaid"].integer ?? 0, amountDue: json["amountDue"].integer,
+      currency: json["currency"].string, dueAt: json["dueAt"].storedInstant,
       uncollectibleReason: json["uncollectibleReason"].string,
       payments: json["payments"].exists
         ? try json["payments"].requireArray().map { payment throws(JSONError) in

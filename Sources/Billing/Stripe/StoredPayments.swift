@@ -22,13 +22,15 @@ extension StripeCharge {
     .members([
       ("paymentIntent", paymentIntent.map { .string($0) }),
       ("invoice", invoice.map { .string($0) }), ("amountRefunded", .integer(amountRefunded)),
+      ("currency", currency.map { .string($0) }),
     ])
   }
 
   init(stored json: JSON) throws(JSONError) {
     self.init(
       paymentIntent: json["paymentIntent"].string, invoice: json["invoice"].string,
-      amountRefunded: try json["amountRefunded"].requireInteger())
+      amountRefunded: try json["amountRefunded"].requireInteger(),
+      currency: json["currency"].string)
   }
 }
 
@@ -36,7 +38,8 @@ extension StripeRefund {
   func stored() -> JSONValue {
     .members([
       ("paymentIntent", paymentIntent.map { .string($0) }), ("charge", charge.map { .string($0) }),
-      ("amount", .integer(amountMinorUnits)), ("created", .instant(created)),
+      ("amount", .integer(amountMinorUnits)),
+      ("currency", currency.map { .string($0) }), ("created", .instant(created)),
       ("status", .string(status.rawValue)),
     ])
   }
@@ -45,6 +48,7 @@ extension StripeRefund {
     self.init(
       paymentIntent: json["paymentIntent"].string, charge: json["charge"].string,
       amountMinorUnits: try json["amount"].requireInteger(),
+      currency: json["currency"].string,
       created: try json["created"].requireStoredInstant(),
       status: try json["status"].requireCase())
   }
@@ -54,7 +58,8 @@ extension StripeDispute {
   func stored() -> JSONValue {
     .members([
       ("paymentIntent", paymentIntent.map { .string($0) }), ("charge", charge.map { .string($0) }),
-      ("amount", .integer(amountMinorUnits)), ("created", .instant(created)),
+      ("amount", .integer(amountMinorUnits)),
+      ("currency", currency.map { .string($0) }), ("created", .instant(created)),
       ("status", .string(status.text)),
     ])
   }
@@ -63,6 +68,7 @@ extension StripeDispute {
     self.init(
       paymentIntent: json["paymentIntent"].string, charge: json["charge"].string,
       amountMinorUnits: try json["amount"].requireInteger(),
+      currency: json["currency"].string,
       created: try json["created"].requireStoredInstant(),
       status: Status(try json["status"].requireString()))
   }

@@ -225,6 +225,10 @@ package struct StripeInvoice: Mirrored {
   ///
   /// What was paid outside Stripe counts on top, as no refund of a charge gives it back.
   package let amountPaid: Int64
+  /// What it asks for; told apart only where that is not what was paid.
+  package let amountDue: Int64
+  /// ISO 4217 in lower case; unknown of what was stored before it was read.
+  package let currency: String?
   /// Until when the customer may pay an invoice that was sent to them; nil where a card is charged.
   package let dueAt: Instant?
   /// Why it was written off, as told since 2026-09-30: `user_forgiven`, `max_payment_attempts`, ….
@@ -235,8 +239,9 @@ package struct StripeInvoice: Mirrored {
 
   package init(
     subscription: String?, status: Status, isCycle: Bool, isAttempted: Bool, created: Instant,
-    paidAt: Instant? = nil, amountPaid: Int64 = 0, dueAt: Instant? = nil,
-    uncollectibleReason: String? = nil, payments: [String] = [], lines: [Line]
+    paidAt: Instant? = nil, amountPaid: Int64 = 0, amountDue: Int64? = nil,
+    currency: String? = nil, dueAt: Instant? = nil, uncollectibleReason: String? = nil,
+    payments: [String] = [], lines: [Line]
   ) {
     self.subscription = subscription
     self.status = status
@@ -245,6 +250,8 @@ package struct StripeInvoice: Mirrored {
     self.created = created
     self.paidAt = paidAt
     self.amountPaid = amountPaid
+    self.amountDue = amountDue ?? amountPaid
+    self.currency = currency
     self.dueAt = dueAt
     self.uncollectibleReason = uncollectibleReason
     self.payments = payments

@@ -25,11 +25,16 @@ package struct StripeCharge: Mirrored {
   package let invoice: String?
   /// Of all refunds together, in minor units.
   package let amountRefunded: Int64
+  /// ISO 4217 in lower case; unknown of what was stored before it was read.
+  package let currency: String?
 
-  package init(paymentIntent: String?, invoice: String?, amountRefunded: Int64) {
+  package init(
+    paymentIntent: String?, invoice: String?, amountRefunded: Int64, currency: String? = nil
+  ) {
     self.paymentIntent = paymentIntent
     self.invoice = invoice
     self.amountRefunded = amountRefunded
+    self.currency = currency
   }
 
   package var rank: Int { 0 }
@@ -40,16 +45,19 @@ package struct StripeRefund: Mirrored {
   package let paymentIntent: String?
   package let charge: String?
   package let amountMinorUnits: Int64
+  /// ISO 4217 in lower case; unknown of what was stored before it was read.
+  package let currency: String?
   package let created: Instant
   package let status: Status
 
   package init(
-    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, created: Instant,
-    status: Status
+    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, currency: String? = nil,
+    created: Instant, status: Status
   ) {
     self.paymentIntent = paymentIntent
     self.charge = charge
     self.amountMinorUnits = amountMinorUnits
+    self.currency = currency
     self.created = created
     self.status = status
   }
@@ -74,16 +82,19 @@ package struct StripeDispute: Mirrored {
   package let paymentIntent: String?
   package let charge: String?
   package let amountMinorUnits: Int64
+  /// ISO 4217 in lower case; unknown of what was stored before it was read.
+  package let currency: String?
   package let created: Instant
   package let status: Status
 
   package init(
-    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, created: Instant,
-    status: Status
+    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, currency: String? = nil,
+    created: Instant, status: Status
   ) {
     self.paymentIntent = paymentIntent
     self.charge = charge
     self.amountMinorUnits = amountMinorUnits
+    self.currency = currency
     self.created = created
     self.status = status
   }

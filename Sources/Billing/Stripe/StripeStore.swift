@@ -43,10 +43,12 @@ package struct StripeStore: Store {
   private static let compressor = Compressor(dictionaries: [PackageResources.stripe_1_zdict])
 
   package var traits: StoreTraits {
-    var traits = StoreTraits(kinds: [
-      .subscription, .customer, .invoice, .charge, .payment, .invoicePayment, .refund, .dispute,
-      .checkoutSession,
-    ])
+    var traits = StoreTraits(
+      title: "Stripe",
+      kinds: [
+        .subscription, .customer, .invoice, .charge, .payment, .invoicePayment, .refund, .dispute,
+        .checkoutSession,
+      ])
     traits.subscriptionIDPrefix = "sub_"
     traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true

@@ -38,6 +38,9 @@ package protocol StoreRecord: Hashable, Sendable {
   /// Objects that concern it and are not linked to it: whose end is its end.
   func companions(of key: ObjectKey) -> [ObjectKey]
 
+  /// What its store tells of products and money, for people.
+  var bill: Bill { get }
+
   /// Since when its store waits to be told that it was delivered, or takes it back.
   var unacknowledgedSince: Instant? { get }
 

@@ -5,7 +5,7 @@ enum CommandTable {
     .accountList, .accountShow, .accountCreate, .accountSuspend,
     .accountResume, .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
-    .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
+    .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .quotaSet, .quotaClear,
     .planList, .planDiff, .planApply, .planHistory, .jobsList, .jobsRetry, .jobsDrop,
     .deliveryReseal,

@@ -1,3 +1,4 @@
+internal import Audit
 internal import Base
 internal import Configuration
 internal import JSON
@@ -9,28 +10,45 @@ internal import Sync
 internal import Tiers
 
 extension Command {
+  private static let moment = Parameter<Instant?>.optional(
+    "--at", "time",
+    text: "explain another time, e.g. 2026-01-05T10:00:00Z: one that has passed, by what held then "
+      + "and by what is known of it now, or one to come, if nothing more comes", .moment)
+  private static let wide = Parameter<Bool>.flag(
+    "--wide", text: "print ids whole, however wide the lines are")
+
   static let entitlementExplain = Command(
     words: ["entitlement", "explain"],
     abstract: "Explains what an account may store over time, and because of what.",
-    discussion: "Shows the schedule of caps that coffer-sync obeys, the subscriptions it is "
-      + "derived from, the intervals each is owed with the provider's object that says so, and "
-      + "the deliveries that brought it, and the newest decisions about the account with their "
-      + "notes. Nothing is changed.",
+    discussion: """
+      Begins with three sentences that can be sent to the customer as they are. Then it shows the \
+      schedule of caps that coffer-sync obeys and, of each subscription that it is derived from, \
+      the products, the money that came and went back, the reads that are open and what they wait \
+      for, the intervals it is owed with the provider's object that says so and the deliveries that \
+      brought it, and what happened, when that came true and when it was noticed. Nothing is changed.
+      """,
     arguments: [CommonArguments.account],
+    options: [moment, wide],
     answers: ExplanationJSON.shape,
     run: { invocation in
       try DatabaseSession.with(invocation) { database, configuration in
-        let (account, explanation) = try database.read { reader in
+        let (account, explanation, actors) = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let explanation = try EntitlementExplanation(
-            of: account.id, at: configuration.clock.now(), catalogue: configuration.catalogue,
-            stores: .known,
-            reading: reader)
-          return (account, explanation)
+            of: account.id, at: configuration.clock.now(), about: invocation[moment],
+            catalogue: configuration.catalogue, stores: .known, reading: reader)
+          var actors: [Int64: String] = [:]
+          for decided in explanation.decisions {
+            actors[decided.sequence] = try AuditLog.actor(
+              of: decided.decision.account, at: decided.at, reading: reader)
+          }
+          return (account, explanation, actors)
         }
         return Answer(
-          text: ExplanationText.text(explanation, of: account),
-          json: ExplanationJSON.value(explanation, of: account))
+          text: ExplanationText(
+            explanation: explanation, account: account, actors: actors, isWide: invocation[wide]
+          ).text,
+          json: ExplanationJSON.value(explanation, of: account, actors))
       }
     })
 }

@@ -9,7 +9,9 @@ internal import Tiers
 enum ExplanationJSON {
   static let shape: JSONShape = [
     "account": .text, "username": .orNull(.text), "at": .time, "usage": .integer,
+    "sentences": .list(.text),
     "current": boundaryShape,
+    "asked": .time, "held_then": .orNull(boundaryShape), "owed_then": boundaryShape,
     "held": .list(spanShape),
     "schedule": .list(boundaryShape),
     "derived": .orNull(["at": .time, "catalogue": .text, "policy": .text]),
@@ -19,12 +21,13 @@ enum ExplanationJSON {
     ]),
     "decisions": .list([
       "decision": .integer, "at": moment, "kind": .text, "account": .text, "about": .text,
-      "note": .orNull(.text),
+      "actor": .orNull(.text), "note": .orNull(.text),
     ]),
     "subscriptions": .list(subscriptionShape),
   ]
 
   private static let moment = JSONShape.orNull(.time)
+  private static let moneyShape = JSONShape.orNull(["amount": .text, "currency": .text])
   private static let boundaryShape: JSONShape = [
     "from": moment, "cap": .integer, "plan": .text, "reason": .text,
   ]
@@ -35,29 +38,48 @@ enum ExplanationJSON {
     "number": .integer, "delivery": .text, "type": .text, "created": moment, "received": moment,
   ]
   private static let subscriptionShape: JSONShape = [
-    "subscription": .text, "environment": .text, "label": .text, "will_renew": .bool,
-    "dirty": .bool, "owner_evidence": .text,
+    "subscription": .text, "store": .text, "environment": .text, "label": .text,
+    "will_renew": .bool, "label_then": .text, "dirty": .bool, "owner_evidence": .text,
     "owed": .list([
       "from": moment, "to": moment, "plan": .text, "reason": .text, "evidence": .text,
       "deliveries": .list(deliveryShape),
     ]),
+    "items": .list(["product": .orNull(.text), "price": .orNull(.text), "leaving": .bool]),
+    "payments": .list([
+      "at": moment, "object": .text, "state": .text, "word": .text, "amount": moneyShape,
+      "product": .orNull(.text), "from": moment, "to": moment,
+    ]),
+    "reversals": .list([
+      "at": moment, "object": .text, "kind": .text, "state": .text, "word": .text,
+      "amount": moneyShape,
+    ]),
+    "acknowledged_by": moment,
     "deliveries": .list(deliveryShape),
     "unmapped_products": .list(.text),
     "open_reads": .list([
+      "reason": .orNull(.text), "carried_on_until": moment,
       "unanswered_since": moment, "due": moment, "attempts": .integer,
       "last_error": .orNull(.text),
     ]),
     "transitions": .list([
-      "at": moment, "cause": .text, "before": .text, "after": .text, "number": .orNull(.integer),
+      "at": moment, "noticed": moment, "cause": .text, "before": .text, "after": .text,
+      "number": .orNull(.integer),
     ]),
   ]
 
-  static func value(_ explanation: EntitlementExplanation, of account: Account) -> JSONValue {
+  static func value(
+    _ explanation: EntitlementExplanation, of account: Account, _ actors: [Int64: String]
+  ) -> JSONValue {
     [
       "account": .string(account.id.description),
       "username": account.username.map { .string($0) } ?? .null,
       "at": .string(explanation.now.description), "usage": .integer(account.usageByteCount),
+      "sentences": .array(
+        explanation.sentences(usedByteCount: account.usageByteCount).map { .string($0) }),
       "current": boundary(explanation.current),
+      "asked": moment(explanation.moment),
+      "held_then": explanation.heldThen.map(boundary) ?? .null,
+      "owed_then": boundary(explanation.owedThen),
       "held": .array(explanation.held.map(span)),
       "schedule": .array(explanation.remaining.map(boundary)),
       "derived": explanation.derived.map { derived in
@@ -68,7 +90,8 @@ enum ExplanationJSON {
       } ?? .null,
       "pays_twice_since": explanation.paysTwiceSince.map { .string($0.description) } ?? .null,
       "grants": .array(explanation.grants.map(grant)),
-      "decisions": .array(explanation.decisions.map(decided)),
+      "decisions": .array(
+        explanation.decisions.map { decided($0, by: actors[$0.sequence]) }),
       "subscriptions": .array(explanation.subscriptions.map(subscription)),
     ]
   }
@@ -96,11 +119,12 @@ enum ExplanationJSON {
     ]
   }
 
-  private static func decided(_ decided: Decided) -> JSONValue {
+  private static func decided(_ decided: Decided, by actor: String?) -> JSONValue {
     [
       "decision": .integer(decided.sequence), "at": moment(decided.at),
       "kind": .string(decided.word), "account": .string(decided.decision.account.description),
-      "about": .string(decided.about), "note": decided.decision.note.map { .string($0) } ?? .null,
+      "about": .string(decided.about), "actor": optional(actor),
+      "note": decided.decision.note.map { .string($0) } ?? .null,
     ]
   }
 
@@ -109,11 +133,17 @@ enum ExplanationJSON {
   ) -> JSONValue {
     [
       "subscription": .string(subscription.key.description),
+      "store": .string(subscription.store),
       "environment": .string(subscription.environment.rawValue),
       "label": .string(subscription.label.rawValue), "will_renew": .bool(subscription.willRenew),
+      "label_then": .string(subscription.labelThen.rawValue),
       "dirty": .bool(subscription.isDirty),
       "owner_evidence": .string(subscription.ownerEvidence),
       "owed": .array(subscription.intervals.map(interval)),
+      "items": .array(subscription.bill.items.map(item)),
+      "payments": .array(subscription.bill.payments.map(payment)),
+      "reversals": .array(subscription.bill.reversals.map(reversal)),
+      "acknowledged_by": subscription.acknowledgedBy.map(moment) ?? .null,
       "deliveries": .array(subscription.deliveries.map(delivery)),
       "unmapped_products": .array(subscription.unmappedProducts.map { .string($0) }),
       "open_reads": .array(subscription.openReads.map(openRead)),
@@ -123,11 +153,47 @@ enum ExplanationJSON {
 
   private static func openRead(_ read: EntitlementExplanation.OpenRead) -> JSONValue {
     [
+      "reason": optional(read.reason), "carried_on_until": read.carriedOnUntil.map(moment) ?? .null,
       "unanswered_since": read.unansweredSince.map(moment) ?? .null,
       "due": read.due.map(moment) ?? .null, "attempts": .integer(Int64(read.attempts)),
       "last_error": read.lastError.map { .string($0) } ?? .null,
     ]
   }
+
+  private static func item(_ item: Bill.Item) -> JSONValue {
+    [
+      "product": optional(item.product), "price": optional(item.price),
+      "leaving": .bool(item.isLeaving),
+    ]
+  }
+
+  private static func payment(_ payment: Bill.Payment) -> JSONValue {
+    [
+      "at": moment(payment.at), "object": .string(text(payment.object)),
+      "state": .string(payment.state.rawValue), "word": .string(payment.word),
+      "amount": money(payment.amount), "product": optional(payment.product),
+      "from": payment.from.map(moment) ?? .null, "to": payment.to.map(moment) ?? .null,
+    ]
+  }
+
+  private static func reversal(_ reversal: Bill.Reversal) -> JSONValue {
+    [
+      "at": moment(reversal.at), "object": .string(text(reversal.object)),
+      "kind": .string(reversal.kind.rawValue), "state": .string(reversal.state.rawValue),
+      "word": .string(reversal.word), "amount": money(reversal.amount),
+    ]
+  }
+
+  private static func money(_ money: Money?) -> JSONValue {
+    guard let money else { return .null }
+    return ["amount": .string(money.amount), "currency": .string(money.currency)]
+  }
+
+  private static func text(_ evidence: Coverage.Evidence) -> String {
+    "\(evidence.kind.rawValue) \(evidence.id)"
+  }
+
+  private static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 
   private static func interval(_ interval: EntitlementExplanation.Interval) -> JSONValue {
     [
@@ -148,7 +214,8 @@ enum ExplanationJSON {
 
   private static func transition(_ transition: EntitlementExplanation.Transition) -> JSONValue {
     [
-      "at": moment(transition.at), "cause": .string(transition.cause),
+      "at": moment(transition.at), "noticed": transition.noticed.map(moment) ?? .null,
+      "cause": .string(transition.cause),
       "before": .string(transition.before), "after": .string(transition.after),
       "number": transition.entry.map { .integer($0) } ?? .null,
     ]

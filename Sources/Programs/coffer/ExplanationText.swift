@@ -5,18 +5,32 @@ internal import Subscriptions
 internal import Sync
 internal import Tiers
 
-/// An explanation for people: what holds now, then from when to when, then why.
-enum ExplanationText {
-  static func text(_ explanation: EntitlementExplanation, of account: Account) -> String {
+/// An explanation for people: what to say, what holds now, then from when to when, then why.
+struct ExplanationText {
+  let explanation: EntitlementExplanation
+  let account: Account
+  /// Who decided, by the decision's number, as far as an act is known.
+  let actors: [Int64: String]
+  /// Whether ids are printed whole, however wide the lines are.
+  let isWide: Bool
+
+  /// What a terminal, a mail and a ticket have room for.
+  static let widthMax = 100
+
+  var text: String {
     let current = explanation.current
-    var text = """
+    var text = explanation.sentences(usedByteCount: account.usageByteCount)
+      .map { Prose.lines($0, width: Self.widthMax).joined(separator: "\n") + "\n" }.joined()
+    text += """
+
       account   \(account.id)\(account.username.map { " (\($0))" } ?? "")
       at        \(explanation.now)
       used      \(size(account.usageByteCount))
       cap       \(size(current.capByteCount)), plan \(current.planID)
-      because   \(current.reason.rawValue): \(sentence(current.reason))
+      because   \(current.reason.rawValue): \(Self.sentence(current.reason))
 
       """
+    if explanation.moment != explanation.now { text += asked }
     if let derived = explanation.derived {
       text += "derived   \(derived.at), catalogue \(derived.catalogueVersion), "
       text += "policy \(derived.policyVersion)\n"
@@ -26,20 +40,31 @@ enum ExplanationText {
     if let since = explanation.paysTwiceSince {
       text += "attention pays for more than one subscription since \(since); caps never add up\n"
     }
-    text += "\nschedule\n" + indented(schedule(explanation).text)
-    for grant in explanation.grants {
-      text += "\ngrant \(grant.id): \(grant.planID) from \(grant.from) until "
-      text += "\(grant.until?.description ?? "further notice")\n"
-      text += "  note: \(Printable.text(grant.note))\n"
-    }
+    text += "\nschedule\n" + indented(schedule)
+    for grant in explanation.grants { text += "\n" + self.grant(grant) }
     if !explanation.decisions.isEmpty {
-      text += "\ndecisions, newest first\n" + indented(decisions(explanation.decisions).text)
+      text += "\ndecisions, newest first\n" + indented(decisions)
     }
-    for subscription in explanation.subscriptions { text += "\n" + self.subscription(subscription) }
+    for subscription in explanation.subscriptions {
+      text += "\n" + SubscriptionText(explanation, subscription, isWide: isWide).text
+    }
     return text
   }
 
-  private static func schedule(_ explanation: EntitlementExplanation) -> Table {
+  /// What held at the moment that was asked for, and what is known of it now.
+  private var asked: String {
+    let owed = explanation.owedThen
+    func told(_ boundary: Schedule.Boundary) -> String {
+      "\(size(boundary.capByteCount)), plan \(boundary.planID), \(boundary.reason.rawValue)"
+    }
+    guard let held = explanation.heldThen else {
+      return "\nasked     \(explanation.moment)\nthen      \(told(owed)), if nothing more comes\n\n"
+    }
+    return "\nasked     \(explanation.moment)\nheld      \(told(held))\nowed      \(told(owed)), "
+      + "by what is known now\n\n"
+  }
+
+  private var schedule: Table {
     var table = Table(
       ("", .left), ("FROM", .left), ("CAP", .right), ("PLAN", .left), ("REASON", .left))
     for span in explanation.held {
@@ -55,10 +80,17 @@ enum ExplanationText {
     return table
   }
 
-  private static func decisions(_ decisions: [Decided]) -> Table {
+  private func grant(_ grant: Grant) -> String {
+    "grant \(grant.id): \(grant.planID)\n"
+      + "  from \(grant.from) until \(grant.until?.description ?? "further notice")\n"
+      + Prose.text("note: \(Printable.text(grant.note))", indent: "  ", width: Self.widthMax)
+  }
+
+  private var decisions: Table {
     var table = Table(
-      ("AT", .left), ("NUMBER", .right), ("DECISION", .left), ("ABOUT", .left), ("NOTE", .left))
-    for decided in decisions {
+      ("AT", .left), ("NUMBER", .right), ("DECISION", .left), ("ABOUT", .folded), ("BY", .left),
+      ("REASON", .wrapped))
+    for decided in explanation.decisions {
       let about: String =
         switch decided.decision {
         case .claim(let account, let object), .transfer(let account, let object, _):
@@ -67,83 +99,16 @@ enum ExplanationText {
         }
       table.add(
         decided.at.description, String(decided.sequence), decided.word, about,
-        decided.decision.note ?? "")
+        actors[decided.sequence] ?? "-", decided.decision.note ?? "")
     }
     return table
   }
 
-  private static func subscription(_ subscription: EntitlementExplanation.Subscription) -> String {
-    var text = "\(subscription.key): \(subscription.label.rawValue)"
-    text += subscription.willRenew ? ", renews" : ", does not renew"
-    if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
-    if subscription.environment == .sandbox { text += ", sandbox" }
-    text += "\n  the account's own: \(ownership(subscription.ownerEvidence))\n"
-    for product in subscription.unmappedProducts {
-      text += "  \(Printable.text(product)) is in no catalogue any more: "
-      text += "it keeps the plan that it had\n"
-    }
-    for read in subscription.openReads { text += "  \(sentence(read))\n" }
-    if !subscription.intervals.isEmpty {
-      var table = Table(
-        ("FROM", .left), ("TO", .left), ("PLAN", .left), ("WHY", .left), ("EVIDENCE", .left),
-        ("DELIVERED BY", .left))
-      for interval in subscription.intervals {
-        table.add(
-          interval.from.description, interval.to.description, interval.planID,
-          interval.why.rawValue, "\(interval.evidence.kind.rawValue) \(interval.evidence.id)",
-          interval.deliveries.map(\.deliveryID).joined(separator: ", "))
-      }
-      text += "\n  owed\n" + indented(table.text)
-    }
-    if !subscription.deliveries.isEmpty {
-      var table = Table(
-        ("DELIVERY", .left), ("TYPE", .left), ("CREATED", .left), ("RECEIVED", .left))
-      for delivery in subscription.deliveries {
-        table.add(
-          delivery.deliveryID, delivery.type, delivery.created?.description ?? "-",
-          delivery.received.description)
-      }
-      text += "\n  its state, as delivered by\n" + indented(table.text)
-    }
-    if !subscription.transitions.isEmpty {
-      var table = Table(("AT", .left), ("CHANGE", .left), ("CAUSE", .left))
-      for transition in subscription.transitions {
-        table.add(
-          transition.at.description, "\(transition.before) -> \(transition.after)",
-          transition.cause)
-      }
-      text += "\n  what happened, newest first\n" + indented(table.text)
-    }
-    return text
-  }
-
-  private static func sentence(_ read: EntitlementExplanation.OpenRead) -> String {
-    var text = "to be read from the provider, "
-    text += read.due.map { "next at \($0)" } ?? "given up"
-    if let since = read.unansweredSince { text += "; no answer since \(since)" }
-    if read.attempts > 0 { text += "; \(read.attempts) attempts failed in a row" }
-    if let error = read.lastError { text += "; the last: \(Printable.text(error))" }
-    return text
-  }
-
-  private static func ownership(_ evidence: String) -> String {
-    let parts = evidence.split(separator: ":", maxSplits: 1).map(String.init)
-    return switch parts.first {
-    case "claim": "it claimed the purchase (decision \(parts.last ?? "")) and nobody else owned it"
-    case "transfer": "an admin transferred it (decision \(parts.last ?? ""))"
-    case "predecessor": "it continues a purchase of the account"
-    case "transaction", "purchase": "its id stands in the \(evidence)"
-    default: "its id stands in the metadata of the \(evidence)"
-    }
-  }
-
-  private static func size(_ count: Int64) -> String {
+  private func size(_ count: Int64) -> String {
     count < 1000 ? ByteCount.text(count) : "\(ByteCount.text(count)) (\(count) bytes)"
   }
 
-  private static func indented(_ text: String) -> String {
-    text.split(separator: "\n").map { "    \($0)\n" }.joined()
-  }
+  private func indented(_ table: Table) -> String { table.indented(isWide: isWide) }
 
   private static func sentence(_ reason: CapReason) -> String {
     switch reason {
@@ -163,5 +128,14 @@ enum ExplanationText {
     case .refunded: "the payment was refunded"
     case .disputed: "the customer's bank contests the payment"
     }
+  }
+}
+
+extension Table {
+  /// Beneath a title; no wider than an explanation is unless ids are wanted whole.
+  func indented(isWide: Bool) -> String {
+    let indent = "    "
+    return text(width: isWide ? .max : ExplanationText.widthMax - indent.count)
+      .split(separator: "\n").map { "\(indent)\($0)\n" }.joined()
   }
 }

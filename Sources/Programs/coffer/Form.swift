@@ -50,6 +50,16 @@ extension Form where Value: FixedWidthInteger {
   }
 }
 
+extension Form where Value == Instant {
+  static var moment: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let moment = InstantText.parse(text) { return moment }
+      throw CommandFailure(
+        .usage, "\(name) takes a moment like 2026-01-05T10:00:00Z, or seconds")
+    }
+  }
+}
+
 extension Form where Value == Identifier {
   static var uuid: Form {
     Form { (text, name) throws(CommandFailure) in

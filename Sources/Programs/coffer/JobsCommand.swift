@@ -140,9 +140,7 @@ extension Command {
   /// How long ago a job was first due, in the largest unit that fits.
   private static func lateness(_ since: Instant?, _ now: Instant) -> String {
     guard let since, since < now else { return "-" }
-    let seconds = (now - since).milliseconds / 1000
-    if seconds < 120 { return "\(seconds) s" }
-    return seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
+    return SpanText.text(now - since)
   }
 
   private static func json(_ count: JobCounts) -> JSONValue {

@@ -1,3 +1,4 @@
+internal import Base
 internal import Configuration
 internal import JSON
 internal import Tiers
@@ -50,19 +51,9 @@ extension Command {
     return try DatabaseSession.with(invocation) { _, configuration in configuration.catalogue }
   }
 
-  /// Currencies without a smaller unit (https://docs.stripe.com/currencies#zero-decimal).
-  private static let wholeCurrencies: Set<String> = [
-    "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "ugx", "vnd", "vuv",
-    "xaf", "xof", "xpf",
-  ]
-
   private static func priceText(_ price: Plan.Price) -> String {
-    var amount = String(price.amountMinorUnits)
-    if !wholeCurrencies.contains(price.currency) {
-      let cents = String(price.amountMinorUnits % 100)
-      amount = "\(price.amountMinorUnits / 100)." + (cents.count == 1 ? "0" : "") + cents
-    }
-    return "\(amount) \(price.currency.uppercased())/\(price.interval.rawValue)"
+    let amount = Money(minorUnits: price.amountMinorUnits, currency: price.currency)
+    return "\(amount)/\(price.interval.rawValue)"
   }
 
   private static func json(_ plan: Plan) -> JSONValue {

@@ -1,6 +1,12 @@
 /// Rows for people: columns aligned under their titles, numbers to the right.
 struct Table {
-  enum Alignment { case left, right }
+  enum Alignment {
+    case left, right
+    /// Of ids, which lose their middle where a row is too wide.
+    case folded
+    /// Of sentences, at the end of a row, which go on beneath.
+    case wrapped
+  }
 
   private let columns: [(title: String, alignment: Alignment)]
   private var rows: [(cells: [String], tint: Terminal.Tint?)] = []
@@ -13,33 +19,96 @@ struct Table {
     rows.append((cells.map(Printable.text), tint))
   }
 
-  var text: String {
-    let all = [(cells: columns.map(\.title), tint: Terminal.Tint.title)] + rows
-    let widths = columns.indices.map { column in all.map { $0.cells[column].count }.max() ?? 0 }
-    return all.map { row in
-      var line = ""
-      for (index, cell) in row.cells.enumerated() {
-        let space = String(repeating: " ", count: widths[index] - cell.count)
-        let gap = index == 0 ? "" : "  "
-        line += gap + (columns[index].alignment == .left ? cell + space : space + cell)
-      }
-      while line.last == " " { line.removeLast() }
-      return Terminal.tinted(line, row.tint) + "\n"
+  var isEmpty: Bool { rows.isEmpty }
+
+  /// As wide as it needs.
+  var text: String { text(width: .max) }
+
+  /// No wider than `width`, as far as there is something to fold or to wrap.
+  func text(width: Int) -> String {
+    let widths = widths(within: width)
+    return ([(cells: columns.map(\.title), tint: Terminal.Tint.title)] + rows).map { row in
+      line(row.cells, widths).map { Terminal.tinted($0, row.tint) + "\n" }.joined()
     }.joined()
+  }
+
+  private static let foldedWidthMin = 9
+  private static let wrappedWidthMin = 20
+
+  private func widths(within width: Int) -> [Int] {
+    var widths = columns.indices.map { column in
+      ([columns[column].title] + rows.map { $0.cells[column] }).map(\.count).max() ?? 0
+    }
+    guard width < .max else { return widths }
+    func excess() -> Int { widths.reduce(2 * (widths.count - 1), +) - width }
+    if let last = columns.indices.last, columns[last].alignment == .wrapped, excess() > 0 {
+      widths[last] = max(min(widths[last], Self.wrappedWidthMin), widths[last] - excess())
+    }
+    while excess() > 0,
+      let widest = columns.indices.filter({ columns[$0].alignment == .folded }).max(by: {
+        widths[$0] < widths[$1]
+      }), widths[widest] > Self.foldedWidthMin
+    {
+      widths[widest] -= 1
+    }
+    return widths
+  }
+
+  /// A row, of several lines where its end is wrapped.
+  private func line(_ row: [String], _ widths: [Int]) -> [String] {
+    var line = ""
+    var beneath: [String] = []
+    for (index, cell) in row.enumerated() {
+      line += index == 0 ? "" : "  "
+      switch columns[index].alignment {
+      case .left, .folded: line += Self.padded(Folded.text(cell, to: widths[index]), widths[index])
+      case .right: line += String(repeating: " ", count: widths[index] - cell.count) + cell
+      case .wrapped:
+        let lines = Prose.lines(cell, width: widths[index])
+        beneath = lines.dropFirst().map { String(repeating: " ", count: line.count) + $0 }
+        line += lines[0]
+      }
+    }
+    while line.last == " " { line.removeLast() }
+    return [line] + beneath
+  }
+
+  private static func padded(_ cell: String, _ width: Int) -> String {
+    cell + String(repeating: " ", count: width - cell.count)
   }
 }
 
-/// Byte counts for people, in powers of 1000 as plans are sold: `30 GB`, `1.5 MB`, `999 B`.
-enum ByteCount {
-  static func text(_ count: Int64) -> String {
-    guard count >= 1000 else { return "\(count) B" }
-    var unit: Int64 = 1000
-    var names = ["kB", "MB", "GB", "TB", "PB"][...]
-    while names.count > 1, count / unit >= 1000 {
-      unit *= 1000
-      names = names.dropFirst()
+/// An id without its middle.
+enum Folded {
+  /// At most `count` characters, the longer part from its beginning.
+  static func text(_ text: String, to count: Int) -> String {
+    guard text.count > count, count > 2 else { return text }
+    let tail = (count - 1) / 3
+    return text.prefix(count - 1 - tail) + "…" + text.suffix(tail)
+  }
+}
+
+/// Sentences for people, broken between words.
+enum Prose {
+  /// No line is longer than `width`, save for a single long word.
+  static func lines(_ text: String, width: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      if !line.isEmpty, line.count + 1 + word.count > width {
+        lines.append(line)
+        line = ""
+      }
+      line += (line.isEmpty ? "" : " ") + word
     }
-    let tenths = count / (unit / 10) % 10
-    return "\(count / unit)\(tenths == 0 ? "" : ".\(tenths)") \(names[names.startIndex])"
+    return lines + [line]
+  }
+
+  /// Each line begins with `indent`, and none is longer than `width`; the second and further ones are
+  /// two columns further in.
+  static func text(_ text: String, indent: String = "", width: Int) -> String {
+    lines(text, width: width - indent.count - 2).enumerated().map { index, line in
+      indent + (index == 0 ? "" : "  ") + line + "\n"
+    }.joined()
   }
 }

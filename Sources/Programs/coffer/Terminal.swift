@@ -34,16 +34,10 @@ enum Terminal {
 
   /// `3 h ago`, `in 2 d`; beyond two months the date.
   private static func relative(_ moment: Instant, now: Instant) -> String {
-    let seconds = (moment - now).milliseconds / 1000
-    let text: String
-    switch abs(seconds) {
-    case ..<120: text = "\(abs(seconds)) s"
-    case ..<7200: text = "\(abs(seconds) / 60) min"
-    case ..<172_800: text = "\(abs(seconds) / 3600) h"
-    case ..<5_184_000: text = "\(abs(seconds) / 86_400) d"
-    default: return String(moment.description.prefix(10))
-    }
-    return seconds > 0 ? "in " + text : text + " ago"
+    let span = max(moment, now) - min(moment, now)
+    guard span < .days(60) else { return String(moment.description.prefix(10)) }
+    let text = SpanText.text(span)
+    return moment > now ? "in " + text : text + " ago"
   }
 
   /// Whether somebody can be asked.

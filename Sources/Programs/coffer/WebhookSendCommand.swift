@@ -104,13 +104,3 @@ extension Form where Value == Int {
     Form { (text, _) throws(CommandFailure) in Int(text) ?? 0 }
   }
 }
-
-extension Form where Value == Instant {
-  fileprivate static var moment: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let moment = InstantText.parse(text) { return moment }
-      throw CommandFailure(
-        .usage, "\(name) takes a moment like 2026-01-05T10:00:00Z, or seconds")
-    }
-  }
-}

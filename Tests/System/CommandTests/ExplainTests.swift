@@ -27,7 +27,7 @@ struct ExplainTests {
       "COFFER_PLANS": RecordedStory.cataloguePath,
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+      "COFFER_ACTOR": "carol", "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
     ]
     try Files.write("1772445300000\n", to: scratch.path + "/clock")
     billing = try Running("coffer-billing", environment: environment, port: port)
@@ -55,6 +55,37 @@ struct ExplainTests {
     let json = try Finished(
       ["entitlement", "explain", Self.account, "--json"], environment: environment)
     try expectGolden(json.out, "explain-json")
+  }
+
+  @Test func `another time is explained: what held then, or what will if nothing more comes`()
+    throws
+  {
+    for (name, time) in [("past", "2026-03-02T10:00:05Z"), ("future", "2026-05-01T00:00:00Z")] {
+      let text = try Finished(
+        ["entitlement", "explain", "ada", "--at", time], environment: environment)
+      try expectGolden(text.out, "explain-\(name)")
+    }
+    let wrong = try Finished(
+      ["entitlement", "explain", "ada", "--at", "yesterday"], environment: environment)
+    #expect(wrong.code == 64)
+    #expect(
+      wrong.errors == "coffer: --at takes a moment like 2026-01-05T10:00:00Z, or seconds\n")
+  }
+
+  @Test func `no line has more than 100 columns, unless ids are wanted whole`() throws {
+    let granted = try Finished(
+      [
+        "entitlement", "grant", "ada", "--plan", "plus", "--reason",
+        String(repeating: "because of this and that ", count: 30), "--yes",
+      ], environment: environment)
+    #expect(granted.code == 0, "\(granted.errors)")
+    let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    for line in text.split(separator: "\n") { #expect(line.count <= 100, "\(line)") }
+    #expect(text.contains("…"))
+    let wide = try Finished(["entitlement", "explain", "ada", "--wide"], environment: environment)
+    #expect(wide.out.contains("invoice in_1BVsOVLk4QzTmRvXcE0wtAYz"))
+    #expect(wide.out.contains("evt_1cntn2Lk4QzTmRvXcE0wKw7X"))
+    #expect(!wide.out.contains("…"))
   }
 
   @Test func `the list of accounts shows the cap that holds now`() throws {
@@ -189,25 +220,33 @@ struct ExplainTests {
       ["entitlement", "revoke", "ada", "--grant", grant, "--reason", "the talk is over", "--yes"],
       environment: environment)
     #expect(revoked.code == 0, "\(revoked.errors)")
-    let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    let text = try Finished(
+      ["entitlement", "explain", "ada", "--wide"], environment: environment
+    ).out
     let decisions = text.table(beneath: "decisions, newest first")
-    #expect(
-      decisions == [
-        "AT NUMBER DECISION ABOUT NOTE",
-        "2026-03-06T12:26:40Z 5 revoke \(grant) the talk is over",
-        "2026-03-02T10:00:06Z 4 grant \(grant) for a talk",
+    #expect(decisions.first == "AT NUMBER DECISION ABOUT BY REASON")
+    for (line, (decision, reason)) in zip(
+      decisions.dropFirst(),
+      [
+        ("2026-03-06T12:26:40Z 5 revoke", "the talk is over"),
+        ("2026-03-02T10:00:06Z 4 grant", "for a talk"),
       ])
+    {
+      #expect(line.hasPrefix("\(decision) \(grant) carol (Unix user "))
+      #expect(line.hasSuffix(") \(reason)"))
+    }
+    #expect(decisions.count == 3)
     let json = try Finished(
       ["entitlement", "explain", "ada", "--json"], environment: environment
     ).out
     #expect(
-      json.contains(
-        """
-        "decisions":[{"decision":5,"at":"2026-03-06T12:26:40Z","kind":"revoke",\
-        "account":"\(Self.account)","about":"\(grant)","note":"the talk is over"},\
-        {"decision":4,"at":"2026-03-02T10:00:06Z","kind":"grant","account":"\(Self.account)",\
-        "about":"\(grant)","note":"for a talk"}]
-        """))
+      json.contains(#""decisions":[{"decision":5,"at":"2026-03-06T12:26:40Z","kind":"revoke","#))
+    #expect(
+      json.contains(#""account":"\#(Self.account)","about":"\#(grant)","actor":"carol (Unix user "#)
+    )
+    #expect(
+      json.contains(#")","note":"the talk is over"},{"decision":4,"at":"2026-03-02T10:00:06Z","#))
+    #expect(json.contains(#")","note":"for a talk"}]"#))
   }
 
   @Test func `a transfer's note is told of the account that got and of the one that lost`() throws {
@@ -219,7 +258,9 @@ struct ExplainTests {
       #expect(transfer.code == 0, "\(transfer.errors)")
     }
     for account in ["ada", "bob"] {
-      let text = try Finished(["entitlement", "explain", account], environment: environment).out
+      let text = try Finished(
+        ["entitlement", "explain", account, "--wide"], environment: environment
+      ).out
       let decisions = text.table(beneath: "decisions, newest first")
       #expect(decisions.count == 3, "\(text)")
       #expect(decisions.dropFirst().first?.hasSuffix("she pays for it after all") == true)
@@ -233,7 +274,9 @@ struct ExplainTests {
       ["entitlement", "grant", "ada", "--plan", "plus", "--reason", note, "--yes"],
       environment: environment)
     #expect(granted.code == 0, "\(granted.errors)")
-    let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
+    let text = try Finished(
+      ["entitlement", "explain", "ada", "--wide"], environment: environment
+    ).out
     #expect(text.contains("  note: a?[2Jb?2Jc?now  always  30 GB??d??é\n"))
     #expect(text.contains("  a?[2Jb?2Jc?now  always  30 GB??d??é\n"))
     let json = try Finished(

@@ -53,7 +53,7 @@ struct NotificationTests {
     let transaction = AppleTransaction(
       originalTransactionID: Sample.original, productID: "notes.pro.monthly",
       purchaseDate: Sample.now - .days(1), expiresDate: Sample.now + .days(29),
-      account: Sample.account)
+      account: Sample.account, price: .init(milliunits: 4990, currency: "EUR"))
     let renewal = AppleRenewal(productID: "notes.pro.monthly", willRenew: true)
     #expect(
       notification.facts == [

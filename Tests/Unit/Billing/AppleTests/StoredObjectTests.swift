@@ -37,7 +37,10 @@ struct StoredObjectTests {
             .randomElement(using: &random) ?? .purchased,
           isFreeTrial: .random(using: &random), account: any(&random, identifier),
           previousOriginalTransactionID: any(&random) { "2\($0.next())" },
-          commitment: any(&random) { .init(end: any(&$0, instant)) }))
+          commitment: any(&random) { .init(end: any(&$0, instant)) },
+          price: any(&random) {
+            .init(milliunits: Int64($0.next() % 1_000_000), currency: "EUR")
+          }))
     case 1:
       .renewal(
         AppleRenewal(

@@ -112,10 +112,12 @@ final class Harness: Sendable {
     }
   }
 
-  func explanation(_ account: Identifier, at now: Instant) throws -> EntitlementExplanation {
+  func explanation(
+    _ account: Identifier, at now: Instant, about moment: Instant? = nil
+  ) throws -> EntitlementExplanation {
     try database.read { reader in
       try EntitlementExplanation(
-        of: account, at: now, catalogue: catalogue, stores: .known, reading: reader)
+        of: account, at: now, about: moment, catalogue: catalogue, stores: .known, reading: reader)
     }
   }
 

@@ -218,10 +218,16 @@ final class RecordedInstallation {
 
   // MARK: what it left
 
-  private func explanation(at now: Instant) throws -> EntitlementExplanation {
+  func explanation(at now: Instant) throws -> EntitlementExplanation {
     try database.read { reader in
       try EntitlementExplanation(
         of: story.account, at: now, catalogue: catalogue, stores: .known, reading: reader)
+    }
+  }
+
+  func attention(at now: Instant) throws -> AttentionList {
+    try database.read { reader in
+      try AttentionList(at: now, limit: 100, stores: .known, reading: reader)
     }
   }
 

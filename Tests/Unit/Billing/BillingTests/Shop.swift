@@ -114,6 +114,17 @@ final class Shop {
     try database.read { reader in try reader.first(sql) { row in try row.integer(0) } } ?? -1
   }
 
+  /// The sync program counts what the account stores.
+  func fill(_ account: Identifier, byteCount: Int64) throws {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        "UPDATE sync.accounts SET usage_bytes = $2 WHERE id = $1", .id(account),
+        .integer(byteCount))
+    }
+  }
+
   /// The sync program removes the account's keys.
   func forget(_ account: Identifier) throws {
     let sync = try Database.open(scratch.location, owning: .sync)

@@ -71,7 +71,7 @@ struct EventTests {
         == .invoice(
           StripeInvoice(
             subscription: "sub_1", status: .paid, isCycle: false, isAttempted: true,
-            created: Self.day0, paidAt: Self.day0, amountPaid: 299,
+            created: Self.day0, paidAt: Self.day0, amountPaid: 299, currency: "usd",
             lines: [
               StripeInvoice.Line(
                 item: "si_1", price: "price_premium", product: "prod_premium",

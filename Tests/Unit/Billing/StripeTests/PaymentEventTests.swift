@@ -62,7 +62,8 @@ struct PaymentEventTests {
       try decode(type, Self.refund).object
         == .refund(
           StripeRefund(
-            paymentIntent: "pi_1", charge: "ch_1", amountMinorUnits: 120, created: Self.day0,
+            paymentIntent: "pi_1", charge: "ch_1", amountMinorUnits: 120, currency: "usd",
+            created: Self.day0,
             status: .succeeded)))
   }
 

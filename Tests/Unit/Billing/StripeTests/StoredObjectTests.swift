@@ -25,7 +25,8 @@ struct StoredObjectTests {
     .invoice(
       StripeInvoice(
         subscription: "sub_1", status: .uncollectible, isCycle: true, isAttempted: true,
-        created: moment, paidAt: moment, amountPaid: 5, dueAt: moment,
+        created: moment, paidAt: moment, amountPaid: 5, amountDue: 7, currency: "jpy",
+        dueAt: moment,
         uncollectibleReason: "user_forgiven", payments: ["pi_1", "ch_1"],
         lines: [
           StripeInvoice.Line(
@@ -45,12 +46,13 @@ struct StoredObjectTests {
     .customer(StripeCustomer()),
     .invoicePayment(StripeInvoicePayment(invoice: "in_1", payment: "pi_1", status: .paid)),
     .invoicePayment(StripeInvoicePayment(invoice: "in_1", payment: nil, status: .canceled)),
-    .charge(StripeCharge(paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 5)),
+    .charge(
+      StripeCharge(paymentIntent: "pi_1", invoice: "in_1", amountRefunded: 5, currency: "eur")),
     .charge(StripeCharge(paymentIntent: nil, invoice: nil, amountRefunded: 0)),
     .refund(
       StripeRefund(
-        paymentIntent: "pi_1", charge: "ch_1", amountMinorUnits: 5, created: moment,
-        status: .requiresAction)),
+        paymentIntent: "pi_1", charge: "ch_1", amountMinorUnits: 5, currency: "eur",
+        created: moment, status: .requiresAction)),
     .dispute(
       StripeDispute(
         paymentIntent: nil, charge: "ch_1", amountMinorUnits: 5, created: moment,

@@ -1,0 +1,71 @@
+internal import Base
+package import Subscriptions
+internal import Tiers
+
+extension AppleRecord {
+  /// Where siblings disagree, what the first of them says.
+  package var bill: Bill {
+    let known = transactions.compactMap { id, mirror in
+      mirror.contents.first.map { (id: id, content: $0) }
+    }
+    let newest = known.max { ($0.content.purchaseDate, $0.id) < ($1.content.purchaseDate, $1.id) }
+    let next = renewal.contents.first?.nextProductID
+    return Bill(
+      items: newest.map {
+        [Bill.Item(product: $0.content.productID, price: nil, isLeaving: next != nil)]
+      } ?? [],
+      payments: known.map { id, content in
+        Bill.Payment(
+          .init(.transaction, id), .paid,
+          word: content.isFreeTrial ? "trial" : content.ownership.text.lowercased(),
+          at: content.purchaseDate, amount: content.price?.money, product: content.productID,
+          from: content.purchaseDate, to: content.expiresDate)
+      },
+      reversals: known.compactMap { id, content in
+        content.revocation.map { Bill.Reversal($0, of: content.price, id: id) }
+      })
+  }
+}
+
+extension Bill.Reversal {
+  fileprivate init(
+    _ revocation: AppleTransaction.Revocation, of price: AppleTransaction.Price?, id: String
+  ) {
+    let isRefund =
+      switch revocation.kind {
+      case .full, .prorated: true
+      case .family, .assignment, .unknown: false
+      }
+    self.init(
+      .init(.transaction, id), isRefund ? .refund : .revocation, .done,
+      word: revocation.kind.rawValue, at: revocation.date,
+      amount: isRefund ? price.flatMap { revocation.portion(of: $0)?.money } : nil)
+  }
+}
+
+extension AppleTransaction.Revocation {
+  /// How much of a price went back; nil where that is not told.
+  fileprivate func portion(of price: AppleTransaction.Price) -> AppleTransaction.Price? {
+    let everything: Int64 = 100_000
+    if kind == .full { return price }
+    guard let percentageMilliunits, (0...everything).contains(percentageMilliunits) else {
+      return nil
+    }
+    let (product, overflow) = price.milliunits.multipliedReportingOverflow(by: percentageMilliunits)
+    // To the smallest unit there is: a portion of a price is told in thousandths of a percent.
+    let unit: Int64 =
+      switch MinorUnits.exponent(of: price.currency.lowercased()) {
+      case 0: 1000
+      case 2: 10
+      default: 1
+      }
+    let divisor = everything * unit
+    return overflow
+      ? nil
+      : .init(milliunits: (product + divisor / 2) / divisor * unit, currency: price.currency)
+  }
+}
+
+extension AppleTransaction.Price {
+  fileprivate var money: Money { Money(milliunits, exponent: 3, currency: currency) }
+}

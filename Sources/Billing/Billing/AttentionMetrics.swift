@@ -1,0 +1,41 @@
+internal import Base
+internal import Ledger
+internal import Storage
+internal import Stores
+
+/// What wants a human, as gauges: asked of the database once a minute, not by whoever scrapes.
+struct AttentionMetrics: Sendable {
+  static let shared = AttentionMetrics(.shared)
+
+  private let gauges: [Attention.Kind: Metrics.Gauge]
+
+  private static let spanSeconds: Int64 = 60
+
+  init(_ metrics: Metrics) {
+    gauges = Dictionary(
+      uniqueKeysWithValues: Attention.Kind.allCases.map { kind in
+        (
+          kind,
+          metrics.gauge(
+            "coffer_billing_attention",
+            "What wants a human, by kind, at most \(AttentionList.countMax); "
+              + "coffer attention lists it.",
+            label: ("kind", kind.rawValue))
+        )
+      })
+  }
+
+  /// Keeps the gauges current until what it returns is stopped, which is before the database is closed.
+  func watch(_ database: Database, _ stores: StoreList, _ clock: Clock) -> Periodic {
+    Periodic("attention", every: Self.spanSeconds) {
+      try measure(database, stores, at: clock.now())
+    }
+  }
+
+  func measure(_ database: Database, _ stores: StoreList, at now: Instant) throws {
+    let list = try database.read { reader in
+      try AttentionList(at: now, limit: 1, stores: stores, reading: reader)
+    }
+    for (kind, gauge) in gauges { gauge.set(Int64(list.counts[kind] ?? 0)) }
+  }
+}

@@ -1,0 +1,79 @@
+package import Base
+internal import Subscriptions
+
+/// Something that wants a human.
+package struct Attention: Sendable, Equatable {
+  package let kind: Kind
+  /// What it is about: a subscription, a delivery, a job or a store by its key, or the account.
+  package let subject: String
+  /// Whose it is; nil where that is nobody, or not known.
+  package let account: Identifier?
+  /// What about it: a product, a payment, a reason; empty where the kind says it all.
+  package let detail: String
+  package let since: Instant
+  /// When it settles by itself, which may be too late; nil: never.
+  package let until: Instant?
+
+  /// From what is lost soonest to what can wait; the raw values are labels of metrics.
+  package enum Kind: String, Sendable, CaseIterable {
+    /// A purchase that its store takes back soon, because nobody told it of the delivery.
+    case unacknowledged
+    /// A store that does not answer reads.
+    case storeUnanswered = "store_unanswered"
+    /// A read that was given up: nothing more will be known by itself.
+    case deadJob = "dead_job"
+    /// A delivery that its store signed and nobody here can read.
+    case undecodableDelivery = "undecodable_delivery"
+    /// A payment that the bank contests, until it is decided.
+    case dispute
+    /// An account that pays for more than one subscription.
+    case doublePayment = "double_payment"
+    /// A purchase that owes something to nobody.
+    case unowned
+    /// A purchase whose store names two owners.
+    case contestedOwner = "contested_owner"
+    /// A product that no catalogue ever listed: who pays for it gets nothing, or the fallback.
+    case unknownProduct = "unknown_product"
+    /// Money that came otherwise than it was asked for.
+    case irregularPayment = "irregular_payment"
+    /// Money for a period of a subscription that was over.
+    case paidAfterEnd = "paid_after_end"
+    /// Money that went back and took nothing with it.
+    case reversal
+    /// A claim of a purchase that was somebody else's.
+    case refusedClaim = "refused_claim"
+    /// A product that left the catalogue and that somebody lives on.
+    case unmappedProduct = "unmapped_product"
+    /// A word of a store's that this version does not know.
+    case unknownStatus = "unknown_status"
+    /// Time that no order or invoice paid for.
+    case unpaidTime = "unpaid_time"
+    /// What a store says of one moment in two ways.
+    case contradiction
+    /// Another delivery had the same id and meant something else.
+    case conflictingDelivery = "conflicting_delivery"
+    /// An account that holds more than it may store.
+    case overCap = "over_cap"
+    /// A certificate that everything of a store's is proven by, and that ends.
+    case certificate
+
+    /// Whether somebody loses something unless it is dealt with.
+    package var isUrgent: Bool {
+      switch self {
+      case .unacknowledged, .storeUnanswered, .deadJob, .undecodableDelivery, .dispute,
+        .doublePayment, .unowned, .contestedOwner, .unknownProduct, .irregularPayment,
+        .paidAfterEnd, .certificate:
+        true
+      case .reversal, .refusedClaim, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
+        .conflictingDelivery, .overCap:
+        false
+      }
+    }
+
+    /// Those that a subscription's derivation finds.
+    static let derived: [Kind] = [
+      .unacknowledged, .dispute, .unowned, .contestedOwner, .unknownProduct, .irregularPayment,
+      .paidAfterEnd, .reversal, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
+    ]
+  }
+}

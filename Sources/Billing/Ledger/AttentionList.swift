@@ -1,0 +1,226 @@
+package import Base
+package import Storage
+package import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// Everything that wants a human, ranked: by its kind, and of one kind what ends or began first.
+package struct AttentionList: Sendable {
+  package let items: [Attention]
+  /// Of each kind that there is any of, at most `countMax`.
+  package let counts: [Attention.Kind: Int]
+
+  /// More of a kind are not counted.
+  package static let countMax = 10_000
+
+  /// How long what nobody undoes is told of.
+  private static let toldSpan = Instant.Span.days(30)
+  /// How long ago a plan may have ended of which accounts are told that hold more than they may.
+  private static let overCapSpan = Instant.Span.days(365)
+  /// How long before its end a certificate is told of.
+  private static let certificateSpan = Instant.Span.days(90)
+
+  package init(
+    at now: Instant, limit: Int, stores: StoreList, reading reader: Reader
+  ) throws {
+    var items: [Attention] = []
+    var counts: [Attention.Kind: Int] = [:]
+    for source in Self.sources(at: now) {
+      let found = try source.rows(limit: limit, reader)
+      // Few are counted by themselves.
+      let count = found.count < limit ? found.count : try source.count(reader)
+      if count > 0 { counts[source.kind] = count }
+      items += found
+    }
+    let others = try Self.unanswered(of: stores, reader) + Self.certificates(of: stores, at: now)
+    for item in others { counts[item.kind, default: 0] += 1 }
+    items += others
+    self.counts = counts
+    self.items = Array(items.sorted { $0.isBefore($1) }.prefix(limit))
+  }
+
+  /// How many things are urgent.
+  package var urgentCount: Int {
+    counts.filter { $0.key.isUrgent }.values.reduce(0, +)
+  }
+
+  package var count: Int { counts.values.reduce(0, +) }
+
+  // MARK: sources
+
+  /// Rows of one kind, found by an index of them alone.
+  private struct Source {
+    let kind: Attention.Kind
+    let columns: String
+    /// From FROM on.
+    let found: String
+    let order: String
+    let values: [SQLValue]
+    let decode: (borrowing Row) throws -> Attention
+
+    func rows(limit: Int, _ reader: Reader) throws -> [Attention] {
+      try reader.rows(
+        "SELECT \(columns) \(found) ORDER BY \(order) LIMIT $\(values.count + 1)",
+        values: values + [.integer(limit)], row: decode)
+    }
+
+    func count(_ reader: Reader) throws -> Int {
+      try reader.rows(
+        "SELECT count(*) FROM (SELECT 1 \(found) LIMIT $\(values.count + 1)) AS found",
+        values: values + [.integer(AttentionList.countMax)]
+      ) { row in Int(try row.integer(0)) }.first ?? 0
+    }
+  }
+
+  private static func sources(at now: Instant) -> [Source] {
+    let since = now - toldSpan
+    return Attention.Kind.derived.map { derived($0, at: now) } + [
+      doublePayments, refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs,
+      overCap(at: now),
+      deliveries(.conflictingDelivery, "conflicting > 0", after: since),
+      deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
+    ]
+  }
+
+  private static func derived(_ kind: Attention.Kind, at now: Instant) -> Source {
+    Source(
+      kind: kind, columns: "a.object, s.owner, a.about, a.since_ms, a.until_ms",
+      found: """
+        FROM billing.attention AS a LEFT JOIN billing.subscriptions AS s ON s.object = a.object
+        WHERE a.kind = $1 AND a.until_ms > $2
+        """, order: "a.until_ms, a.since_ms, a.object",
+      values: [.text(kind.rawValue), .instant(now)]
+    ) { row in
+      let until = try row.instant(4)
+      return Attention(
+        kind: kind, subject: try row.text(0), account: try row.optionalID(1),
+        detail: try row.text(2), since: try row.instant(3),
+        until: kind.endsByItself && until < .distantFuture ? until : nil)
+    }
+  }
+
+  private static var doublePayments: Source {
+    Source(
+      kind: .doublePayment, columns: "account_id, since_ms",
+      found: "FROM billing.double_payments", order: "since_ms, account_id", values: []
+    ) { row in
+      let account = try row.id(0)
+      return Attention(
+        kind: .doublePayment, subject: account.description, account: account, detail: "",
+        since: try row.instant(1), until: nil)
+    }
+  }
+
+  private static func refusedClaims(after start: Instant) -> Source {
+    Source(
+      kind: .refusedClaim, columns: "object, account_id, refused_ms",
+      found: "FROM billing.refused_claims WHERE refused_ms > $1", order: "refused_ms, object",
+      values: [.instant(start)]
+    ) { row in
+      Attention(
+        kind: .refusedClaim, subject: try row.text(0), account: try row.id(1), detail: "",
+        since: try row.instant(2), until: nil)
+    }
+  }
+
+  private static var deadJobs: Source {
+    Source(
+      kind: .deadJob, columns: "kind, object, last_error, failing_since_ms, unsettled_since_ms",
+      found: "FROM billing.jobs WHERE dead = 1", order: "kind, object", values: []
+    ) { row in
+      let (failing, unsettled) = (try row.optionalInstant(3), try row.optionalInstant(4))
+      return Attention(
+        kind: .deadJob, subject: "\(try row.text(0)) \(try row.text(1))", account: nil,
+        detail: try row.optionalText(2) ?? "",
+        since: failing ?? unsettled ?? Instant(milliseconds: 0), until: nil)
+    }
+  }
+
+  private static func deliveries(
+    _ kind: Attention.Kind, _ condition: String, after start: Instant
+  ) -> Source {
+    Source(
+      kind: kind, columns: "provider, delivery_id, type, received_ms",
+      found: "FROM billing.deliveries WHERE \(condition) AND received_ms > $1",
+      order: "received_ms, id", values: [.instant(start)]
+    ) { row in
+      Attention(
+        kind: kind, subject: "\(try row.text(0)) \(try row.text(1))", account: nil,
+        detail: try row.text(2), since: try row.instant(3), until: nil)
+    }
+  }
+
+  /// Since the end of what they had; whoever is given a smaller plan instead is not looked for.
+  private static func overCap(at now: Instant) -> Source {
+    Source(
+      kind: .overCap, columns: "e.account_id, e.from_ms, e.cap_bytes, a.usage_bytes",
+      found: """
+        FROM billing.entitlements AS e JOIN sync.accounts AS a ON a.id = e.account_id
+        WHERE e.reason IN ('payment_failed', 'lapsed', 'grant_revoked', 'refunded', 'disputed')
+          AND e.from_ms > $1 AND e.from_ms <= $2 AND a.usage_bytes > e.cap_bytes
+          AND NOT EXISTS (SELECT 1 FROM billing.entitlements AS later
+            WHERE later.account_id = e.account_id AND later.from_ms > e.from_ms
+              AND later.from_ms <= $2)
+        """, order: "e.from_ms, e.account_id", values: [.instant(now - overCapSpan), .instant(now)]
+    ) { row in
+      let account = try row.id(0)
+      let (cap, usage) = (try row.integer(2), try row.integer(3))
+      return Attention(
+        kind: .overCap, subject: account.description, account: account,
+        detail: "\(ByteCount.text(usage)) of \(ByteCount.text(cap))", since: try row.instant(1),
+        until: nil)
+    }
+  }
+
+  /// One for each store that owes answers, however many it owes.
+  private static func unanswered(of stores: StoreList, _ reader: Reader) throws -> [Attention] {
+    try stores.compactMap { store in
+      let name = store.provider.rawValue
+      let found = try reader.first(
+        """
+        SELECT count(*), min(since_ms) FROM (SELECT since_ms FROM billing.unanswered
+          WHERE object >= $1 AND object < $2 LIMIT $3) AS found
+        """, .text(name + ":"), .text(name + ";"), .integer(countMax)
+      ) { row in (try row.integer(0), try row.optionalInstant(1)) }
+      guard let (count, first) = found, let first else { return nil }
+      return Attention(
+        kind: .storeUnanswered, subject: name, account: nil,
+        detail: count == 1 ? "1 read" : "\(count) reads", since: first, until: nil)
+    }
+  }
+
+  private static func certificates(of stores: StoreList, at now: Instant) -> [Attention] {
+    stores.flatMap { store in
+      store.certificates.filter { $0.notAfter < now + certificateSpan }.map { certificate in
+        Attention(
+          kind: .certificate, subject: store.provider.rawValue, account: nil,
+          detail: certificate.name, since: certificate.notAfter - certificateSpan,
+          until: certificate.notAfter)
+      }
+    }
+  }
+}
+
+extension Attention {
+  fileprivate func isBefore(_ other: Attention) -> Bool {
+    if kind != other.kind { return kind.rank < other.kind.rank }
+    let (end, otherEnd) = (until ?? .distantFuture, other.until ?? .distantFuture)
+    return (end, since, subject, detail) < (otherEnd, other.since, other.subject, other.detail)
+  }
+}
+
+extension Attention.Kind {
+  fileprivate var rank: Int { Self.allCases.firstIndex(of: self)! }
+
+  /// Whether the end of its row is the end of the matter, and not of its being told.
+  fileprivate var endsByItself: Bool {
+    switch self {
+    case .unacknowledged, .unowned, .contestedOwner: true
+    case .storeUnanswered, .deadJob, .undecodableDelivery, .dispute, .doublePayment,
+      .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
+      .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
+      .overCap, .certificate:
+      false
+    }
+  }
+}

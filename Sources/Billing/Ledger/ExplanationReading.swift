@@ -1,0 +1,101 @@
+internal import Base
+internal import Jobs
+internal import Storage
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// How what is explained of one subscription is read.
+extension EntitlementExplanation.Subscription {
+  /// Nil where nothing was ever derived of it.
+  init?(_ key: ObjectKey, at now: Instant, about moment: Instant, _ reading: LedgerReading) throws {
+    guard let row = try reading.stored(key).row else { return nil }
+    let traits = try reading.stores.store(of: key).traits
+    let known = try reading.subscription(key)
+    let coverage = try Coverage(text: row.coverage)
+    self.key = key
+    store = traits.title
+    environment = row.environment
+    label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
+    labelThen = Label(coverage, withoutAccess: row.labelWithoutAccess, at: moment)
+    willRenew = row.willRenew
+    isDirty = row.isDirty
+    ownerEvidence = row.ownerEvidence
+    bill = known.record.bill
+    acknowledgedBy = known.unacknowledgedSince.flatMap { since in
+      traits.acknowledgementSpan.map { since + $0 }
+    }
+    intervals = try coverage.intervals.map { interval in
+      let evidence = key.sibling(interval.evidence.kind, interval.evidence.id)
+      return EntitlementExplanation.Interval(
+        planID: interval.planID, from: interval.from, to: interval.to, why: interval.why,
+        evidence: evidence, deliveries: try reading.deliveries(of: evidence))
+    }
+    deliveries = Set(
+      try traits.shownBy.flatMap { kind in try reading.deliveries(of: key.sibling(kind, key.id)) }
+    ).sorted { $0.id < $1.id }
+    openReads = try reading.openReads(
+      of: key,
+      carriedOnUntil: coverage.intervals.filter { $0.why == .storeUnreachable }.map { $0.to }.max())
+    unmappedProducts = coverage.unmappedProducts
+    transitions = try reading.transitions(of: key)
+  }
+}
+
+extension LedgerReading {
+  fileprivate func openReads(
+    of key: ObjectKey, carriedOnUntil: Instant?
+  ) throws -> [EntitlementExplanation.OpenRead] {
+    guard let job = try Jobs.find(Ledger.readJob, key.description, reading: database),
+      job.state != .settled
+    else { return [] }
+    let reason = try database.first(
+      """
+      SELECT reason FROM billing.read_requests WHERE object = $1
+      ORDER BY delivery DESC, reason LIMIT 1
+      """, .text(key.description)
+    ) { row in try row.text(0) }
+    return [
+      EntitlementExplanation.OpenRead(
+        reason: reason, unansweredSince: try Unanswered.since(key, reading: database),
+        carriedOnUntil: carriedOnUntil, due: job.due, attempts: job.attempts,
+        lastError: job.lastError)
+    ]
+  }
+
+  fileprivate func deliveries(
+    of key: ObjectKey
+  ) throws -> [EntitlementExplanation.Delivery] {
+    try database.rows(
+      """
+      SELECT d.id, d.delivery_id, d.type, d.created_ms, d.received_ms
+      FROM billing.mirrors m JOIN billing.deliveries d ON d.id = m.delivery
+      WHERE m.object = $1 ORDER BY d.id
+      """, .text(key.description)
+    ) { row in
+      EntitlementExplanation.Delivery(
+        id: try row.integer(0), deliveryID: try row.text(1), type: try row.text(2),
+        created: try row.optionalInstant(3), received: try row.instant(4))
+    }
+  }
+
+  /// How many transitions of a subscription are told.
+  private static let transitionCountMax: Int64 = 50
+
+  /// Before `noticed_ms` was kept, what no clock did bore the time at which it was noticed.
+  fileprivate func transitions(
+    of key: ObjectKey
+  ) throws -> [EntitlementExplanation.Transition] {
+    try database.rows(
+      """
+      SELECT at_ms, noticed_ms, cause, state_before, state_after, entry FROM billing.transitions
+      WHERE object = $1 ORDER BY number DESC LIMIT $2
+      """, .text(key.description), .integer(Self.transitionCountMax)
+    ) { row in
+      let (at, cause) = (try row.instant(0), try row.text(2))
+      return EntitlementExplanation.Transition(
+        at: at, noticed: try row.optionalInstant(1) ?? (cause == "clock" ? nil : at), cause: cause,
+        before: try row.text(3), after: try row.text(4), entry: try row.optionalInteger(5))
+    }
+  }
+}

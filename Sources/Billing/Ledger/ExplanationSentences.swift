@@ -1,0 +1,290 @@
+internal import Base
+internal import Subscriptions
+internal import Tiers
+
+/// What a person of support could send to the customer as it is.
+extension EntitlementExplanation {
+  /// Three: what holds, what happened last, what happens next; of a moment in the past what held
+  /// then, what is known of it today, and what came after. `usedByteCount` is what the account's
+  /// storage holds now.
+  package func sentences(usedByteCount: Int64) -> [String] {
+    if moment < now, let heldThen { return past(heldThen) }
+    if moment > now { return [future, last, next] }
+    return [present(usedByteCount), last, next]
+  }
+
+  // MARK: what holds
+
+  private func present(_ usedByteCount: Int64) -> String {
+    var text = "Your account may store \(size(current)) because "
+    text +=
+      isPaused
+      ? "its subscription is paused, until it is resumed"
+      : "\(because(current.reason)), \(until(current, after: now))"
+    if usedByteCount > current.capByteCount {
+      text += "; it holds \(ByteCount.text(usedByteCount)), so that nothing can be added until it "
+      text += "holds less, and nothing is deleted"
+    }
+    return text + "."
+  }
+
+  /// Whether nothing is missing but the end of a pause.
+  private var isPaused: Bool {
+    !current.reason.givesAccess && subscriptions.contains { $0.label == .paused }
+  }
+
+  private var future: String {
+    "If nothing more comes, your account may store \(size(owedThen)) on \(date(moment)) because "
+      + "\(because(owedThen.reason)), \(until(owedThen, after: moment))."
+  }
+
+  private func until(_ boundary: Schedule.Boundary, after moment: Instant) -> String {
+    if let next = remaining.first(where: { $0.from > moment }) { return "until \(date(next.from))" }
+    switch boundary.reason {
+    case .paymentFailed: return "until a payment succeeds"
+    case .disputed: return "until that is decided"
+    case .quotaSet: return "until we change it"
+    case .neverSubscribed, .lapsed, .grantRevoked, .refunded: return "until a plan is bought"
+    case .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted:
+      return "without an end"
+    }
+  }
+
+  private func past(_ held: Schedule.Boundary) -> [String] {
+    let owed = owedThen
+    let isSame =
+      (held.capByteCount, held.planID, held.reason) == (owed.capByteCount, owed.planID, owed.reason)
+    var known = "What is known today says the same."
+    if !isSame {
+      known = "By what is known today it was owed \(size(owed)) then, because "
+      known += because(owed.reason, isPast: true)
+      known += noticedLater.map { ", which was not known before \(date($0))." } ?? "."
+    }
+    let next = timeline.first { $0.from > moment && $0.from <= now && !isSize(held, of: $0) }
+    return [
+      "On \(date(moment)) your account could store \(size(held)) because "
+        + "\(because(held.reason, isPast: true)).", known,
+      next.map { "That size held until \(date($0.from)), and then it was \(size($0))." }
+        ?? "That size holds to this day.",
+    ]
+  }
+
+  /// When the first news came of what had come true by `moment`.
+  private var noticedLater: Instant? {
+    subscriptions.flatMap { $0.transitions }.filter { $0.at <= moment }.compactMap { $0.noticed }
+      .filter { $0 > moment }.min()
+  }
+
+  // MARK: what happened last
+
+  /// Something that happened to the account, in a clause.
+  private struct Event {
+    let at: Instant
+    let text: String
+  }
+
+  /// A payment and what the account may store because of it are one event to whoever paid.
+  private static let sameEvent = Instant.Span.minutes(5)
+
+  private var last: String {
+    let told = (moneyEvents + decisionEvents).filter { $0.at <= now }
+    let event = told.enumerated().max { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }?
+      .element
+    let step = timeline.indices.dropFirst().last { timeline[$0].from <= now }
+    guard let step else {
+      return event.map(sentence) ?? "Nothing has happened yet: no plan was ever bought."
+    }
+    let (before, after) = (timeline[step - 1], timeline[step])
+    let change =
+      isSize(before, of: after)
+      ? "" : ", and its size changed from \(size(before)) to \(size(after))"
+    guard let event, event.at + Self.sameEvent > after.from else {
+      return sentence(Event(at: after.from, text: happened(after.reason) + change))
+    }
+    guard event.at < after.from + Self.sameEvent else { return sentence(event) }
+    return sentence(Event(at: event.at, text: event.text + change))
+  }
+
+  private func sentence(_ event: Event) -> String {
+    "Last, on \(date(event.at)), \(event.text)."
+  }
+
+  private var moneyEvents: [Event] {
+    subscriptions.flatMap { subscription in
+      subscription.bill.payments.map { Event(at: $0.at, text: $0.clause(subscription.store)) }
+        + subscription.bill.reversals.map { Event(at: $0.at, text: $0.clause) }
+    }
+  }
+
+  private var decisionEvents: [Event] {
+    decisions.reversed().map { decided in
+      let text: String =
+        switch decided.decision {
+        case .grant(_, let plan, _, _, _): "we gave it the plan \(title(plan))"
+        case .ungrant: "we took a plan back that we had given"
+        case .quota(_, let byteCount, _, _): "we set its size to \(ByteCount.text(byteCount))"
+        case .quotaCleared: "we gave it back the size that it is owed"
+        case .claim: "a purchase was claimed for it"
+        case .transfer(let owner, _, _):
+          owner == account ? "a purchase was moved to it" : "a purchase was moved away from it"
+        case .accountDeleted: "it was deleted"
+        }
+      return Event(at: decided.at, text: text)
+    }
+  }
+
+  // MARK: what happens next
+
+  private var next: String {
+    if let waiting = subscriptions.first(where: { $0.openReads.contains { $0.isFailing } }),
+      let read = waiting.openReads.first(where: { $0.isFailing }), let since = read.unansweredSince
+    {
+      let store = waiting.store.capitalizedFirst
+      return "Next, \(store) has to answer, which it has not since \(date(since)); "
+        + "until it does, nothing is taken away"
+        + (read.carriedOnUntil.map { ", at the latest until \(date($0))." } ?? ".")
+    }
+    guard let step = remaining.first(where: { $0.from > now && !isSize(current, of: $0) }) else {
+      if isPaused { return "Next, the subscription has to be resumed." }
+      return current.reason == .paymentFailed
+        ? "Next, a payment has to succeed; until then nothing changes by itself."
+        : "Nothing changes by itself from here on."
+    }
+    if step.reason.givesAccess, step.capByteCount > current.capByteCount {
+      return "Next, from \(date(step.from)) on your account may store \(size(step))."
+    }
+    let then = "your account may store \(size(step)) from \(date(step.from)) on"
+    switch current.reason {
+    case .grace: return "Next, the payment is tried again; if none succeeds, \(then)."
+    case .leeway, .storeUnreachable:
+      return "Next, the payment should be reported; if it is not, \(then)."
+    case .contested:
+      return "Next, the bank decides; whatever it decides, \(then) unless the subscription renews."
+    default: break
+    }
+    guard let renewal else { return "Next, \(then), unless something is bought before." }
+    return "Next, the subscription renews on \(date(renewal)); if no payment comes, \(then)."
+  }
+
+  /// When the first subscription renews that will.
+  private var renewal: Instant? {
+    subscriptions.filter { $0.willRenew && $0.label.givesAccess }.compactMap { subscription in
+      subscription.paidUntil(from: now)
+    }.min()
+  }
+
+  // MARK: words
+
+  private func isSize(_ a: Schedule.Boundary, of b: Schedule.Boundary) -> Bool {
+    a.capByteCount == b.capByteCount && a.planID == b.planID
+  }
+
+  private func size(_ boundary: Schedule.Boundary) -> String {
+    "\(ByteCount.text(boundary.capByteCount)) (plan \(title(boundary.planID)))"
+  }
+
+  private func title(_ planID: String) -> String { catalogue.plan(planID)?.title ?? planID }
+
+  /// To the minute: `2026-04-02 10:00 UTC`.
+  private func date(_ moment: Instant) -> String {
+    let text = moment.description
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+  }
+
+  private func because(_ reason: CapReason, isPast: Bool = false) -> String {
+    let be = isPast ? "was" : "is"
+    return switch reason {
+    case .neverSubscribed: isPast ? "no plan had been bought" : "no plan was ever bought"
+    case .subscribed: "the current period \(be) paid"
+    case .contested: "the current period \(be) paid, though the bank contests the payment"
+    case .trial: isPast ? "a free trial ran" : "a free trial runs"
+    case .grace: "the last payment failed and \(be) being tried again"
+    case .leeway: "a payment \(be) expected that nobody has reported yet"
+    case .storeUnreachable:
+      "a renewal \(be) expected and the store \(isPast ? "did" : "does") not answer"
+    case .courtesy: "it \(be) kept though no payment came"
+    case .granted: "we gave it the plan"
+    case .quotaSet: "we set that size for it"
+    case .paymentFailed: "the last payment failed"
+    case .lapsed: "the plan \(isPast ? "had ended" : "has ended")"
+    case .grantRevoked: "the plan that we gave it \(isPast ? "had ended" : "has ended")"
+    case .refunded: "the payment went back"
+    case .disputed: "the bank contests the payment"
+    }
+  }
+
+  private func happened(_ reason: CapReason) -> String {
+    switch reason {
+    case .neverSubscribed: "its subscription went to another account"
+    case .subscribed: "its period was found paid"
+    case .contested: "the bank contested the payment"
+    case .trial: "a free trial began"
+    case .grace: "the payment for the next period failed"
+    case .leeway: "a period began whose payment nobody has reported yet"
+    case .storeUnreachable: "a renewal was due that could not be checked"
+    case .courtesy: "a period began without a payment"
+    case .granted: "we gave it a plan"
+    case .quotaSet: "we set its size"
+    case .paymentFailed: "its time was over without a payment"
+    case .lapsed: "its plan ended"
+    case .grantRevoked: "the plan ended that we had given it"
+    case .refunded: "the payment went back"
+    case .disputed: "the bank contested the payment"
+    }
+  }
+}
+
+extension EntitlementExplanation.Subscription {
+  /// The end of what is paid without a gap from `now` on; nil where nothing is.
+  fileprivate func paidUntil(from now: Instant) -> Instant? {
+    let paid = intervals.filter { interval in
+      switch interval.why {
+      case .subscribed, .trial, .courtesy, .contested: true
+      default: false
+      }
+    }
+    var end = now
+    while let next = paid.filter({ $0.from <= end && end < $0.to }).map({ $0.to }).max() {
+      end = next
+    }
+    return end > now ? end : nil
+  }
+}
+
+extension EntitlementExplanation.OpenRead {
+  /// Whether time alone takes nothing because of it.
+  fileprivate var isFailing: Bool { unansweredSince != nil && carriedOnUntil != nil }
+}
+
+extension Bill.Payment {
+  fileprivate func clause(_ store: String) -> String {
+    let sum = amount.map { "a payment of \($0)" } ?? "a payment"
+    switch state {
+    case .paid:
+      let isFree = amount.map { $0.amount.allSatisfy { "0.".contains($0) } } ?? false
+      return isFree ? "a period began that costs nothing" : "\(sum) arrived at \(store)"
+    case .open: return "\(store) asked for \(sum)"
+    case .failing: return "\(store) tried to collect \(sum) and could not"
+    case .void: return "\(sum) was called off"
+    }
+  }
+}
+
+extension Bill.Reversal {
+  fileprivate var clause: String {
+    let sum = amount.map { "\($0)" } ?? "a payment"
+    switch (kind, state) {
+    case (.refund, .done): return "\(sum) was given back"
+    case (.refund, .open): return "a refund of \(sum) was begun"
+    case (.refund, .void): return "a refund of \(sum) was begun that came to nothing"
+    case (.dispute, .done): return "the bank took \(sum) back"
+    case (.dispute, .open): return "the bank contested a payment of \(sum)"
+    case (.dispute, .void): return "the bank contested a payment of \(sum), which came to nothing"
+    case (.revocation, _): return "the store took the purchase back"
+    }
+  }
+}
+
+extension String {
+  fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -1,0 +1,100 @@
+internal import Base
+package import Subscriptions
+internal import Tiers
+
+extension StripeRecord {
+  /// Where siblings disagree, what the first of them says.
+  package var bill: Bill {
+    Bill(
+      items: subscription.contents.first.map { content in
+        content.items.map { Bill.Item(product: $0.product, price: $0.price) }
+      } ?? [],
+      payments: invoices.compactMap { id, mirror in
+        mirror.contents.first.map { Bill.Payment($0, id: id) }
+      },
+      reversals: refunds.compactMap { id, mirror in
+        mirror.contents.first.map { Bill.Reversal($0, id: id) }
+      }
+        + disputes.compactMap { id, mirror in
+          mirror.contents.first.map { Bill.Reversal($0, id: id) }
+        } + unexplained)
+  }
+
+  /// What charges say went back where no refund tells of it.
+  private var unexplained: [Bill.Reversal] {
+    let told = Set(
+      refunds.values.flatMap { $0.contents }.flatMap { [$0.charge, $0.paymentIntent] }
+        .compactMap { $0 })
+    return charges.compactMap { id, mirror in
+      guard let content = mirror.contents.first, content.amountRefunded > 0,
+        told.isDisjoint(with: [id, content.paymentIntent].compactMap { $0 })
+      else { return nil }
+      return Bill.Reversal(
+        .init(.charge, id), .refund, .done, word: "refunded",
+        at: mirror.firstShown(content) ?? .distantPast,
+        amount: Money(stripe: content.amountRefunded, content.currency))
+    }
+  }
+}
+
+extension Bill.Payment {
+  fileprivate init(_ invoice: StripeInvoice, id: String) {
+    let state: State =
+      switch invoice.status {
+      case .paid: .paid
+      case .open: invoice.isAttempted ? .failing : .open
+      case .draft: .open
+      case .uncollectible, .void: .void
+      }
+    let lines = invoice.lines.filter { !$0.isCredit }
+    self.init(
+      .init(.invoice, id), state, word: invoice.status.rawValue,
+      at: invoice.paidAt ?? invoice.created,
+      amount: Money(
+        stripe: invoice.status == .paid ? invoice.amountPaid : invoice.amountDue,
+        invoice.currency),
+      product: lines.lazy.compactMap { $0.product ?? $0.price }.first,
+      from: lines.map { $0.from }.min(), to: lines.map { $0.to }.max())
+  }
+}
+
+extension Bill.Reversal {
+  fileprivate init(_ refund: StripeRefund, id: String) {
+    let state: State =
+      switch refund.status {
+      case .pending, .requiresAction: .open
+      case .succeeded: .done
+      case .failed, .canceled: .void
+      }
+    self.init(
+      .init(.refund, id), .refund, state, word: refund.status.rawValue, at: refund.created,
+      amount: Money(stripe: refund.amountMinorUnits, refund.currency))
+  }
+
+  fileprivate init(_ dispute: StripeDispute, id: String) {
+    let state: State =
+      switch dispute.status {
+      case .warningNeedsResponse, .warningUnderReview, .needsResponse, .underReview, .other,
+        .appealNeedsResponse, .appealUnderReview:
+        .open
+      case .lost: .done
+      case .won, .warningClosed, .prevented: .void
+      }
+    self.init(
+      .init(.dispute, id), .dispute, state, word: dispute.status.text, at: dispute.created,
+      amount: Money(stripe: dispute.amountMinorUnits, dispute.currency))
+  }
+}
+
+extension Money {
+  /// Where Stripe's smallest unit is not that of ISO 4217
+  /// (https://docs.stripe.com/currencies#special-cases).
+  private static let exponents: [String: Int] = ["isk": 2, "mga": 0, "ugx": 2]
+
+  /// Nil where the currency was not told.
+  fileprivate init?(stripe count: Int64, _ currency: String?) {
+    guard let currency else { return nil }
+    let exponent = Self.exponents[currency] ?? MinorUnits.exponent(of: currency)
+    self.init(count, exponent: exponent, currency: currency)
+  }
+}

@@ -1,0 +1,172 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+extension Command {
+  private static let limit = Parameter<Int>.limit()
+
+  static let attention = Command(
+    words: ["attention"],
+    abstract: "Lists everything that wants a human, the most urgent first.",
+    discussion: """
+      One line for each thing, with how long it has been so, how long is left until it settles by \
+      itself, and beneath it the command that deals with it or tells more. A ! stands before what \
+      somebody loses by unless it is dealt with; where there is any, the exit code is 2, for \
+      monitoring. What leaves no trace when it is dealt with, such as money that came too late, is \
+      listed for 30 days. coffer-billing has the same figures as metrics, coffer_billing_attention.
+      """,
+    options: [limit],
+    answers: AttentionText.shape,
+    run: { invocation in
+      let limit = invocation[limit]
+      return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        let list = try database.read { reader in
+          try AttentionList(at: now, limit: limit, stores: .known, reading: reader)
+        }
+        return Answer(
+          code: list.urgentCount > 0 ? .urgent : .ok, text: AttentionText.text(list, at: now),
+          json: AttentionText.json(list, at: now))
+      }
+    })
+}
+
+/// What wants a human, for people and for programs.
+enum AttentionText {
+  static func text(_ list: AttentionList, at now: Instant) -> String {
+    guard !list.items.isEmpty else { return "nothing wants a human\n" }
+    var text = "\(list.count) \(list.count == 1 ? "thing wants" : "things want") a human, "
+    text += "\(list.urgentCount) urgent\n\n"
+    text += line(" ", "KIND", "SINCE", "LEFT", "WHAT")
+    for item in list.items {
+      text += line(
+        item.kind.isUrgent ? "!" : " ", item.kind.rawValue, SpanText.text(now - item.since),
+        item.until.map { SpanText.text(max($0 - now, .seconds(0))) } ?? "-", item.sentence)
+      if let words = item.command {
+        text += "    coffer \(words.map(Self.shell).joined(separator: " "))\n"
+      }
+    }
+    let count = list.items.count
+    return count < list.count ? text + "\n\(count) of \(list.count); see --limit\n" : text
+  }
+
+  private static func line(
+    _ mark: String, _ kind: String, _ since: String, _ left: String, _ what: String
+  ) -> String {
+    let head = "\(mark) \(padded(kind, 20))  \(padded(since, 7))  \(padded(left, 7))  "
+    let width = ExplanationText.widthMax - head.count
+    let indent = String(repeating: " ", count: head.count)
+    return head + Prose.lines(Printable.text(what), width: width).joined(separator: "\n" + indent)
+      + "\n"
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+
+  /// A word as a shell takes it: stores choose ids.
+  private static func shell(_ word: String) -> String {
+    let isPlain = word.unicodeScalars.allSatisfy { scalar in
+      scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+        || "-_./:@%+=".unicodeScalars.contains(scalar)
+    }
+    if isPlain || word == "<account>" { return word }
+    return "'" + Printable.text(word).replacing("'", with: "'\\''") + "'"
+  }
+
+  static let shape: JSONShape = [
+    "at": .time, "urgent": .integer,
+    "counts": .object(
+      Attention.Kind.allCases.map { .init($0.rawValue, .integer, isOptional: true) }),
+    "items": .list([
+      "kind": .text, "urgent": .bool, "subject": .text, "account": .orNull(.text), "detail": .text,
+      "since": .time, "until": .orNull(.time), "command": .orNull(.list(.text)),
+    ]),
+  ]
+
+  static func json(_ list: AttentionList, at now: Instant) -> JSONValue {
+    [
+      "at": .string(now.description), "urgent": .integer(Int64(list.urgentCount)),
+      "counts": .object(
+        Attention.Kind.allCases.compactMap { kind in
+          list.counts[kind].map { .init(kind.rawValue, .integer(Int64($0))) }
+        }),
+      "items": .array(
+        list.items.map { item in
+          [
+            "kind": .string(item.kind.rawValue), "urgent": .bool(item.kind.isUrgent),
+            "subject": .string(item.subject),
+            "account": item.account.map { .string($0.description) } ?? .null,
+            "detail": .string(item.detail), "since": .string(item.since.description),
+            "until": item.until.map { .string($0.description) } ?? .null,
+            "command": item.command.map { .array($0.map { .string($0) }) } ?? .null,
+          ]
+        }),
+    ]
+  }
+}
+
+extension Attention {
+  /// A subject may be long; what it is called whole stands in the command.
+  private var shownSubject: String { Folded.text(subject, to: 48) }
+
+  fileprivate var sentence: String {
+    switch kind {
+    case .unacknowledged:
+      "\(shownSubject): its store takes it back, for nobody told it that it was delivered"
+        + (account == nil ? ", and nobody owns it" : "")
+    case .storeUnanswered: "\(subject) does not answer; waiting: \(detail)"
+    case .deadJob: "\(shownSubject): given up; \(detail)"
+    case .undecodableDelivery: "\(shownSubject) cannot be read; \(detail)"
+    case .dispute: "\(shownSubject): the bank contests \(detail)"
+    case .doublePayment: "\(subject) pays for more than one subscription; caps never add up"
+    case .unowned: "\(shownSubject) is paid and nobody's"
+    case .contestedOwner: "\(shownSubject): its store names two owners, so that it is nobody's"
+    case .unknownProduct: "\(shownSubject): \(detail) is in no catalogue"
+    case .irregularPayment: "\(shownSubject): \(detail)"
+    case .paidAfterEnd: "\(shownSubject): \(detail) was paid after the end"
+    case .reversal: "\(shownSubject): \(detail) took nothing away"
+    case .refusedClaim:
+      "\(shownSubject) was claimed by \(account.map { "\($0)" } ?? ""), and is not its own"
+    case .unmappedProduct: "\(shownSubject): \(detail) is in no catalogue any more"
+    case .unknownStatus: "\(shownSubject): its store says \(detail), which nobody here knows"
+    case .unpaidTime:
+      "\(shownSubject) has time that nothing paid for" + (detail.isEmpty ? "" : ": \(detail)")
+    case .contradiction: "\(shownSubject): its store says two things of one moment"
+    case .conflictingDelivery: "\(shownSubject) came before with another meaning; \(detail)"
+    case .overCap: "\(subject) holds \(detail) since its plan ended"
+    case .certificate: "\(detail), which proves what \(subject) signs, ends"
+    }
+  }
+
+  /// What deals with it, or tells more, as words of a command line; a word in <> is the operator's.
+  fileprivate var command: [String]? {
+    let words = subject.split(separator: " ").map(String.init)
+    switch kind {
+    case .unacknowledged where account != nil:
+      return ["jobs", "retry", "acknowledge", "--object", subject]
+    case .unacknowledged, .unowned, .contestedOwner:
+      return ["subscription", "transfer", subject, "<account>"]
+    case .refusedClaim:
+      return ["subscription", "transfer", subject, account?.description ?? "<account>"]
+    case .storeUnanswered: return ["jobs", "list"]
+    case .deadJob:
+      return words.count == 2
+        ? ["jobs", "retry", words[0], "--object", words[1]] : ["jobs", "list"]
+    case .undecodableDelivery, .conflictingDelivery: return ["delivery", "show"] + words
+    case .doublePayment: return ["entitlement", "explain", subject]
+    case .dispute, .irregularPayment, .paidAfterEnd, .reversal:
+      return account.map { ["entitlement", "explain", $0.description] }
+        ?? ["subscription", "read", subject]
+    case .unknownStatus, .unpaidTime, .contradiction: return ["subscription", "read", subject]
+    case .unknownProduct, .unmappedProduct: return ["plan", "list"]
+    case .overCap: return ["usage", "show", subject]
+    case .certificate: return nil
+    }
+  }
+}

@@ -1,0 +1,175 @@
+internal import Base
+internal import Ledger
+internal import Subscriptions
+internal import Tiers
+
+/// One subscription of an explanation: whose it is, what it is for, the money, what it is owed, and
+/// what happened.
+struct SubscriptionText {
+  private let explanation: EntitlementExplanation
+  private let subscription: EntitlementExplanation.Subscription
+  private let isWide: Bool
+
+  init(
+    _ explanation: EntitlementExplanation, _ subscription: EntitlementExplanation.Subscription,
+    isWide: Bool
+  ) {
+    self.explanation = explanation
+    self.subscription = subscription
+    self.isWide = isWide
+  }
+
+  /// More payments than this are told by `--json`.
+  private static let paymentCountMax = 24
+
+  var text: String {
+    var text = head
+    for item in subscription.bill.items { text += line(sentence(item)) }
+    for product in subscription.unmappedProducts {
+      text += line(
+        "\(Printable.text(product)) is in no catalogue any more: it keeps the plan that it had")
+    }
+    for read in subscription.openReads { text += line(sentence(read)) }
+    if let end = subscription.acknowledgedBy {
+      text += line(
+        "\(subscription.store) has not been told that it was delivered: it takes the purchase back "
+          + "at \(end), in \(hours(until: end)) hours")
+    }
+    text += titled("paid and asked for, newest first", payments)
+    if subscription.bill.payments.count > Self.paymentCountMax {
+      text += "    \(Self.paymentCountMax) of \(subscription.bill.payments.count)\n"
+    }
+    text += titled("given back and contested, newest first", reversals)
+    text += titled("owed", owed)
+    text += titled("its state, as delivered by", deliveries)
+    return text + titled("what happened, newest first", transitions)
+  }
+
+  private var head: String {
+    var text = "\(subscription.label.rawValue)"
+    if subscription.labelThen != subscription.label {
+      text += " (\(subscription.labelThen.rawValue) at \(explanation.moment))"
+    }
+    text += subscription.willRenew ? ", renews" : ", does not renew"
+    if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
+    if subscription.environment == .sandbox { text += ", sandbox" }
+    let key = subscription.key.description
+    let room = ExplanationText.widthMax - text.count - 2
+    return (isWide ? key : Folded.text(key, to: max(room, 40))) + ": \(text)\n"
+      + line("the account's own: \(ownership(subscription.ownerEvidence))")
+  }
+
+  private func line(_ text: String) -> String {
+    Prose.text(text, indent: "  ", width: ExplanationText.widthMax)
+  }
+
+  private func titled(_ title: String, _ table: Table) -> String {
+    table.isEmpty ? "" : "\n  \(title)\n" + table.indented(isWide: isWide)
+  }
+
+  // MARK: tables
+
+  private var payments: Table {
+    var table = Table(
+      ("AT", .left), ("BY", .folded), ("AMOUNT", .right), ("STATE", .left), ("FOR", .folded),
+      ("FROM", .left), ("TO", .left))
+    for payment in subscription.bill.payments.prefix(Self.paymentCountMax) {
+      table.add(
+        payment.at.description, "\(payment.object.kind.rawValue) \(payment.object.id)",
+        payment.amount?.description ?? "-", payment.word, payment.product ?? "-",
+        day(payment.from), day(payment.to))
+    }
+    return table
+  }
+
+  private var reversals: Table {
+    var table = Table(
+      ("AT", .left), ("WHAT", .left), ("AMOUNT", .right), ("STATE", .left), ("", .left),
+      ("BY", .folded))
+    for reversal in subscription.bill.reversals.prefix(Self.paymentCountMax) {
+      table.add(
+        reversal.at.description, reversal.kind.rawValue, reversal.amount?.description ?? "-",
+        reversal.word, reversal.state == .open ? "open" : "",
+        "\(reversal.object.kind.rawValue) \(reversal.object.id)")
+    }
+    return table
+  }
+
+  private var owed: Table {
+    var table = Table(
+      ("FROM", .left), ("TO", .left), ("PLAN", .left), ("WHY", .left), ("EVIDENCE", .folded),
+      ("DELIVERED BY", .folded))
+    for interval in subscription.intervals {
+      table.add(
+        interval.from.description, interval.to.description, interval.planID,
+        interval.why.rawValue, "\(interval.evidence.kind.rawValue) \(interval.evidence.id)",
+        interval.deliveries.map(\.deliveryID).joined(separator: ", "))
+    }
+    return table
+  }
+
+  private var deliveries: Table {
+    var table = Table(
+      ("DELIVERY", .folded), ("TYPE", .folded), ("CREATED", .left), ("RECEIVED", .left))
+    for delivery in subscription.deliveries {
+      table.add(
+        delivery.deliveryID, delivery.type, delivery.created?.description ?? "-",
+        delivery.received.description)
+    }
+    return table
+  }
+
+  private var transitions: Table {
+    var table = Table(("AT", .left), ("NOTICED", .left), ("CHANGE", .folded), ("CAUSE", .left))
+    for transition in subscription.transitions {
+      table.add(
+        transition.at.description, transition.noticed?.description ?? "-",
+        "\(transition.before) -> \(transition.after)", transition.cause)
+    }
+    return table
+  }
+
+  // MARK: words
+
+  /// The day alone: the tables have the rest elsewhere.
+  private func day(_ moment: Instant?) -> String {
+    moment.map { String($0.description.prefix(10)) } ?? "-"
+  }
+
+  private func hours(until end: Instant) -> Int64 {
+    max(0, (end - explanation.now).milliseconds / Instant.Span.hours(1).milliseconds)
+  }
+
+  private func sentence(_ item: Bill.Item) -> String {
+    let names = [item.product.map { "product \($0)" }, item.price.map { "price \($0)" }]
+      .compactMap { $0 }.joined(separator: ", ")
+    return "for " + Printable.text(names.isEmpty ? "nothing that is named" : names)
+      + (item.isLeaving ? ", until it renews" : "")
+  }
+
+  private func sentence(_ read: EntitlementExplanation.OpenRead) -> String {
+    var text = "to be read from \(subscription.store), "
+    text += read.due.map { "next at \($0)" } ?? "given up: see coffer jobs retry"
+    if let reason = read.reason { text += "; because of \(Printable.text(reason))" }
+    if let since = read.unansweredSince {
+      text += "; \(subscription.store) has not answered since \(since)"
+      if let end = read.carriedOnUntil {
+        text += ": until it does, nothing is taken away, at the latest until \(end)"
+      }
+    }
+    if read.attempts > 0 { text += "; \(read.attempts) attempts failed in a row" }
+    if let error = read.lastError { text += "; the last: \(Printable.text(error))" }
+    return text
+  }
+
+  private func ownership(_ evidence: String) -> String {
+    let parts = evidence.split(separator: ":", maxSplits: 1).map(String.init)
+    return switch parts.first {
+    case "claim": "it claimed the purchase (decision \(parts.last ?? "")) and nobody else owned it"
+    case "transfer": "an admin transferred it (decision \(parts.last ?? ""))"
+    case "predecessor": "it continues a purchase of the account"
+    case "transaction", "purchase": "its id stands in the \(evidence)"
+    default: "its id stands in the metadata of the \(evidence)"
+    }
+  }
+}

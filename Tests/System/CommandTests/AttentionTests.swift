@@ -1,0 +1,105 @@
+import Base
+import Goldens
+import Storage
+import TestEngines
+import TestFiles
+import Testing
+
+struct AttentionTests {
+  private static let now = Instant(seconds: 1_772_445_300)
+  private static let ada = Identifier("00000000-0000-4000-8000-00000000000a")!
+  private static let token = String(repeating: "5f2b", count: 16)
+
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+
+  init() throws {
+    scratch = try ScratchDirectory()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+    ]
+    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+  }
+
+  private func write(_ body: @escaping @Sendable (Transaction) throws -> Void) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    try database.write(for: nil, body)
+  }
+
+  private static func add(
+    _ kind: String, _ object: String, _ about: String = "", hoursAgo: Int64,
+    until: Instant = .distantFuture, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.attention (object, kind, about, since_ms, until_ms)
+      VALUES ($1, $2, $3, $4, $5)
+      """, .text(object), .text(kind), .text(about), .instant(now - .hours(hoursAgo)),
+      .instant(until))
+  }
+
+  private static func fill(_ transaction: Transaction) throws {
+    try add(
+      "unacknowledged", "google:live:purchase:\(token)", hoursAgo: 53, until: now + .hours(19),
+      in: transaction)
+    try add("unowned", "apple:live:subscription:2000000123456789", hoursAgo: 1, in: transaction)
+    try add(
+      "unknown_product", "stripe:live:subscription:sub_1", "price_'$(x)", hoursAgo: 90,
+      in: transaction)
+    try add("contradiction", "stripe:live:subscription:sub_2", hoursAgo: 0, in: transaction)
+    // Long over.
+    try add(
+      "dispute", "stripe:live:subscription:sub_3", "dp_1", hoursAgo: 99, until: now - .hours(1),
+      in: transaction)
+    try transaction.execute(
+      "INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)", .id(ada),
+      .instant(now - .days(9)))
+    try transaction.execute(
+      "INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)",
+      .text("apple:live:subscription:2000000123456780"), .id(ada), .instant(now - .minutes(9)))
+    try transaction.execute(
+      "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
+      .text("stripe:live:subscription:sub_1"), .instant(now - .minutes(50)))
+  }
+
+  @Test func `what wants a human is listed, the most urgent first, and told by the exit code`()
+    throws
+  {
+    try write(Self.fill)
+    let text = try Finished(["attention"], environment: environment)
+    #expect(text.code == 2)
+    try expectGolden(text.out, "attention")
+    let json = try Finished(["attention", "--json"], environment: environment)
+    #expect(json.code == 2)
+    try expectGolden(json.out, "attention-json")
+    let first = try Finished(["attention", "--limit", "1"], environment: environment)
+    #expect(first.out.hasSuffix("\n1 of 7; see --limit\n"))
+  }
+
+  @Test func `what can wait is listed with exit code 0`() throws {
+    try write { transaction in
+      try Self.add("contradiction", "stripe:live:subscription:sub_2", hoursAgo: 0, in: transaction)
+    }
+    let text = try Finished(["attention"], environment: environment)
+    #expect(text.code == 0)
+    #expect(text.out.hasPrefix("1 thing wants a human, 0 urgent\n"))
+  }
+
+  @Test func `nothing is said to be nothing`() throws {
+    try write { _ in }
+    let text = try Finished(["attention"], environment: environment)
+    #expect(text.code == 0)
+    #expect(text.out == "nothing wants a human\n")
+  }
+
+  @Test func `words of others stay words in the command that is shown`() throws {
+    try write { transaction in
+      try Self.add("contradiction", "stripe:live:subscription:$(x)'", hoursAgo: 0, in: transaction)
+    }
+    let text = try Finished(["attention"], environment: environment).out
+    #expect(text.contains(#"coffer subscription read 'stripe:live:subscription:$(x)'\'''"#))
+  }
+}

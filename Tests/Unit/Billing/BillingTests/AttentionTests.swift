@@ -1,0 +1,180 @@
+import Apple
+import Base
+import Billing
+import Crypto
+import Goldens
+import JSON
+import Jobs
+import KnownStores
+import Ledger
+import RecordedStories
+import Storage
+import StripeSamples
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// What wants a human is found, is told once, and goes when it is dealt with.
+struct AttentionTests {
+  private static let told = [
+    "apple/everything-else", "btcpay/overpaid", "btcpay/paid-late-then-accepted",
+    "btcpay/underpaid", "google/unacknowledged",
+    "stripe/2026-07-29.dahlia/active-without-an-invoice",
+    "stripe/2026-07-29.dahlia/dispute-lost", "stripe/2026-07-29.dahlia/dispute-won",
+    "stripe/2026-07-29.dahlia/duplicate-and-conflicting",
+    "stripe/2026-07-29.dahlia/paid-after-deletion",
+    "stripe/2026-07-29.dahlia/refunds-of-parts",
+    "stripe/2026-07-29.dahlia/unknown-customer-linked-later",
+    "stripe/2026-07-29.dahlia/unmapped-price",
+  ]
+
+  /// Told whenever it becomes another list.
+  @Test func `what stories leave for a human is what was looked at`() throws {
+    var text = ""
+    for name in Self.told {
+      let story = try #require(RecordedStory.all.first { $0.name == name }, "\(name)")
+      let installation = try RecordedInstallation(story, .sqlite)
+      var before: [String] = []
+      text += "\(name)\n"
+      for (index, step) in story.steps.enumerated() {
+        try installation.play(step, place: "step \(index + 1)")
+        let lines = try installation.attention(at: step.at).items.map { item in
+          "  \(item.kind.rawValue) \(item.subject) [\(item.detail)] since \(item.since)"
+            + (item.until.map { " until \($0)" } ?? "")
+        }
+        if lines == before { continue }
+        text += "\n\(step.at)\n" + lines.map { $0 + "\n" }.joined()
+        before = lines
+      }
+      text += "\n"
+    }
+    try expectGolden(text, "attention")
+  }
+
+  private func kinds(
+    _ database: Database, at now: Instant
+  ) throws -> [Attention.Kind] {
+    try database.read { reader in
+      try AttentionList(at: now, limit: 100, stores: .known, reading: reader)
+    }.items.map(\.kind)
+  }
+
+  private let ada = Random.identifier()
+  private let bob = Random.identifier()
+  private let original = "2000000\(Int64.random(in: 100_000_000...999_999_999))"
+
+  private var key: ObjectKey {
+    ObjectKey(provider: .apple, environment: .live, kind: .subscription, id: original)
+  }
+
+  private func claim(_ shop: Shop) throws -> JSONValue {
+    [
+      "provider": "apple",
+      "transaction": .string(AppleSample.transaction(original, day: 0, signed: shop.now)),
+    ]
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a refused claim is told until somebody decides`(engine: TestEngine) throws {
+    let shop = try Shop(engine)
+    #expect(try shop.post(try claim(shop), by: shop.device(of: ada)) == (200, "owned"))
+    let device = try shop.device(of: bob)
+    for _ in 0..<2 {
+      #expect(try shop.post(try claim(shop), by: device) == (409, "purchase_owned"))
+    }
+    let list = try shop.database.read { reader in
+      try AttentionList(at: shop.now, limit: 9, stores: .known, reading: reader)
+    }
+    #expect(list.items.map(\.kind) == [.refusedClaim])
+    #expect(list.items.first?.account == bob)
+    #expect(list.items.first?.subject == key.description)
+    try shop.decide(.transfer(bob, key, note: "it is his"))
+    #expect(try kinds(shop.database, at: shop.now).isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `who pays twice, and a purchase that is nobody's, are told`(engine: TestEngine) throws {
+    let shop = try Shop(engine)
+    for number in 1...2 {
+      let transaction = AppleSample.transaction(
+        "\(number)\(original)", day: 0, account: ada, signed: day(1))
+      #expect(try shop.notify("n\(number)", transaction, at: day(1)) == 200)
+    }
+    #expect(try kinds(shop.database, at: day(2)) == [.doublePayment])
+    let unowned = AppleSample.transaction("3\(original)", day: 0, signed: day(1))
+    #expect(try shop.notify("n3", unowned, at: day(1)) == 200)
+    #expect(try kinds(shop.database, at: day(2)) == [.doublePayment, .unowned])
+    // Its month is over, and with it the matter.
+    #expect(try kinds(shop.database, at: day(40)) == [.doublePayment])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an account that holds more than its plan's end left it is told with that time`(
+    engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine)
+    let transaction = AppleSample.transaction(original, day: 0, account: ada, signed: day(1))
+    #expect(try shop.notify("n1", transaction, at: day(1)) == 200)
+    _ = try shop.device(of: ada)
+    try shop.fill(ada, byteCount: 500)
+    #expect(try kinds(shop.database, at: day(2)).isEmpty)
+    let list = try shop.database.read { reader in
+      try AttentionList(at: day(33), limit: 9, stores: .known, reading: reader)
+    }
+    #expect(list.items.map(\.kind) == [.overCap])
+    #expect(list.items.first?.since == day(30))
+    #expect(list.items.first?.detail == "500 B of 10 B")
+    try shop.fill(ada, byteCount: 10)
+    #expect(try kinds(shop.database, at: day(33)).isEmpty)
+  }
+
+  @Test func `a read that was given up is told until it is tried again`() throws {
+    let harness = try Harness(.sqlite)
+    let object = "stripe:live:subscription:sub_\(harness.tag)"
+    var now = day(1)
+    for _ in 0..<JobRules.refusalCountMax {
+      let moment = now
+      try harness.database.write(for: nil) { transaction in
+        try Jobs.request(Ledger.readJob, object, due: moment, in: transaction)
+        for lease in try Jobs.lease(Ledger.readJob, limit: 1, now: moment, in: transaction) {
+          try lease.retry(.refused("no such subscription"), now: moment, in: transaction)
+        }
+      }
+      now = now + JobRules.backoffMax
+    }
+    let list = try harness.database.read { reader in
+      try AttentionList(at: now, limit: 9, stores: .known, reading: reader)
+    }
+    #expect(list.items.map(\.subject) == ["read \(object)"])
+    #expect(list.items.first?.detail == "no such subscription")
+    let end = now
+    try harness.database.write(for: nil) { transaction in
+      _ = try Jobs.revive(Ledger.readJob, object, now: end, in: transaction)
+    }
+    #expect(try kinds(harness.database, at: end).isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `of many the first are listed and all are counted`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    try harness.database.write(for: nil) { transaction in
+      for number in 0..<30 {
+        try transaction.execute(
+          "INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)",
+          .id(Random.identifier()), .instant(day(0) + .seconds(Int64(number))))
+        try transaction.execute(
+          "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
+          .text("stripe:live:subscription:sub_\(number)"), .instant(day(1)))
+      }
+    }
+    let list = try harness.database.read { reader in
+      try AttentionList(at: day(2), limit: 7, stores: .known, reading: reader)
+    }
+    #expect(
+      list.items.map(\.kind) == [.storeUnanswered] + Array(repeating: .doublePayment, count: 6))
+    #expect(list.items.first?.detail == "30 reads")
+    #expect(list.counts == [.storeUnanswered: 1, .doublePayment: 30])
+    #expect(list.urgentCount == 31)
+  }
+}

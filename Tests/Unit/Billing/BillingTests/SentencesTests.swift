@@ -1,0 +1,143 @@
+import Base
+import Goldens
+import Ledger
+import RecordedStories
+import StripeSamples
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// What support could send: three sentences, whatever happened, at any time.
+struct SentencesTests {
+  private static let told = [
+    "apple/failed-grace-recovery", "apple/family-revoke", "apple/first-purchase",
+    "apple/refund-prorated", "apple/refund-reversed", "apple/trial-then-paid", "apple/upgrade",
+    "btcpay/first-purchase", "btcpay/overpaid", "btcpay/renewed-late", "btcpay/underpaid",
+    "google/deferred-downgrade", "google/failed-hold-recovery", "google/first-purchase",
+    "google/pause-resume", "google/refund-current",
+    "stripe/2026-07-29.dahlia/cancel-at-period-end", "stripe/2026-07-29.dahlia/dispute-lost",
+    "stripe/2026-07-29.dahlia/failed-payment-grace-recovery",
+    "stripe/2026-07-29.dahlia/failed-payment-lapse",
+    "stripe/2026-07-29.dahlia/refund-of-the-current-period", "stripe/2026-07-29.dahlia/renewal",
+    "stripe/2026-07-29.dahlia/sent-invoice-paid",
+    "stripe/2026-10-28.endive/dispute-appealed-and-won",
+    "stripe/2026-10-28.endive/paused-after-a-failed-payment",
+  ]
+
+  /// Told whenever they become others.
+  @Test func `the sentences of every kind of story are those that were looked at`() throws {
+    var text = ""
+    for name in Self.told {
+      let story = try #require(RecordedStory.all.first { $0.name == name }, "\(name)")
+      let installation = try RecordedInstallation(story, .sqlite)
+      var before: [String] = []
+      text += "\(name)\n"
+      for (index, step) in story.steps.enumerated() {
+        try installation.play(step, place: "step \(index + 1)")
+        let sentences = try installation.explanation(at: step.at).sentences(usedByteCount: 1000)
+        #expect(sentences.count == 3)
+        if sentences == before { continue }
+        text += "\n\(step.at)\n" + sentences.map { "  \($0)\n" }.joined()
+        before = sentences
+      }
+      text += "\n"
+    }
+    try expectGolden(text, "sentences")
+  }
+
+  @Test func `who holds more than is allowed is told what that means`() throws {
+    let explanation = try Harness(.sqlite).explanation(Customer(tag: "nobody").account, at: day0)
+    #expect(
+      explanation.sentences(usedByteCount: 5000) == [
+        "Your account may store 10 B (plan Free) because no plan was ever bought, until a plan is "
+          + "bought; it holds 5 kB, so that nothing can be added until it holds less, and nothing "
+          + "is deleted.",
+        "Nothing has happened yet: no plan was ever bought.",
+        "Nothing changes by itself from here on.",
+      ])
+  }
+
+  private func explanation(
+    _ harness: Harness, _ customer: Customer, at now: Double, about moment: Double
+  ) throws -> EntitlementExplanation {
+    try harness.explanation(customer.account, at: day(now), about: day(moment))
+  }
+
+  /// Paid for a month; on the twelfth day it is told that it ended on the tenth.
+  private func ended() throws -> (Harness, Customer) {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    let deleted = customer.subscription("deleted", 10) {
+      $0.status = "canceled"
+      $0.endedAt = day(10)
+    }
+    try harness.post(deleted, at: day(12))
+    return (harness, customer)
+  }
+
+  @Test func `of a past time it is told what held, and what is known of it now`() throws {
+    let (harness, customer) = try ended()
+    let explanation = try explanation(harness, customer, at: 20, about: 11)
+    #expect(explanation.heldThen?.planID == "premium")
+    #expect(explanation.owedThen.planID == "free")
+    #expect(
+      explanation.sentences(usedByteCount: 0) == [
+        "On 2026-01-12 00:00 UTC your account could store 1 kB (plan Premium) because the current "
+          + "period was paid.",
+        "By what is known today it was owed 10 B (plan Free) then, because the plan had ended, "
+          + "which was not known before 2026-01-13 00:00 UTC.",
+        "That size held until 2026-01-13 00:00 UTC, and then it was 10 B (plan Free).",
+      ])
+  }
+
+  @Test func `of a past time that nothing contradicts it is told that`() throws {
+    let (harness, customer) = try ended()
+    let sentences = try explanation(harness, customer, at: 20, about: 13)
+      .sentences(usedByteCount: 0)
+    #expect(sentences[1] == "What is known today says the same.")
+    #expect(sentences[2] == "That size holds to this day.")
+  }
+
+  @Test func `of a time to come it is told what holds if nothing more comes`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    let explanation = try explanation(harness, customer, at: 1, about: 40)
+    #expect(explanation.heldThen == nil)
+    #expect(explanation.subscriptions.first?.label == .active)
+    #expect(explanation.subscriptions.first?.labelThen == .renewalPending)
+    #expect(
+      explanation.sentences(usedByteCount: 0).first
+        == "If nothing more comes, your account may store 10 B (plan Free) on 2026-02-10 00:00 UTC "
+        + "because the plan has ended, until a plan is bought.")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a change bears the time at which it came true, and beside it when it was noticed`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session(), at: day(2))
+    try harness.post(customer.invoice(1, "paid", 0), at: day(2))
+    let deleted = customer.subscription("deleted", 10) {
+      $0.status = "canceled"
+      $0.endedAt = day(10)
+    }
+    try harness.post(deleted, at: day(12))
+    let subscription = try #require(
+      harness.explanation(customer.account, at: day(13)).subscriptions.first)
+    #expect(
+      subscription.transitions.filter { $0.cause != "owner" }.reversed().map {
+        "\($0.before) \($0.after) \($0.at) \($0.noticed?.description ?? "-")"
+      } == [
+        "none pending \(day(2)) \(day(2))", "pending active \(day(0)) \(day(2))",
+        "active expired \(day(10)) \(day(12))",
+      ])
+  }
+}
