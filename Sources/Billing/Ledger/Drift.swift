@@ -76,8 +76,10 @@ extension Ledger {
       guard let row = try reading.stored(key).row, row.rules == rules.digest else { continue }
       let subscription = try reading.subscription(key)
       let coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
+      let attention = AttentionRows(
+        subscription, coverage, traits: try stores.store(of: key).traits, rules: rules)
       let derived = SubscriptionRow(
-        subscription, coverage, rules: rules, at: row.updated,
+        subscription, coverage, attention, rules: rules, at: row.updated,
         transitionCount: row.transitionCount)
       drift.add(key, derived.says(theSameAs: row))
       if let owner = row.owner { owners.insert(owner) }
