@@ -88,13 +88,13 @@ extension EntitlementExplanation.Transition {
   ) throws -> [EntitlementExplanation.Transition] {
     try reader.rows(
       """
-      SELECT at_ms, cause, state_before, state_after FROM billing.transitions
+      SELECT at_ms, noticed_ms, cause, state_before, state_after FROM billing.transitions
       WHERE object = $1 AND entry = $2 ORDER BY number
       """, .text(key.description), .integer(entry)
     ) { row in
       EntitlementExplanation.Transition(
-        at: try row.instant(0), cause: try row.text(1), before: try row.text(2),
-        after: try row.text(3), entry: entry)
+        at: try row.instant(0), noticed: try row.optionalInstant(1), cause: try row.text(2),
+        before: try row.text(3), after: try row.text(4), entry: entry)
     }
   }
 }

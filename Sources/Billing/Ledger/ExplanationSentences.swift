@@ -97,7 +97,7 @@ extension EntitlementExplanation {
     let (before, after) = (timeline[step - 1], timeline[step])
     let change =
       isSize(before, of: after)
-      ? "" : ", and its size changed from \(size(before)) to \(size(after))"
+      ? "" : ", and your account went from \(size(before)) to \(size(after))"
     guard let event, event.at + Self.sameEvent > after.from else {
       return sentence(Event(at: after.from, text: happened(after.reason) + change))
     }
@@ -120,14 +120,17 @@ extension EntitlementExplanation {
     decisions.reversed().map { decided in
       let text: String =
         switch decided.decision {
-        case .grant(_, let plan, _, _, _): "we gave it the plan \(title(plan))"
-        case .ungrant: "we took a plan back that we had given"
-        case .quota(_, let byteCount, _, _): "we set its size to \(ByteCount.text(byteCount))"
-        case .quotaCleared: "we gave it back the size that it is owed"
-        case .claim: "a purchase was claimed for it"
+        case .grant(_, let plan, _, _, _): "we gave your account the plan \(title(plan))"
+        case .ungrant: "we took back a plan that we had given"
+        case .quota(_, let byteCount, _, _):
+          "we set your account's size to \(ByteCount.text(byteCount))"
+        case .quotaCleared: "we gave your account back the size that it is owed"
+        case .claim: "a purchase was claimed for your account"
         case .transfer(let owner, _, _):
-          owner == account ? "a purchase was moved to it" : "a purchase was moved away from it"
-        case .accountDeleted: "it was deleted"
+          owner == account
+            ? "a purchase was moved to your account"
+            : "a purchase was moved away from your account"
+        case .accountDeleted: "your account was deleted"
         }
       return Event(at: decided.at, text: text)
     }
@@ -159,11 +162,17 @@ extension EntitlementExplanation {
     case .leeway, .storeUnreachable:
       return "Next, the payment should be reported; if it is not, \(then)."
     case .contested:
-      return "Next, the bank decides; whatever it decides, \(then) unless the subscription renews."
+      return "Next, the bank decides: if the payment goes back, the plan ends with it; if not, "
+        + continuing(then) + "."
     default: break
     }
-    guard let renewal else { return "Next, \(then), unless something is bought before." }
-    return "Next, the subscription renews on \(date(renewal)); if no payment comes, \(then)."
+    return "Next, \(continuing(then))."
+  }
+
+  /// What comes of a period that ends as it was bought; `then` is what comes without another payment.
+  private func continuing(_ then: String) -> String {
+    renewal.map { "the subscription renews on \(date($0)); if no payment comes, \(then)" }
+      ?? "\(then), unless something is bought before"
   }
 
   /// When the first subscription renews that will.
@@ -215,19 +224,19 @@ extension EntitlementExplanation {
 
   private func happened(_ reason: CapReason) -> String {
     switch reason {
-    case .neverSubscribed: "its subscription went to another account"
-    case .subscribed: "its period was found paid"
+    case .neverSubscribed: "the subscription went to another account"
+    case .subscribed: "the period was found paid"
     case .contested: "the bank contested the payment"
     case .trial: "a free trial began"
     case .grace: "the payment for the next period failed"
     case .leeway: "a period began whose payment nobody has reported yet"
     case .storeUnreachable: "a renewal was due that could not be checked"
     case .courtesy: "a period began without a payment"
-    case .granted: "we gave it a plan"
-    case .quotaSet: "we set its size"
-    case .paymentFailed: "its time was over without a payment"
-    case .lapsed: "its plan ended"
-    case .grantRevoked: "the plan ended that we had given it"
+    case .granted: "we gave your account a plan"
+    case .quotaSet: "we set your account's size"
+    case .paymentFailed: "the time for a payment was over"
+    case .lapsed: "the plan ended"
+    case .grantRevoked: "the plan ended that we had given your account"
     case .refunded: "the payment went back"
     case .disputed: "the bank contested the payment"
     }

@@ -75,7 +75,7 @@ enum AttentionText {
       scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
         || "-_./:@%+=".unicodeScalars.contains(scalar)
     }
-    if isPlain || word == "<account>" { return word }
+    if isPlain || Attention.left.contains(word) { return word }
     return "'" + Printable.text(word).replacing("'", with: "'\\''") + "'"
   }
 
@@ -144,6 +144,9 @@ extension Attention {
     }
   }
 
+  /// What only the operator can say.
+  fileprivate static let left: Set<String> = ["<account>", "<file>", "<why>"]
+
   /// What deals with it, or tells more, as words of a command line; a word in <> is the operator's.
   fileprivate var command: [String]? {
     let words = subject.split(separator: " ").map(String.init)
@@ -151,20 +154,24 @@ extension Attention {
     case .unacknowledged where account != nil:
       return ["jobs", "retry", "acknowledge", "--object", subject]
     case .unacknowledged, .unowned, .contestedOwner:
-      return ["subscription", "transfer", subject, "<account>"]
+      return ["subscription", "transfer", subject, "<account>", "--reason", "<why>"]
     case .refusedClaim:
-      return ["subscription", "transfer", subject, account?.description ?? "<account>"]
+      let account = account?.description ?? "<account>"
+      return ["subscription", "transfer", subject, account, "--reason", "<why>"]
     case .storeUnanswered: return ["jobs", "list"]
     case .deadJob:
       return words.count == 2
         ? ["jobs", "retry", words[0], "--object", words[1]] : ["jobs", "list"]
-    case .undecodableDelivery, .conflictingDelivery: return ["delivery", "show"] + words
+    case .undecodableDelivery, .conflictingDelivery:
+      return words.count == 2
+        ? ["event", "show", words[1], "--store", words[0]] : ["event", "list"]
     case .doublePayment: return ["entitlement", "explain", subject]
     case .dispute, .irregularPayment, .paidAfterEnd, .reversal:
       return account.map { ["entitlement", "explain", $0.description] }
         ?? ["subscription", "read", subject]
     case .unknownStatus, .unpaidTime, .contradiction: return ["subscription", "read", subject]
-    case .unknownProduct, .unmappedProduct: return ["plan", "list"]
+    case .unknownProduct, .unmappedProduct:
+      return ["plan", "apply", "<file>", "--reason", "<why>"]
     case .overCap: return ["usage", "show", subject]
     case .certificate: return nil
     }

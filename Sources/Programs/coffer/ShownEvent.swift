@@ -31,10 +31,11 @@ struct ShownEvent: Sendable {
     }
     if !effect.changes.isEmpty {
       var table = Table(
-        ("AT", .left), ("CHANGE", .left), ("CAUSE", .left), ("SUBSCRIPTION", .left))
+        ("AT", .left), ("NOTICED", .left), ("CHANGE", .left), ("CAUSE", .left),
+        ("SUBSCRIPTION", .left))
       for change in effect.changes {
         table.add(
-          change.transition.at.description,
+          change.transition.at.description, change.transition.noticed?.description ?? "-",
           "\(change.transition.before) -> \(change.transition.after)", change.transition.cause,
           change.subscription.description)
       }
@@ -91,7 +92,8 @@ struct ShownEvent: Sendable {
     .init(
       "changes",
       .list([
-        "subscription": .text, "at": .time, "cause": .text, "before": .text, "after": .text,
+        "subscription": .text, "at": .time, "noticed": .orNull(.time), "cause": .text,
+        "before": .text, "after": .text,
       ])),
     .init("holds", .list(.text)),
     .init("read_again", .list(["object": .text, "reason": .text])),
@@ -124,7 +126,9 @@ struct ShownEvent: Sendable {
   private static func json(_ change: DeliveryEffect.Change) -> JSONValue {
     [
       "subscription": .string(change.subscription.description),
-      "at": .string(change.transition.at.description), "cause": .string(change.transition.cause),
+      "at": .string(change.transition.at.description),
+      "noticed": change.transition.noticed.map { .string($0.description) } ?? .null,
+      "cause": .string(change.transition.cause),
       "before": .string(change.transition.before), "after": .string(change.transition.after),
     ]
   }

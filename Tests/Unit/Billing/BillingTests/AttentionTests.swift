@@ -29,7 +29,7 @@ struct AttentionTests {
     "stripe/2026-07-29.dahlia/unmapped-price",
   ]
 
-  /// Told whenever it becomes another list.
+  /// A list for each time at which it becomes another one.
   @Test func `what stories leave for a human is what was looked at`() throws {
     var text = ""
     for name in Self.told {

@@ -25,7 +25,7 @@ struct SentencesTests {
     "stripe/2026-10-28.endive/paused-after-a-failed-payment",
   ]
 
-  /// Told whenever they become others.
+  /// Those of each time at which they become others.
   @Test func `the sentences of every kind of story are those that were looked at`() throws {
     var text = ""
     for name in Self.told {
