@@ -40,6 +40,16 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     }
   }
 
+  /// Whether a plan was had and is not any more.
+  package var isEnd: Bool {
+    switch self {
+    case .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed: true
+    case .neverSubscribed, .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable,
+      .courtesy, .granted, .quotaSet:
+      false
+    }
+  }
+
   /// Which of two reasons for the same cap is told: the lower.
   package var precedence: Int {
     switch self {

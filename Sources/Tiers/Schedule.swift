@@ -159,6 +159,20 @@ package struct Schedule: Hashable, Sendable {
     boundaries.last { $0.from <= moment } ?? boundaries[0]
   }
 
+  /// Of each boundary since when the cap is smaller than before: because a plan ended, or a smaller one
+  /// or a quota took its place; nil where it never shrank. Until the cap grows, that stays so.
+  package var shrunkSince: [Instant?] {
+    var (since, before) = (Instant?.none, boundaries[0].capByteCount)
+    return boundaries.map { boundary in
+      if boundary.capByteCount > before { since = nil }
+      if boundary.capByteCount < before || (since == nil && boundary.reason.isEnd) {
+        since = boundary.from
+      }
+      before = boundary.capByteCount
+      return since
+    }
+  }
+
   private static func boundary(
     at moment: Instant, _ owed: [Owed], _ endings: [Ending], _ catalogue: Catalogue
   ) -> Boundary {

@@ -49,6 +49,15 @@ CREATE INDEX deliveries_conflicting ON deliveries (received_ms, id) WHERE confli
 CREATE INDEX deliveries_undecodable ON deliveries (received_ms, id)
   WHERE disposition = 'undecodable';
 
--- When a plan was over: who was left with more than the account may store.
-CREATE INDEX entitlements_ended ON entitlements (from_ms, account_id)
-  WHERE reason IN ('payment_failed', 'lapsed', 'grant_revoked', 'refunded', 'disputed');
+-- Since when a cap is smaller than before: who may be left with more than the account may store.
+ALTER TABLE entitlements ADD COLUMN shrunk_ms INTEGER;
+
+UPDATE entitlements SET shrunk_ms = from_ms
+  WHERE reason IN ('payment_failed', 'lapsed', 'grant_revoked', 'refunded', 'disputed')
+    OR cap_bytes < (SELECT earlier.cap_bytes FROM entitlements AS earlier
+      WHERE earlier.account_id = entitlements.account_id
+        AND earlier.from_ms < entitlements.from_ms
+      ORDER BY earlier.from_ms DESC LIMIT 1);
+
+CREATE INDEX entitlements_shrunk ON entitlements (shrunk_ms, account_id)
+  WHERE shrunk_ms IS NOT NULL;

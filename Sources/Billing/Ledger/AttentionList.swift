@@ -15,7 +15,7 @@ package struct AttentionList: Sendable {
 
   /// How long what nobody undoes is told of.
   private static let toldSpan = Instant.Span.days(30)
-  /// How long ago a plan may have ended of which accounts are told that hold more than they may.
+  /// How long ago a cap may have shrunk of which accounts are told that hold more than they may.
   private static let overCapSpan = Instant.Span.days(365)
   /// How long before its end a certificate is told of.
   private static let certificateSpan = Instant.Span.days(90)
@@ -150,18 +150,19 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// Since the end of what they had; whoever is given a smaller plan instead is not looked for.
+  /// Since a plan ended, or a smaller one or a quota took its place.
   private static func overCap(at now: Instant) -> Source {
     Source(
-      kind: .overCap, columns: "e.account_id, e.from_ms, e.cap_bytes, a.usage_bytes",
+      kind: .overCap, columns: "e.account_id, e.shrunk_ms, e.cap_bytes, a.usage_bytes",
       found: """
         FROM billing.entitlements AS e JOIN sync.accounts AS a ON a.id = e.account_id
-        WHERE e.reason IN ('payment_failed', 'lapsed', 'grant_revoked', 'refunded', 'disputed')
-          AND e.from_ms > $1 AND e.from_ms <= $2 AND a.usage_bytes > e.cap_bytes
+        WHERE e.shrunk_ms > $1 AND e.shrunk_ms <= $2 AND e.from_ms <= $2
+          AND a.usage_bytes > e.cap_bytes
           AND NOT EXISTS (SELECT 1 FROM billing.entitlements AS later
             WHERE later.account_id = e.account_id AND later.from_ms > e.from_ms
               AND later.from_ms <= $2)
-        """, order: "e.from_ms, e.account_id", values: [.instant(now - overCapSpan), .instant(now)]
+        """, order: "e.shrunk_ms, e.account_id",
+      values: [.instant(now - overCapSpan), .instant(now)]
     ) { row in
       let account = try row.id(0)
       let (cap, usage) = (try row.integer(2), try row.integer(3))

@@ -48,15 +48,27 @@ enum EntitlementRows {
         "DELETE FROM billing.entitlements WHERE account_id = $1 AND from_ms = $2",
         .id(account), .instant(boundary.from))
     }
-    for boundary in schedule.boundaries where !stored.contains(boundary) {
+    let known = Set(Schedule(stored: stored).map(steps) ?? [])
+    for step in steps(of: schedule) where !known.contains(step) {
+      let boundary = step.boundary
       try transaction.execute(
         """
-        INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
-        VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason, shrunk_ms)
+        VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (account_id, from_ms) DO UPDATE SET cap_bytes = excluded.cap_bytes,
-          plan = excluded.plan, reason = excluded.reason
+          plan = excluded.plan, reason = excluded.reason, shrunk_ms = excluded.shrunk_ms
         """, .id(account), .instant(boundary.from), .integer(boundary.capByteCount),
-        .text(boundary.planID), .text(boundary.reason.rawValue))
+        .text(boundary.planID), .text(boundary.reason.rawValue), .instant(step.shrunkSince))
     }
+  }
+
+  /// A row: a boundary, and what is kept beside it to find who may hold more than it leaves them.
+  private struct Step: Hashable {
+    let boundary: Schedule.Boundary
+    let shrunkSince: Instant?
+  }
+
+  private static func steps(of schedule: Schedule) -> [Step] {
+    zip(schedule.boundaries, schedule.shrunkSince).map { Step(boundary: $0, shrunkSince: $1) }
   }
 }

@@ -162,7 +162,7 @@ extension EntitlementExplanation {
     case .leeway, .storeUnreachable:
       return "Next, the payment should be reported; if it is not, \(then)."
     case .contested:
-      return "Next, the bank decides: if the payment goes back, the plan ends with it; if not, "
+      return "Next, the bank decides: if the payment goes back, the plan ends with it, and if not, "
         + continuing(then) + "."
     default: break
     }

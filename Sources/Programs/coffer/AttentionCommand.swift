@@ -139,7 +139,7 @@ extension Attention {
       "\(shownSubject) has time that nothing paid for" + (detail.isEmpty ? "" : ": \(detail)")
     case .contradiction: "\(shownSubject): its store says two things of one moment"
     case .conflictingDelivery: "\(shownSubject) came before with another meaning; \(detail)"
-    case .overCap: "\(subject) holds \(detail) since its plan ended"
+    case .overCap: "\(subject) holds \(detail) since its cap shrank"
     case .certificate: "\(detail), which proves what \(subject) signs, ends"
     }
   }

@@ -1,5 +1,7 @@
 import Base
 import Goldens
+import JSON
+import RecordedStories
 import Storage
 import TestEngines
 import TestFiles
@@ -77,6 +79,74 @@ struct AttentionTests {
     try expectGolden(json.out, "attention-json")
     let first = try Finished(["attention", "--limit", "1"], environment: environment)
     #expect(first.out.hasSuffix("\n1 of 7; see --limit\n"))
+  }
+
+  /// One thing of each kind that rows tell of; what is derived is of a subscription that nobody knows.
+  private static func fillEveryKind(_ transaction: Transaction) throws {
+    for kind in [
+      "unacknowledged", "dispute", "unowned", "contested_owner", "unknown_product",
+      "irregular_payment", "paid_after_end", "reversal", "unmapped_product", "unknown_status",
+      "unpaid_time", "contradiction",
+    ] {
+      try add(kind, "stripe:live:subscription:sub_1", "x", hoursAgo: 1, in: transaction)
+    }
+    try transaction.execute(
+      "INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)", .id(ada),
+      .instant(now))
+    try transaction.execute(
+      "INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)",
+      .text("stripe:live:subscription:sub_1"), .id(ada), .instant(now))
+    try transaction.execute(
+      "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
+      .text("stripe:live:subscription:sub_1"), .instant(now))
+    try transaction.execute(
+      """
+      INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations, attempts,
+        refusals, dead, lane)
+      VALUES ('read', 'stripe:live:subscription:sub_1', 1, 0, 0, 0, 9, 9, 1, 0)
+      """)
+    for (number, disposition) in ["recorded", "undecodable"].enumerated() {
+      try transaction.execute(
+        """
+        INSERT INTO billing.deliveries (id, provider, environment, delivery_id, fingerprint, type,
+          received_ms, decoder, disposition, conflicting, redelivery_count, sealed)
+        VALUES ($1, 'stripe', 'live', $2, $3, 'invoice.paid', $4, 3, $5, $6, 0, $3)
+        """, .integer(Int64(number) + 1), .text("evt_\(number)"), .blob([1]), .instant(now),
+        .text(disposition), .integer(number == 0 ? 1 : 0))
+    }
+    try transaction.execute(
+      """
+      INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason, shrunk_ms)
+      VALUES ($1, $2, 10, 'free', 'lapsed', $2)
+      """, .id(ada), .instant(now - .hours(1)))
+  }
+
+  @Test func `the command that is shown beside each kind is one that coffer understands`() throws {
+    try write(Self.fillEveryKind)
+    let sync = try Database.open(.sqlite(directory: scratch.path + "/database"), owning: .sync)
+    try sync.write(for: nil) { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
+        VALUES ($1, $2, 0, 500, 0)
+        """, .id(Self.ada), .id(Self.ada))
+    }
+    sync.close()
+    let list = try Finished(["attention", "--json"], environment: environment)
+    let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
+    // All but what certificates tell.
+    #expect(Set(items.map { $0["kind"].string }).count == 19)
+    for item in items {
+      let words = try item["command"].requireArray().map { word in
+        switch word.string {
+        case "<account>": Self.ada.description
+        case "<file>": RecordedStory.cataloguePath
+        default: word.string ?? ""
+        }
+      }
+      let finished = try Finished(words, environment: environment)
+      #expect([0, 1, 3].contains(finished.code), "\(words): \(finished.errors)")
+    }
   }
 
   @Test func `what can wait is listed with exit code 0`() throws {

@@ -106,7 +106,7 @@ private final class Scene {
   }
 
   func explain() throws -> String {
-    try installation.command("entitlement", "explain", "ada").output
+    try installation.command("entitlement", "explain", "ada", "--wide").output
   }
 
   func expectRefusal(_ answer: Answer, reason: String, plans: [String]) throws {

@@ -37,6 +37,21 @@ struct ScheduleTests {
     #expect(schedule.entry(at: Instant(seconds: 20)).planID == "free")
   }
 
+  @Test func `since when a cap is smaller than before is known until it grows`() {
+    let ending = Schedule.Ending(at: Instant(seconds: 40), reason: .lapsed)
+    let schedule = Schedule(
+      owed: [
+        owed(premium, 10, 20), owed(small, 20, 25, .leeway), owed(small, 25, 30),
+        owed(premium, 30, 40),
+      ], endings: [ending], catalogue: catalogue)
+    #expect(schedule.shrunkSince.map { $0?.seconds } == [nil, nil, 20, 20, nil, 40])
+    // What ended without ever having lifted the cap.
+    let refunded = Schedule(
+      owed: [], endings: [Schedule.Ending(at: Instant(seconds: 5), reason: .refunded)],
+      catalogue: catalogue)
+    #expect(refunded.shrunkSince.map { $0?.seconds } == [nil, 5])
+  }
+
   @Test func `a cap that was set holds for its time, below and above what is owed`() {
     let set = [
       Schedule.Override(

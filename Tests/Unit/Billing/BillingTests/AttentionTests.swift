@@ -129,6 +129,27 @@ struct AttentionTests {
     #expect(try kinds(shop.database, at: day(33)).isEmpty)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `an account that holds more than a smaller cap leaves it is told until that is raised`(
+    engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine)
+    _ = try shop.device(of: ada)
+    let transaction = AppleSample.transaction(original, day: 0, account: ada, signed: day(1))
+    #expect(try shop.notify("n1", transaction, at: day(1)) == 200)
+    try shop.fill(ada, byteCount: 500)
+    shop.now = day(3)
+    try shop.decide(.quota(ada, byteCount: 400, until: nil, note: "shared by too many"))
+    let list = try shop.database.read { reader in
+      try AttentionList(at: day(9), limit: 9, stores: .known, reading: reader)
+    }
+    #expect(list.items.map(\.kind) == [.overCap])
+    #expect(list.items.first?.since == day(3))
+    shop.now = day(9)
+    try shop.decide(.quotaCleared(ada, note: "they are a family"))
+    #expect(try kinds(shop.database, at: day(9)).isEmpty)
+  }
+
   @Test func `a read that was given up is told until it is tried again`() throws {
     let harness = try Harness(.sqlite)
     let object = "stripe:live:subscription:sub_\(harness.tag)"
