@@ -32,13 +32,15 @@ package struct CatalogueOfRecord: Sendable {
     try all(limit: 1, reading: database).first
   }
 
-  /// The newest first; at most `limit`.
+  /// Those below a number, the newest first; at most `limit`.
   package static func all(
-    limit: Int, reading database: some Queryable
+    below number: Int64 = .max, limit: Int, reading database: some Queryable
   ) throws -> [CatalogueOfRecord] {
     try database.rows(
-      "SELECT \(columns) FROM billing.catalogues_of_record ORDER BY number DESC LIMIT $1",
-      .integer(limit)
+      """
+      SELECT \(columns) FROM billing.catalogues_of_record WHERE number < $1
+      ORDER BY number DESC LIMIT $2
+      """, .integer(number), .integer(limit)
     ) { row in try CatalogueOfRecord(row) }
   }
 

@@ -38,6 +38,9 @@ package struct BTCPaySecrets: Sendable {
     self.secrets = secrets
   }
 
+  /// What the secrets are told by, in their order.
+  var digests: [String] { secrets.map(\.digest) }
+
   /// Proves that the server signed exactly these bytes.
   ///
   /// `headers` are the values of every `BTCPay-Sig` field. The signature has no time, so a delivery

@@ -12,6 +12,7 @@ extension Webhook {
     self.init(
       // A delivery has about a kilobyte; its metadata is the shop's.
       bodyByteCountMax: 256 << 10, isDear: false,
+      proofs: secrets.digests.map { Self.proof(bySecret: $0) },
       admit: { head, _ in
         let signatures = head.headers.all("btcpay-sig")
         if signatures.isEmpty { throw WebhookRefusal(.missingHeader) }
@@ -30,7 +31,7 @@ extension Webhook {
 extension Delivery {
   fileprivate init(_ delivery: BTCPayDelivery, store: String) {
     let head = Array("BTCPay-Sig: ".utf8) + delivery.signature
-    let proof = "signed with the secret \(delivery.secret)"
+    let proof = Webhook.proof(bySecret: delivery.secret)
     do throws(BTCPayDecodingError) {
       self.init(
         .decoded(DecodedDelivery(try BTCPayEvent(delivery, store: store))), head: head,

@@ -65,22 +65,35 @@ package struct JobCounts: Sendable, Equatable {
 }
 
 extension Jobs {
-  /// Dead jobs first, then open ones as they are due; settled ones are not listed.
+  /// Dead jobs first, then open ones as they are due; settled ones are not listed. `last` is where the
+  /// page before ended.
   package static func list(
-    _ reader: some Queryable, limit: Int, onlyDead: Bool = false
+    _ reader: some Queryable, limit: Int, onlyDead: Bool = false, after last: JobSummary? = nil
   ) throws -> [JobSummary] {
-    let dead = try reader.rows(
-      """
-      SELECT \(JobRow.columns) FROM billing.jobs WHERE dead = 1 ORDER BY kind, object LIMIT $1
-      """, .integer(limit)
-    ) { JobSummary(try JobRow($0)) }
+    var dead: [JobSummary] = []
+    if last.map({ $0.state == .dead }) ?? true {
+      dead = try reader.rows(
+        """
+        SELECT \(JobRow.columns) FROM billing.jobs
+        WHERE dead = 1 AND (kind, object) > ($1, $2) ORDER BY kind, object LIMIT $3
+        """, .text(last?.kind ?? ""), .text(last?.object ?? ""), .integer(limit)
+      ) { JobSummary(try JobRow($0)) }
+    }
     guard !onlyDead, dead.count < limit else { return dead }
-    let open = try reader.rows(
-      """
-      SELECT \(JobRow.columns) FROM billing.jobs WHERE due_ms IS NOT NULL ORDER BY due_ms, kind, object LIMIT $1
-      """, .integer(limit - dead.count)
-    ) { JobSummary(try JobRow($0)) }
-    return dead + open
+    let open = last.flatMap { $0.state == .dead ? nil : $0 }
+    // The index alone says which, so that not every open job's row is read and sorted.
+    return dead
+      + (try reader.rows(
+        """
+        SELECT \(JobRow.columns) FROM billing.jobs
+        WHERE (kind, object) IN (
+          SELECT kind, object FROM billing.jobs
+          WHERE due_ms IS NOT NULL AND (due_ms, kind, object) > ($1, $2, $3)
+          ORDER BY due_ms, kind, object LIMIT $4)
+        ORDER BY due_ms, kind, object
+        """, .integer(open?.due?.milliseconds ?? Int64.min), .text(open?.kind ?? ""),
+        .text(open?.object ?? ""), .integer(limit - dead.count)
+      ) { JobSummary(try JobRow($0)) })
   }
 
   /// One job, settled or not; nil where it was never requested.

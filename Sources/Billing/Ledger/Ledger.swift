@@ -16,6 +16,7 @@ package struct Ledger: Sendable {
   private let readable: Set<ObjectKey.Provider>
   private let current: CurrentRules
   private let knownTerms = KnownTerms()
+  private let notedProofs = NotedProofs()
 
   package init(
     stores: StoreList, rules: LedgerRules, readable: Set<ObjectKey.Provider> = [],
@@ -65,6 +66,7 @@ package struct Ledger: Sendable {
       merged.append(
         try merge(delivery, number: first + Int64(index), stored, in: transaction))
     }
+    try noteProofs(of: &merged, in: transaction)
     try derive(&merged, stored, at: now, in: transaction)
     return try merged.map { try settle($0, stored, in: transaction) }
   }
@@ -122,9 +124,25 @@ package struct Ledger: Sendable {
     }
   }
 
-  /// To be called once the deliveries are durable: what they are found by is not written again.
+  /// Writes what proved them, of equal proofs the last.
+  private func noteProofs(of merged: inout [Merged], in transaction: Transaction) throws {
+    var seen: Set<String> = []
+    for index in merged.indices.reversed() {
+      let delivery = merged[index].delivery
+      guard let proof = delivery.proof,
+        let row = notedProofs.due(delivery.decoded.provider, proof, at: delivery.received),
+        seen.insert("\(row.provider.rawValue) \(proof)").inserted
+      else { continue }
+      try row.write(in: transaction)
+      merged[index].recorded.proof = row
+    }
+  }
+
+  /// To be called once the deliveries are durable: what they are found and proven by is not written
+  /// again.
   package func noteDurable(_ recorded: [Recorded]) {
     knownTerms.insert(recorded.flatMap(\.terms))
+    for proof in recorded.compactMap(\.proof) { notedProofs.insert(proof) }
   }
 
   /// Derives what the deliveries changed; what is found is told of the last that changed it, and

@@ -24,6 +24,8 @@ package struct Recorded: Sendable {
   package private(set) var accounts: Set<Identifier> = []
   /// What it can be found by that was not written before.
   var terms: [SearchRow] = []
+  /// What proved it, where that was noted with it.
+  var proof: ProofRow?
   /// Names of alarms that this delivery raised, with what they are about.
   package private(set) var alarms: [Alarm] = []
 

@@ -11,17 +11,28 @@ package struct Webhook: Sendable {
   /// Whether proving a sender takes public-key arithmetic, so that forgers are made to wait. An HMAC
   /// costs less than telling them so, and whoever shares an address with them is heard.
   package let isDear: Bool
+  /// What proves its deliveries and was agreed beforehand, as `Delivery.proof` names it: of a
+  /// webhook's secrets each.
+  package let proofs: [String]
   /// Refuses by the headers alone what no body can make genuine; may wait, without a thread, for
   /// what the proof needs. What it throws, and what `Preparation` does, is a `WebhookRefusal`.
   package let admit: @Sendable (RequestHead, Instant) throws -> Step<Preparation>
 
   package init(
-    bodyByteCountMax: Int, isDear: Bool,
+    bodyByteCountMax: Int, isDear: Bool, proofs: [String] = [],
     admit: @escaping @Sendable (RequestHead, Instant) throws -> Step<Preparation>
   ) {
     self.bodyByteCountMax = bodyByteCountMax
     self.isDear = isDear
+    self.proofs = proofs
     self.admit = admit
+  }
+}
+
+extension Webhook {
+  /// How the proof by a secret is named, which gives nothing away.
+  package static func proof(bySecret digest: String) -> String {
+    "signed with the secret \(digest)"
   }
 }
 

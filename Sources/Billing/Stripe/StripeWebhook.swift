@@ -9,6 +9,7 @@ extension Webhook {
     self.init(
       // Events with large lists reach hundreds of kilobytes.
       bodyByteCountMax: 1 << 20, isDear: false,
+      proofs: secrets.digests.map { Self.proof(bySecret: $0) },
       admit: { head, _ in
         let signatures = head.headers.all("stripe-signature")
         if signatures.isEmpty { throw WebhookRefusal(.missingHeader) }
@@ -26,7 +27,7 @@ extension Webhook {
 extension Delivery {
   fileprivate init(_ delivery: VerifiedDelivery) {
     let head = Array("Stripe-Signature: ".utf8) + delivery.signature
-    let proof = "signed with the secret \(delivery.secret)"
+    let proof = Webhook.proof(bySecret: delivery.secret)
     do throws(StripeEventError) {
       self.init(.decoded(try DecodedDelivery(delivery)), head: head, proof: proof)
     } catch {

@@ -43,6 +43,9 @@ package struct WebhookSecrets: Sendable {
     self.secrets = secrets.map { ($0, $0.digest) }
   }
 
+  /// What the secrets are told by, in their order.
+  var digests: [String] { secrets.map(\.digest) }
+
   /// How far the signing time may be from ours, either way: five minutes, as in Stripe's libraries.
   package static let tolerance = Instant.Span.seconds(300)
 

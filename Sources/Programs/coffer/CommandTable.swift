@@ -10,8 +10,7 @@ enum CommandTable {
     .planList, .planDiff, .planApply, .planHistory, .jobsList, .jobsRetry, .jobsDrop,
     .deliveryReseal,
     .auditList, .auditShow, .auditVerify,
-    .webhookSend,
-    .request, .backupVerify, .backup, .restore, .doctor, .treeValidate, .config, .completion,
+    .webhookSend, .webhookProofs, .request, .backupVerify, .backup, .restore, .doctor, .treeValidate, .config, .completion,
     .manual, .schema,
   ]
 

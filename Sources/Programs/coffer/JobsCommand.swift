@@ -9,6 +9,8 @@ extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let dead = Parameter<Bool>.flag(
     "--dead", text: "only those that were given up")
+  private static let after = Parameter<String?>.optional(
+    "--after", "job", text: "go on behind this job, as the page before says", .text)
   private static let kind = Parameter<String>.required(
     "kind", text: "as coffer jobs list shows it", .text)
   private static let object = Parameter<String?>.optional(
@@ -26,7 +28,7 @@ extension Command {
       DUE when it is tried next. "dead, renews" is a subscription that would renew, as far as is \
       known: its access ends although it may have been paid.
       """,
-    options: [limit, dead],
+    options: [limit, dead, after],
     answers: [
       "counts": .list([
         "kind": .text, "open": .integer, "dead": .integer, "unsettled_since": .orNull(.time),
@@ -44,21 +46,44 @@ extension Command {
       let limit = invocation[limit]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
-        let (counts, jobs, renewing) = try database.read { reader in
-          let jobs = try Jobs.list(reader, limit: limit, onlyDead: invocation[dead])
-          let dead = jobs.filter { $0.state == .dead }.map(\.object)
+        let (counts, page, renewing) = try database.read { reader in
+          let last = try invocation[after].map { try listed($0, reader) }
+          let page = ListPage(
+            try Jobs.list(
+              reader, limit: limit + 1, onlyDead: invocation[dead], after: last),
+            limit: limit)
+          let dead = page.rows.filter { $0.state == .dead }.map(\.object)
           return (
-            try Jobs.counts(reader), jobs, try Ledger.renewing(dead, reading: reader)
+            try Jobs.counts(reader), page, try Ledger.renewing(dead, reading: reader)
           )
+        }
+        let jobs = page.rows
+        let notice = page.notice(of: "jobs", next: { "\($0.kind)/\($0.object)" }) {
+          Int64(counts.map { $0.dead + (invocation[dead] ? 0 : $0.open) }.reduce(0, +))
         }
         return Answer(
           text: text(counts, now: now) + "\n" + text(jobs, renewing, now: now),
           json: [
             "counts": .array(counts.map(json)),
             "jobs": .array(jobs.map { json($0, isRenewing: renewing.contains($0.object)) }),
-          ])
+          ], notice: notice)
       }
     })
+
+  /// The job that a page ended with: `kind/object`.
+  private static func listed(_ name: String, _ reader: Reader) throws -> JobSummary {
+    let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+    guard parts.count == 2 else {
+      throw CommandFailure(.usage, "--after takes <kind>/<object>, as the page before says")
+    }
+    guard let job = try Jobs.find(parts[0], parts[1], reading: reader) else {
+      throw CommandFailure(.refused, "there is no job \(parts[1]) of the kind \(parts[0])")
+    }
+    guard job.state != .settled else {
+      throw CommandFailure(.refused, "\(name) is settled meanwhile; begin anew, or after another")
+    }
+    return job
+  }
 
   static let jobsRetry = Command(
     words: ["jobs", "retry"],

@@ -12,6 +12,9 @@ extension Command {
     "file", text: "a catalogue of plans, as COFFER_PLANS names one", .path)
   private static let limit = Parameter<Int>.limit(of: " who lose and who gain")
   private static let historyLimit = Parameter<Int>.limit()
+  private static let historyAfter = Parameter<Int64?>.optional(
+    "--after", "number", text: "go on below this number, as the page before says",
+    .number(in: 1...Int64.max))
 
   static let planDiff = Command(
     words: ["plan", "diff"],
@@ -88,7 +91,7 @@ extension Command {
   static let planHistory = Command(
     words: ["plan", "history"],
     abstract: "Lists the catalogues that held, the newest first.",
-    options: [historyLimit],
+    options: [historyLimit, historyAfter],
     answers: .list([
       "number": .integer, "since": .time, "version": .text, "digest": .text,
       "plans": .list(["id": .text, "bytes": .integer]),
@@ -96,14 +99,12 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
         let limit = invocation[historyLimit]
-        var records = try database.read {
-          try CatalogueOfRecord.all(limit: limit + 1, reading: $0)
-        }
-        var notice: String?
-        if records.count > limit {
-          records.removeLast()
-          notice = "there are more catalogues; --limit shows more of them"
-        }
+        let page = ListPage(
+          try database.read {
+            try CatalogueOfRecord.all(
+              below: invocation[historyAfter] ?? .max, limit: limit + 1, reading: $0)
+          }, limit: limit)
+        let records = page.rows
         var table = Table(
           ("NUMBER", .right), ("SINCE", .left), ("VERSION", .left), ("PLANS", .left),
           ("DIGEST", .left))
@@ -124,7 +125,7 @@ extension Command {
                     ["id": .string(plan.id), "bytes": .integer(plan.byteCount)]
                   }),
               ]
-            }), notice: notice)
+            }), notice: page.notice(of: "catalogues", next: { "\($0.number)" }))
       }
     })
 

@@ -7,6 +7,9 @@ internal import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit(of: " entries of the ledger", otherwise: 20)
+  private static let after = Parameter<Int64?>.optional(
+    "--after", "number", text: "go on below this number, as the page before says",
+    .number(in: 1...Int64.max))
 
   static let usageShow = Command(
     words: ["usage", "show"],
@@ -19,7 +22,7 @@ extension Command {
       Where the records say something else than the total, coffer usage recount corrects it.
       """,
     arguments: [CommonArguments.account],
-    options: [limit],
+    options: [limit, after],
     answers: JSONShape.object(
       [
         .init("account", .text), .init("cap", .integer), .init("plan", .text),
@@ -48,17 +51,24 @@ extension Command {
         guard let finding = try recount.audit(account.id) else {
           throw CommandFailure(.refused, "there is no account \(account.id)")
         }
-        let report = try database.read { reader in
-          UsageReport(
+        let (report, notice) = try database.read { reader in
+          let entries = ListPage(
+            try UsageEntry.latest(
+              reader, of: account.id, below: invocation[after] ?? .max, limit: limit + 1),
+            limit: limit)
+          let report = UsageReport(
             account: account,
             cap: try Cap(
               reader, account.id, catalogue: configuration.catalogue,
               now: configuration.clock.now()),
             finding: finding,
-            entries: try UsageEntry.latest(reader, of: account.id, limit: limit),
-            months: try Transfers.months(reader, account.id))
+            entries: entries.rows, months: try Transfers.months(reader, account.id))
+          let notice = try entries.notice(of: "entries", next: { "\($0.number)" }) {
+            try UsageEntry.count(reader, of: account.id)
+          }
+          return (report, notice)
         }
-        return Answer(text: report.text, json: report.json)
+        return Answer(text: report.text, json: report.json, notice: notice)
       }
     })
 }

@@ -46,14 +46,22 @@ package struct UsageEntry: Sendable, Equatable {
 
   /// The latest first; at most `limit`.
   package static func latest(
-    _ queryable: some Queryable, of account: Identifier, limit: Int
+    _ queryable: some Queryable, of account: Identifier, below number: Int64 = .max, limit: Int
   ) throws -> [UsageEntry] {
     try queryable.rows(
       """
-      SELECT \(columns) FROM sync.usage_entries WHERE owner_id = $1 ORDER BY seq DESC LIMIT $2
+      SELECT \(columns) FROM sync.usage_entries WHERE owner_id = $1 AND seq < $2
+      ORDER BY seq DESC LIMIT $3
       """,
-      .id(account), .integer(Int64(limit))
+      .id(account), .integer(number), .integer(Int64(limit))
     ) { row in try UsageEntry(row: row) }
+  }
+
+  /// How many are kept of an account.
+  package static func count(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
+    try queryable.first(
+      "SELECT count(*) FROM sync.usage_entries WHERE owner_id = $1", .id(account)
+    ) { row in try row.integer(0) } ?? 0
   }
 
   func append(_ transaction: Transaction, of account: Identifier) throws {

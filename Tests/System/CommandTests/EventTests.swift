@@ -23,6 +23,12 @@ struct EventTests {
       try shop.coffer("event", "list", "--without-effect").out.split(separator: "\n").count == 1)
   }
 
+  @Test func `the secrets that prove deliveries are told with when they last did`() throws {
+    let shop = try FirstPurchase()
+    try expectGolden(try shop.coffer("webhook", "proofs").out, "webhook-proofs")
+    try expectGolden(try shop.coffer("webhook", "proofs", "--json").out, "webhook-proofs-json")
+  }
+
   @Test func `what would be had a delivery not come is told, and nothing is changed`() throws {
     let shop = try FirstPurchase()
     let before = try shop.coffer("entitlement", "explain", "ada").out

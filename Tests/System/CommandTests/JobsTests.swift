@@ -57,6 +57,26 @@ struct JobsTests {
     try expectGolden(try coffer("jobs", "list").out, "jobs-list")
   }
 
+  @Test func `a page of jobs says how the next one is had`() throws {
+    let first = try coffer("jobs", "list", "--limit", "2")
+    #expect(
+      first.errors
+        == "coffer: 2 of 3 jobs; go on with --after google/5f2b\n", "\(first.errors)")
+    let second = try coffer("jobs", "list", "--after", "google/5f2b")
+    #expect(second.out.contains("sub_2") && !second.out.contains("sub_1"))
+    #expect(second.errors.isEmpty)
+  }
+
+  @Test func `a page behind a job that is settled is refused`() throws {
+    let settled = try coffer("jobs", "list", "--after", "apple/2000")
+    #expect(settled.code == 1)
+    #expect(
+      settled.errors.hasSuffix(
+        "apple/2000 is settled meanwhile; begin anew, or after another\n"), "\(settled.errors)")
+    #expect(try coffer("jobs", "list", "--after", "apple").code == 64)
+    #expect(try coffer("jobs", "list", "--after", "apple/9").code == 1)
+  }
+
   @Test func `jobs are listed for programs`() throws {
     try expectGolden(try coffer("jobs", "list", "--json").out, "jobs-list-json")
   }

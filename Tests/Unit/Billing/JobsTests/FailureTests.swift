@@ -150,6 +150,10 @@ import Testing
     let dead = try queue.database.read { try Jobs.list($0, limit: 10, onlyDead: true) }
     #expect(dead.map(\.object) == ["a"])
     #expect(try queue.database.read { try Jobs.list($0, limit: 2) }.map(\.object) == ["a", "d"])
+    let rests = try queue.database.read { reader in
+      try all.map { try Jobs.list(reader, limit: 10, after: $0).map(\.object) }
+    }
+    #expect(rests == [["d", "b"], ["b"], []])
     #expect(
       try queue.database.read { try Jobs.counts($0) } == [
         JobCounts(

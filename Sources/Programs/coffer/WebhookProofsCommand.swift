@@ -1,0 +1,83 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import ProviderAPI
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+extension Command {
+  static let webhookProofs = Command(
+    words: ["webhook", "proofs"],
+    abstract: "Says by which secrets and keys the stores' deliveries are proven, and when each last was.",
+    discussion: """
+      For rotating a secret: put the new one before the old one in the settings, have the store sign \
+      with it, and take the old one away once LAST does not move any more. A secret is told by a digest \
+      that gives nothing away; event show has the same for each delivery. What is not CONFIGURED is the \
+      store's own key or certificate, or a secret that was taken away. LAST is right to the hour.
+      """,
+    answers: .list([
+      "store": .text, "proof": .text, "configured": .bool, "first": .orNull(.time),
+      "last": .orNull(.time),
+    ]),
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let stores = try StoreList(
+          try DatabaseConfiguration.stores(invocation.settings),
+          transport: { _ in CurlTransport() }, clock: configuration.clock)
+        let used = try database.read { try ProofRow.all(countMax: countMax, reading: $0) }
+        let uses = Use.all(used, of: stores)
+        let now = configuration.clock.now()
+        var table = Table(
+          ("STORE", .left), ("PROOF", .left), ("CONFIGURED", .left), ("FIRST", .left),
+          ("LAST", .left))
+        for use in uses {
+          table.add(
+            use.provider.rawValue, use.proof, use.isConfigured ? "yes" : "-",
+            use.row.map { Terminal.time($0.first, now: now) } ?? "never",
+            use.row.map { Terminal.time($0.last, now: now) } ?? "never")
+        }
+        return Answer(text: table.text, json: .array(uses.map(\.json)))
+      }
+    })
+
+  /// A store's own keys change some dozen times a year.
+  private static let countMax = 1_000
+}
+
+/// What proves deliveries, and when it did.
+private struct Use {
+  let provider: ObjectKey.Provider
+  let proof: String
+  let isConfigured: Bool
+  /// Nil where it never did.
+  let row: ProofRow?
+
+  /// Store by store: what is configured, in its order, then whatever else was used, the last first.
+  static func all(_ used: [ProofRow], of stores: StoreList) -> [Use] {
+    stores.flatMap { store in
+      let own = used.filter { $0.provider == store.provider }
+      let configured = store.webhook?.proofs ?? []
+      return configured.map { proof in
+        Use(
+          provider: store.provider, proof: proof, isConfigured: true,
+          row: own.first { $0.proof == proof })
+      }
+        + own.filter { !configured.contains($0.proof) }.map {
+          Use(provider: store.provider, proof: $0.proof, isConfigured: false, row: $0)
+        }
+    }
+  }
+
+  var json: JSONValue {
+    [
+      "store": .string(provider.rawValue), "proof": .string(proof),
+      "configured": .bool(isConfigured),
+      "first": row.map { .string($0.first.description) } ?? .null,
+      "last": row.map { .string($0.last.description) } ?? .null,
+    ]
+  }
+}
