@@ -106,7 +106,8 @@ struct JobState: Equatable {
     let asked = nextDue
     (leaseUntil, nextDue) = (nil, nil)
     // A predecessor that came late has settled it meanwhile.
-    guard due != nil else { return }
+    guard let due else { return }
+    let isSettled = asked.map { due >= $0 } ?? false
     attempts += 1
     failingSince = failingSince ?? now
     lastError = Self.clipped(failure.reason)
@@ -118,13 +119,14 @@ struct JobState: Equatable {
       refusals += 1
       // News that came during the read revives the dead, so it keeps alive.
       if refusals >= JobRules.refusalCountMax, asked == nil {
-        (isDead, due) = (true, nil)
+        (isDead, self.due) = (true, nil)
         return
       }
     }
     let again = now + JobRules.backoff(attempt: attempts)
-    due = max(
-      min(again, asked ?? again), now + JobRules.pauseMin, heldUntil ?? .distantPast)
+    // Where that predecessor wants to be confirmed, the read that confirms is not to come sooner.
+    let next = asked.map { isSettled ? $0 : min(again, $0) } ?? again
+    self.due = max(next, now + JobRules.pauseMin, heldUntil ?? .distantPast)
   }
 
   /// Whether nothing was ever kept of it and nobody but clients, before this read, told of it.

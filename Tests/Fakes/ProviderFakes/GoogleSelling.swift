@@ -207,8 +207,10 @@ extension GooglePlay {
 
   /// Moves the renewal date: time that the seller gives.
   mutating func postpone(_ token: String, by span: Instant.Span) {
+    let now = now
     update(token) { sale in
-      guard let end = sale.expiry, let order = sale.items[0].order, sale.state == .active else {
+      guard let end = sale.expiry, let order = sale.items[0].order, sale.state == .active, now < end
+      else {
         preconditionFailure("only a running subscription is deferred")
       }
       sale.setExpiry(end + span)

@@ -57,7 +57,9 @@ import Testing
       if Bool.random(using: &random), let order = shop.store.orders(of: token).first {
         shop.store.chargeBack(order)
       }
-    case ("ACTIVE", 5): shop.store.postpone(token, by: .days(3))
+    case ("ACTIVE", 5):
+      // Not in the day of silence after a period's end.
+      if try isShown(shop, token) { shop.store.postpone(token, by: .days(3)) }
     case ("IN_GRACE_PERIOD", 0...2), ("ON_HOLD", 0...1): shop.store.repairCard(token)
     case ("PAUSED", 0): shop.store.resume(token)
     case ("EXPIRED", 0...2):

@@ -146,4 +146,19 @@ import Testing
     queue.pass(JobRules.confirmationDelay)
     #expect(try queue.commit(try queue.lease()))
   }
+
+  @Test(arguments: TestEngine.available)
+  func `a successor's failure does not hurry the read that confirms`(
+    _ engine: TestEngine
+  ) throws {
+    let queue = try Queue(engine)
+    try queue.request(confirmations: 1)
+    let first = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    let second = try queue.lease()
+    try queue.commit(first)
+    let confirmed = queue.now + JobRules.confirmationDelay
+    try queue.retry(second, .transient("down", retryAfter: nil))
+    #expect(try queue.job().due == confirmed)
+  }
 }
