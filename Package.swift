@@ -326,8 +326,8 @@ let package = Package(
     tests(
       "System/CommandTests",
       [
-        "Base", "Compression", "Crypto", "Goldens", "JSON", "Jobs", "RecordedStories", "Storage",
-        "Stripe", "TestEngines", "TestFiles",
+        "Base", "Compression", "Crypto", "Goldens", "HTTPServer", "JSON", "Jobs", "LocalServer",
+        "ProviderFakes", "RecordedStories", "Storage", "Stripe", "TestEngines", "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
       "System/SimulationTests",

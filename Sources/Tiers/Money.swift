@@ -25,6 +25,17 @@ package struct Money: Hashable, Sendable {
       currency: currency)
   }
 
+  /// Parts of which `exponent` digits stand behind the point; nil where it has more digits than that, or
+  /// is no number of 64 bits.
+  package func count(exponent: Int) -> Int64? {
+    let parts = amount.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    var fraction = parts.count == 2 ? parts[1] : ""
+    while fraction.utf8.count > exponent, fraction.last == "0" { fraction.removeLast() }
+    guard fraction.utf8.count <= exponent else { return nil }
+    let zeros = String(repeating: "0", count: exponent - fraction.utf8.count)
+    return Int64(parts[0] + fraction + zeros)
+  }
+
   /// In the smallest unit of its currency.
   package init(minorUnits: Int64, currency: String) {
     self.init(

@@ -4,7 +4,7 @@ extension AppleConfiguration {
   /// Its settings, a row each.
   package enum Keys {
     package static let bundleID = Setting<String>(
-      "COFFER_APPLE_BUNDLE_ID", for: [.billing], .meaning("the App Store is off"),
+      "COFFER_APPLE_BUNDLE_ID", for: [.billing, .command], .meaning("the App Store is off"),
       text: "The app's bundle id; notifications for any other are refused.",
       example: "com.example.coffer",
       parser: Parser { (text) throws(ParseFailure) in
@@ -15,7 +15,8 @@ extension AppleConfiguration {
       })
 
     package static let appID = Setting<Int64>(
-      "COFFER_APPLE_APP_ID", for: [.billing], .meaning("only sandbox notifications are taken"),
+      "COFFER_APPLE_APP_ID", for: [.billing, .command],
+      .meaning("only sandbox notifications are taken"),
       text: "The app's Apple ID, a number; production notifications must name it.",
       example: "1234567890",
       parser: Parser { (text) throws(ParseFailure) in
@@ -32,27 +33,27 @@ extension AppleConfiguration {
       example: "57246542-96fe-1a63-e053-0824d011072a", parser: .text)
 
     package static let keyID = Setting<String>(
-      "COFFER_APPLE_KEY_ID", for: [.billing], .meaning("the App Store is never asked"),
+      "COFFER_APPLE_KEY_ID", for: [.billing, .command], .meaning("the App Store is never asked"),
       text: "Id of the In-App Purchase key.", example: "2X9R4HXF34", parser: .text)
 
     package static let keyFile = Setting<[UInt8]>(
-      "COFFER_APPLE_KEY_FILE", for: [.billing], .meaning("the App Store is never asked"),
+      "COFFER_APPLE_KEY_FILE", for: [.billing, .command], .meaning("the App Store is never asked"),
       text: "Path of that key, the .p8 file as downloaded.",
       example: "/etc/coffer/SubscriptionKey_2X9R4HXF34.p8", parser: .file)
 
     package static let apiURL = Setting<String>(
-      "COFFER_APPLE_API_URL", for: [.billing], .value("https://api.storekit.apple.com"),
+      "COFFER_APPLE_API_URL", for: [.billing, .command], .value("https://api.storekit.apple.com"),
       text: "Where the App Store Server API answers. Plain http only to this machine.",
       example: "https://api.storekit.apple.com", parser: .url)
 
     package static let sandboxAPIURL = Setting<String>(
-      "COFFER_APPLE_SANDBOX_API_URL", for: [.billing],
+      "COFFER_APPLE_SANDBOX_API_URL", for: [.billing, .command],
       .value("https://api.storekit-sandbox.apple.com"),
       text: "Where its sandbox answers.",
       example: "https://api.storekit-sandbox.apple.com", parser: .url)
 
     package static let rootFile = Setting<[UInt8]>(
-      "COFFER_APPLE_ROOT_FILE", for: [.billing],
+      "COFFER_APPLE_ROOT_FILE", for: [.billing, .command],
       .meaning("Apple Root CA - G3, which is built in"),
       text: "Path of the root certificate (DER) that signatures must lead to; refused unless "
         + "COFFER_MODE=test.",

@@ -66,6 +66,7 @@ package struct AppleStore: Store {
   package var traits: StoreTraits {
     var traits = StoreTraits(
       title: "the App Store", shownBy: [.status, .renewal], kinds: [.subscription, .transaction])
+    traits.orderAdvice = "the customer cancels, and asks for a refund, at Apple"
     traits.hasSuccessors = true
     traits.unknownID = "1"
     traits.confirmationCount = 1

@@ -10,7 +10,8 @@ extension BTCPayConfiguration {
       example: "https://pay.example.com", parser: .url)
 
     package static let storeID = Setting<String>(
-      "COFFER_BTCPAY_STORE_ID", for: [.billing], .meaning("required with COFFER_BTCPAY_URL"),
+      "COFFER_BTCPAY_STORE_ID", for: [.billing, .command],
+      .meaning("required with COFFER_BTCPAY_URL"),
       text: "Id of the store there that sells nothing but Coffer's plans; deliveries of any other "
         + "are kept and ignored.",
       example: "4kTzQ9wYbJm3VxRr7NpHs2uDfCgE8aLqX6nWoKiMvB1P",
@@ -28,7 +29,8 @@ extension BTCPayConfiguration {
       })
 
     package static let apiKey = Setting<Secret>(
-      "COFFER_BTCPAY_API_KEY", for: [.billing], .meaning("required with COFFER_BTCPAY_URL"),
+      "COFFER_BTCPAY_API_KEY", for: [.billing, .command],
+      .meaning("required with COFFER_BTCPAY_URL"),
       text: "A key of its Greenfield API that may view the store's invoices, and nothing else.",
       example: "<the key>",
       parser: Parser { (text) throws(ParseFailure) in
@@ -39,7 +41,7 @@ extension BTCPayConfiguration {
       }, isSecret: { _ in true })
 
     package static let webhookSecrets = Setting<[Secret]>(
-      "COFFER_BTCPAY_WEBHOOK_SECRETS", for: [.billing],
+      "COFFER_BTCPAY_WEBHOOK_SECRETS", for: [.billing, .command],
       .meaning("required with COFFER_BTCPAY_URL"),
       text: "Comma list of the webhook's secrets; each is accepted, so that one can be rotated: "
         + "deliveries that wait keep the old signature for an hour.",

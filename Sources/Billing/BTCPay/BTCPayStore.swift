@@ -45,6 +45,7 @@ package struct BTCPayStore: Store {
     var traits = StoreTraits(
       title: "the BTCPay server", shownBy: [], kinds: [.prepaid, .prepaidInvoice, .settlement])
     traits.subscriptionKind = .prepaid
+    traits.orderAdvice = "nothing renews; refund an invoice on its page at the BTCPay server"
     traits.hasClock = false
     traits.unknownID = "00000000-0000-0000-0000-000000000000"
     traits.notes = BTCPayNote.allCases.map(\.rawValue)

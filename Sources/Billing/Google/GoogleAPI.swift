@@ -4,7 +4,7 @@ internal import JSON
 package import ProviderAPI
 package import Subscriptions
 
-/// Reads purchases from the Google Play Developer API, and acknowledges them.
+/// Reads purchases from the Google Play Developer API, acknowledges them, and does what operators order.
 ///
 /// Every call blocks; the transport bounds each request in time and size, and here each answer is
 /// bounded in requests. Any thread may call it. https://developers.google.com/android-publisher
@@ -82,6 +82,30 @@ package struct GoogleAPI: Sendable {
     ]
     let path =
       "/purchases/subscriptions/\(PercentEncoding.encode(productID))/tokens/\(PercentEncoding.encode(token.text)):acknowledge"
+    _ = try accepted(authorized("POST", root + path, body: body.encoded()))
+  }
+
+  /// Nothing is billed any more; the customer may undo it.
+  package func stopRenewal(token: PurchaseToken) throws(APIFailure) {
+    let type: JSONValue = ["cancellationType": "USER_REQUESTED_STOP_RENEWALS"]
+    try order(token, "cancel", ["cancellationContext": type])
+  }
+
+  /// Ends the purchase now, and gives the last payment back.
+  package func revoke(token: PurchaseToken) throws(APIFailure) {
+    try order(token, "revoke", ["revocationContext": ["fullRefund": .object([])]])
+  }
+
+  /// Gives an order's payment back; the purchase goes on.
+  package func refund(order id: String) throws(APIFailure) {
+    let path = "/orders/\(PercentEncoding.encode(id)):refund?revoke=false"
+    _ = try accepted(authorized("POST", root + path, body: []))
+  }
+
+  private func order(
+    _ token: PurchaseToken, _ verb: String, _ body: JSONValue
+  ) throws(APIFailure) {
+    let path = "/purchases/subscriptionsv2/tokens/\(PercentEncoding.encode(token.text)):\(verb)"
     _ = try accepted(authorized("POST", root + path, body: body.encoded()))
   }
 

@@ -9,31 +9,32 @@ extension GoogleConfiguration {
       example: "com.example.coffer", parser: .text)
 
     package static let pushAudience = Setting<String>(
-      "COFFER_GOOGLE_PUSH_AUDIENCE", for: [.billing],
+      "COFFER_GOOGLE_PUSH_AUDIENCE", for: [.billing, .command],
       .meaning("required with COFFER_GOOGLE_PACKAGE"),
       text: "Audience of the push subscription's tokens, exactly as set at Pub/Sub.",
       example: "https://billing.example.com/webhooks/google", parser: .text)
 
     package static let pushEmail = Setting<String>(
-      "COFFER_GOOGLE_PUSH_EMAIL", for: [.billing],
+      "COFFER_GOOGLE_PUSH_EMAIL", for: [.billing, .command],
       .meaning("required with COFFER_GOOGLE_PACKAGE"),
       text: "E-mail of the service account that the push subscription signs as.",
       example: "push@example.iam.gserviceaccount.com", parser: .text)
 
     package static let serviceAccountFile = Setting<[UInt8]>(
-      "COFFER_GOOGLE_SERVICE_ACCOUNT_FILE", for: [.billing],
+      "COFFER_GOOGLE_SERVICE_ACCOUNT_FILE", for: [.billing, .command],
       .meaning("required with COFFER_GOOGLE_PACKAGE"),
       text: "Path of the JSON key of the service account that may read purchases; its token_uri "
         + "is where tokens come from.",
       example: "/etc/coffer/play.json", parser: .file)
 
     package static let apiURL = Setting<String>(
-      "COFFER_GOOGLE_API_URL", for: [.billing], .value("https://androidpublisher.googleapis.com"),
+      "COFFER_GOOGLE_API_URL", for: [.billing, .command],
+      .value("https://androidpublisher.googleapis.com"),
       text: "Where the Google Play Developer API answers. Plain http only to this machine.",
       example: "https://androidpublisher.googleapis.com", parser: .url)
 
     package static let keysURL = Setting<String>(
-      "COFFER_GOOGLE_KEYS_URL", for: [.billing],
+      "COFFER_GOOGLE_KEYS_URL", for: [.billing, .command],
       .value("https://www.googleapis.com/oauth2/v3/certs"),
       text: "Where the keys are that push tokens are signed with. Plain http only to this "
         + "machine.",

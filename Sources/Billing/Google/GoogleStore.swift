@@ -64,6 +64,9 @@ package struct GoogleStore: Store {
     traits.readsBySecret = true
     // Sixty days after their end.
     traits.forgets = true
+    traits.orders = [.stopRenewal, .end, .refund]
+    traits.refundsWholeOnly = true
+    traits.refundsAtEnd = true
     traits.acknowledgementSpan = .days(3)
     traits.acknowledgementAlarmHours = [24, 48, 60]
     traits.notes = GoogleNote.allCases.map(\.rawValue)
@@ -154,6 +157,17 @@ package struct GoogleStore: Store {
       let product = record.purchase.contents.first?.items.first?.productID
     else { throw .malformed("the purchase has no product") }
     try api.acknowledge(token: token, productID: product, account: owner)
+  }
+
+  package func perform(
+    _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
+  ) throws(APIFailure) {
+    let (api, token) = try reach(request)
+    switch order {
+    case .stopRenewal: try api.stopRenewal(token: token)
+    case .end: try api.revoke(token: token)
+    case .refund(let id, _, _): try api.refund(order: id)
+    }
   }
 
   private func reach(

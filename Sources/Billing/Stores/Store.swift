@@ -78,6 +78,11 @@ package protocol Store: Sendable {
   func acknowledge(
     _ request: StoreRead, _ record: any StoreRecord, for owner: Identifier
   ) throws(APIFailure)
+
+  /// Does what an operator orders, one of `traits.orders`. Doing it again changes nothing.
+  func perform(
+    _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
+  ) throws(APIFailure)
 }
 
 extension Store {
@@ -114,6 +119,12 @@ extension Store {
   package func acknowledge(
     _ request: StoreRead, _ record: any StoreRecord, for owner: Identifier
   ) throws(APIFailure) {}
+
+  package func perform(
+    _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
+  ) throws(APIFailure) {
+    throw .refused(status: 0, traits.orderAdvice)
+  }
 
   /// What it is, or what it is part of.
   package func subscriptions(
@@ -181,6 +192,14 @@ package struct StoreTraits: Sendable {
   package var readsBySecret = false
   /// Whether it forgets purchases long over: what was read last still holds.
   package var forgets = false
+  /// What operators can have it do.
+  package var orders: Set<StoreOrder.Kind> = []
+  /// Where that is done of which it does nothing here.
+  package var orderAdvice = ""
+  /// Whether a payment goes back whole or not at all.
+  package var refundsWholeOnly = false
+  /// Whether ending a purchase gives its last payment back.
+  package var refundsAtEnd = false
   /// How long after a purchase the store takes it back unless it is acknowledged; nil: never.
   package var acknowledgementSpan: Instant.Span?
   /// Hours after a purchase at which an operator hears that it is not acknowledged.

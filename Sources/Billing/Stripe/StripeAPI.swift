@@ -7,7 +7,7 @@ package import Tiers
 
 /// Reads from Stripe's API what deliveries did not tell, or told in contradictions.
 ///
-/// It only reads. Every call blocks; the transport bounds each request in time and size, and here
+/// Reads what it is asked, and does what operators order. Every call blocks; the transport bounds each request in time and size, and here
 /// each answer is bounded in requests. Any thread may call it. https://docs.stripe.com/api
 package struct StripeAPI: Sendable {
   /// The shape of every answer, whatever the account's own version is.

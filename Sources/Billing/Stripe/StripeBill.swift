@@ -91,6 +91,12 @@ extension Money {
   /// (https://docs.stripe.com/currencies#special-cases).
   private static let exponents: [String: Int] = ["isk": 2, "mga": 0, "ugx": 2]
 
+  /// How Stripe counts it; nil where it has more digits than that.
+  var stripeCount: Int64? {
+    let code = currency.lowercased()
+    return count(exponent: Self.exponents[code] ?? MinorUnits.exponent(of: code))
+  }
+
   /// Nil where the currency was not told.
   fileprivate init?(stripe count: Int64, _ currency: String?) {
     guard let currency else { return nil }

@@ -171,7 +171,7 @@ struct StripeReading {
 
 extension APIReply {
   /// The body of a success. Texts of Stripe's errors may repeat a key, so only their code is told.
-  fileprivate func stripeBody() throws(APIFailure) -> [UInt8] {
+  func stripeBody() throws(APIFailure) -> [UInt8] {
     let isRepeatable = headers.text("stripe-should-retry") == "true"
     if isRepeatable || status == 409 || status == 424 {
       throw .transient("Stripe answers \(status)", retryAfter: retryAfter)

@@ -52,6 +52,7 @@ package struct StripeStore: Store {
     traits.subscriptionIDPrefix = "sub_"
     traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true
+    traits.orders = [.stopRenewal, .end, .refund]
     traits.notes = StripeEvent.Note.allCases.map(\.rawValue)
     return traits
   }
@@ -78,14 +79,27 @@ package struct StripeStore: Store {
   package var isReadable: Bool { api != nil }
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
+    let answer = try reach(request).records(about: request.key)
+    return StoreAnswer(
+      facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
+      began: answer.began, transcript: answer.transcript)
+  }
+
+  package func perform(
+    _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
+  ) throws(APIFailure) {
+    guard let record = record as? StripeRecord else {
+      preconditionFailure("the record is another store's")
+    }
+    try reach(request).perform(order, on: request.key.id, record)
+  }
+
+  private func reach(_ request: StoreRead) throws(APIFailure) -> StripeAPI {
     let environment = request.key.environment
     guard let api, api.environment == environment else {
       throw .misconfigured("there is no Stripe key of the \(environment.rawValue) environment")
     }
-    let answer = try api.records(about: request.key)
-    return StoreAnswer(
-      facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
-      began: answer.began, transcript: answer.transcript)
+    return api
   }
 }
 

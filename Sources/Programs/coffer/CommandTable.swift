@@ -6,11 +6,13 @@ enum CommandTable {
     .accountResume, .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
-    .subscriptionRelease, .subscriptionRead, .quotaSet, .quotaClear,
+    .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund, .quotaSet,
+    .quotaClear,
     .planList, .planDiff, .planApply, .planHistory, .jobsList, .jobsRetry, .jobsDrop,
     .deliveryReseal,
     .auditList, .auditShow, .auditVerify,
-    .webhookSend, .webhookProofs, .request, .backupVerify, .backup, .restore, .doctor, .treeValidate, .config, .completion,
+    .webhookSend, .webhookProofs, .request, .backupVerify, .backup, .restore, .doctor,
+    .treeValidate, .config, .completion,
     .manual, .schema,
   ]
 

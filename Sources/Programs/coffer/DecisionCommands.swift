@@ -164,7 +164,7 @@ extension Command {
 }
 
 extension Form where Value == ObjectKey {
-  fileprivate static var subscription: Form {
+  static var subscription: Form {
     Form { (text, _) throws(CommandFailure) in
       if let key = StoreList.known.subscriptionKey(text, in: .live) { return key }
       throw CommandFailure(

@@ -155,14 +155,15 @@ struct Doctor {
     }
     guard let first else {
       return Check(
-        "usage", .ok, "\(checked) accounts\(sampleText) are charged what their files weigh")
+        "usage", .ok,
+        "\(counted(checked, "account"))\(sampleText) charged what the files weigh")
     }
     return extent.fixes
       ? Check(
-        "usage", .ok, "\(wrong) of \(checked) accounts\(sampleText) were wrong and are corrected")
+        "usage", .ok, "\(wrong) of \(counted(checked, "account"))\(sampleText) put right")
       : Check(
         "usage", .failed,
-        "\(wrong) of \(checked) accounts\(sampleText) are charged wrongly, the first is \(first)",
+        "\(wrong) of \(counted(checked, "account"))\(sampleText) charged wrongly, the first is \(first)",
         "coffer usage recount --all, with the servers' COFFER_PLANS")
   }
 

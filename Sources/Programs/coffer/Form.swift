@@ -24,6 +24,18 @@ extension Form where Value == String {
     Form(completion: .file) { (text, _) throws(CommandFailure) in text }
   }
 
+  /// An amount of money, without its currency.
+  static var amount: Form {
+    Form { (text, name) throws(CommandFailure) in
+      let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+      guard (1...2).contains(parts.count), text.utf8.count <= 18,
+        parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }),
+        text.contains(where: { "123456789".contains($0) })
+      else { throw CommandFailure(.usage, "\(name) takes an amount like 4.99") }
+      return text
+    }
+  }
+
   /// What is kept for people to read.
   static var reason: Form {
     Form { (text, name) throws(CommandFailure) in

@@ -14,7 +14,7 @@ struct ListPage<Row> {
     of things: String, next: (Row) -> String, count: () throws -> Int64
   ) rethrows -> String? {
     guard !isLast, let last = rows.last else { return nil }
-    let (shown, all) = (Self.grouped(Int64(rows.count)), Self.grouped(try count()))
+    let (shown, all) = (grouped(Int64(rows.count)), grouped(try count()))
     return "\(shown) of \(all) \(things); go on with --after \(next(last))"
   }
 
@@ -22,15 +22,5 @@ struct ListPage<Row> {
   func notice(of things: String, next: (Row) -> String) -> String? {
     guard !isLast, let last = rows.last else { return nil }
     return "there are more \(things); go on with --after \(next(last))"
-  }
-
-  /// `100,022`
-  private static func grouped(_ count: Int64) -> String {
-    var text = ""
-    for (index, digit) in String(count).reversed().enumerated() {
-      if index > 0, index % 3 == 0 { text.append(",") }
-      text.append(digit)
-    }
-    return String(text.reversed())
   }
 }

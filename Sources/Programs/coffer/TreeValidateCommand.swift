@@ -125,7 +125,7 @@ private struct ValidationRound {
     for line in listed {
       table.add(line.account.description, line.subject.description, line.law, line.text)
     }
-    let accounts = accountCount == 1 ? "1 account" : "\(accountCount) accounts"
+    let accounts = counted(accountCount, "account")
     return Answer(
       code: brokenCount == 0 ? .ok : .refused,
       text: (listed.isEmpty ? "" : table.text + "\n")

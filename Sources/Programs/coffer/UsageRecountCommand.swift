@@ -119,7 +119,7 @@ private struct RecountRound {
         String(finding.trueByteCount - finding.recordedByteCount),
         String(finding.recordedRecordCount), String(finding.trueRecordCount), outcome(finding))
     }
-    let accounts = accountCount == 1 ? "1 account" : "\(accountCount) accounts"
+    let accounts = counted(accountCount, "account")
     let more = corrects ? "corrected" : "wrong"
     return (listed.isEmpty ? "" : table.text + "\n") + "\(accounts), \(wrongCount) \(more)\n"
   }

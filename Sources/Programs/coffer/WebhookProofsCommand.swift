@@ -11,7 +11,8 @@ internal import Subscriptions
 extension Command {
   static let webhookProofs = Command(
     words: ["webhook", "proofs"],
-    abstract: "Says by which secrets and keys the stores' deliveries are proven, and when each last was.",
+    abstract:
+      "Says by which secrets and keys the stores' deliveries are proven, and when each last was.",
     discussion: """
       For rotating a secret: put the new one before the old one in the settings, have the store sign \
       with it, and take the old one away once LAST does not move any more. A secret is told by a digest \

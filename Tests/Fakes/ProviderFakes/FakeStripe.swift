@@ -25,6 +25,8 @@ package final class FakeStripe: Sendable {
     var deliveries: [FakeDelivery] = []
     var bodies: [String: [UInt8]] = [:]
     var toldEventCount = 0
+    /// What was answered under which idempotency key.
+    var obeyed: [String: (meaning: String, answer: FakeAnswer)] = [:]
     /// The truth, each time it changed.
     var truths: [(since: Instant, sales: [StripeSale])] = []
   }
@@ -81,6 +83,13 @@ package final class FakeStripe: Sendable {
         ("Stripe-Signature", (["t=\(digits)"] + codes).joined(separator: ",")),
       ], body: body)
   }
+
+  /// Whether it ends with its period.
+  package func isCancelling(_ subscription: String) -> Bool {
+    state.withLock { $0.world.subscriptions[subscription].cancelAtPeriodEnd }
+  }
+
+  package var refundCount: Int { state.withLock { $0.world.refunds.rows.count } }
 
   // MARK: Time
 

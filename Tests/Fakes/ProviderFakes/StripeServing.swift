@@ -10,7 +10,11 @@ extension FakeStripe {
     let names = ["subscriptions", "invoices", "invoice_payments", "refunds", "disputes"]
     let all = names + ["charges", "customers", "checkout/sessions", "events"]
     let places = all.flatMap { ["/v1/\($0)", "/v1/\($0)/{id}"] } + ["/v1/invoices/{id}/lines"]
-    return FakeRoutes.routes(places.map { ("GET", $0) }) { self.answer($0) }
+    let orders = [
+      ("POST", "/v1/subscriptions/{id}"), ("DELETE", "/v1/subscriptions/{id}"),
+      ("POST", "/v1/refunds"),
+    ]
+    return FakeRoutes.routes(places.map { ("GET", $0) } + orders) { self.answer($0) }
   }
 
   /// Answers a request at the clock's now; nil is a timeout.
@@ -31,6 +35,7 @@ extension FakeStripe {
     let world = state.withLock { $0.world(at: now, lag: faults.replicaLag) }
     do throws(StripeReads.Refusal) {
       try authorize(request)
+      if request.method != "GET" { return try obey(request, version) }
       let (segments, parameters) = try read(request)
       let reads = StripeReads(
         rendering: StripeRendering(world: world, version: version), now: now)
@@ -52,17 +57,19 @@ extension FakeStripe {
   private func read(
     _ request: FakeRequest
   ) throws(StripeReads.Refusal) -> ([String], StripeReads.Parameters) {
-    guard request.method == "GET" else {
-      throw .init(
-        status: 404, code: nil,
-        message: "Unrecognized request URL (\(request.method): \(request.path)).")
-    }
     let parts = request.path.split(separator: "?", maxSplits: 1)
     let segments = parts[0].split(separator: "/").compactMap { Self.decoded($0) }
-    let query = parts.count > 1 ? parts[1].split(separator: "&") : []
+    return (segments, try Self.parameters(parts.count > 1 ? parts[1] : ""))
+  }
+
+  /// What a query or a form says.
+  private static func parameters(
+    _ text: Substring
+  ) throws(StripeReads.Refusal) -> StripeReads.Parameters {
+    let query = text.split(separator: "&")
     let parameters = query.compactMap { pair -> (name: String, value: String)? in
       let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = Self.decoded(sides[0]), let value = Self.decoded(sides.last ?? "") else {
+      guard let name = decoded(sides[0]), let value = decoded(sides.last ?? "") else {
         return nil
       }
       return (name, sides.count > 1 ? value : "")
@@ -70,7 +77,44 @@ extension FakeStripe {
     guard parameters.count == query.count else {
       throw .init(status: 400, code: nil, message: "The query is not percent-encoded.")
     }
-    return (segments, parameters)
+    return parameters
+  }
+
+  /// Does what is ordered; under one idempotency key once, and answers the same again.
+  private func obey(
+    _ request: FakeRequest, _ version: StripeVersion
+  ) throws(StripeReads.Refusal) -> FakeAnswer {
+    let (segments, _) = try read(request)
+    let form = try Self.parameters(String(decoding: request.body, as: UTF8.self)[...])
+    let meaning = "\(request.method) \(request.path) \(form)"
+    let key = request.header("idempotency-key")
+    if let key, let known = state.withLock({ $0.obeyed[key] }) {
+      guard known.meaning == meaning else {
+        throw .init(
+          status: 400, code: nil,
+          message: "Keys for idempotent requests can only be used with the same parameters.")
+      }
+      return FakeAnswer(
+        status: known.answer.status,
+        headers: known.answer.headers + [("Idempotent-Replayed", "true")],
+        body: known.answer.body)
+    }
+    let orders = StripeOrders(version: version)
+    let outcome = operate { world -> Result<JSONValue, StripeReads.Refusal> in
+      do throws(StripeReads.Refusal) {
+        return .success(try orders.obey(request.method, segments, form, &world))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let answer: FakeAnswer
+    switch outcome {
+    case .success(let json):
+      answer = reply(200, json, [("Stripe-Version", version.rawValue)])
+    case .failure(let refusal): answer = reply(refusal: refusal)
+    }
+    if let key { state.withLock { $0.obeyed[key] = (meaning, answer) } }
+    return answer
   }
 
   private static func decoded(_ text: Substring) -> String? {

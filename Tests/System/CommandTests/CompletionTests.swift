@@ -55,7 +55,9 @@ struct CompletionTests {
 
   @Test func `bash offers a command's own options and those of every command`() throws {
     #expect(
-      try offered(["jobs", "list", "--"]) == ["--limit", "--dead", "--config", "--json", "--help"])
+      try offered(["jobs", "list", "--"]) == [
+        "--limit", "--dead", "--after", "--config", "--json", "--help",
+      ])
     #expect(try offered(["jobs", "list", "--d"]) == ["--dead"])
     #expect(try offered(["--j"]) == ["--json"])
     #expect(try offered(["account", "show", "ada", "--h"]) == ["--help"])

@@ -100,7 +100,7 @@ struct DoctorTests {
     let found = try line("usage", "--all")
     #expect(found.code == 1)
     #expect(
-      found.text.hasSuffix("1 of 1 accounts are charged wrongly, the first is \(Self.account)"))
+      found.text.hasSuffix("1 of 1 account charged wrongly, the first is \(Self.account)"))
     #expect(try line("usage", "--all", "--fix").code == 0)
     #expect(try line("usage", "--all").text.contains("ok"))
   }

@@ -1,0 +1,63 @@
+internal import Base
+internal import HTTPMessages
+internal import ProviderAPI
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// What operators have Stripe do. Each call may be repeated: what it does is done once.
+/// https://docs.stripe.com/api/idempotent_requests
+extension StripeAPI {
+  func perform(
+    _ order: StoreOrder, on subscription: String, _ record: StripeRecord
+  ) throws(APIFailure) {
+    let path = "/v1/subscriptions/\(PercentEncoding.encode(subscription))"
+    switch order {
+    case .stopRenewal: try send("POST", path, [("cancel_at_period_end", "true")])
+    case .end: try send("DELETE", path)
+    case .refund(let invoice, let amount, let earlierCount):
+      guard let payment = record.payment(of: invoice) else {
+        throw .refused(status: 0, "nothing is known that paid the invoice \(invoice)")
+      }
+      var form = [(payment.hasPrefix("pi_") ? "payment_intent" : "charge", payment)]
+      if let amount {
+        guard let count = amount.stripeCount, count > 0 else {
+          throw .refused(status: 0, "\(amount) is no amount that Stripe can pay back")
+        }
+        form.append(("amount", String(count)))
+      }
+      let name = "coffer-refund-\(payment)-\(amount?.amount ?? "rest")-\(earlierCount)"
+      try send("POST", "/v1/refunds", form, key: name)
+    }
+  }
+
+  private func send(
+    _ method: String, _ path: String, _ form: [(String, String)] = [], key name: String? = nil
+  ) throws(APIFailure) {
+    var headers = [
+      ("Authorization", "Bearer " + String(decoding: key.exposed, as: UTF8.self)),
+      ("Stripe-Version", Self.version),
+    ]
+    if let name { headers.append(("Idempotency-Key", name)) }
+    var body: [UInt8]?
+    if !form.isEmpty {
+      headers.append(("Content-Type", "application/x-www-form-urlencoded"))
+      let fields = form.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }
+      body = Array(fields.joined(separator: "&").utf8)
+    }
+    _ = try transport.send(APIRequest(method, base + path, headers: headers, body: body))
+      .stripeBody()
+  }
+}
+
+extension StripeRecord {
+  /// The payment intent that paid an invoice, or the charge where there is none.
+  fileprivate func payment(of invoice: String) -> String? {
+    let payments = invoicePayments.values.flatMap(\.contents)
+      .filter { $0.invoice == invoice && $0.status == .paid }.compactMap(\.payment)
+    let charged = charges.flatMap { id, mirror in
+      mirror.contents.filter { $0.invoice == invoice }.map { $0.paymentIntent ?? id }
+    }
+    return payments.min() ?? charged.min()
+  }
+}

@@ -1,0 +1,166 @@
+import Base
+import Glibc
+import HTTPServer
+import LocalServer
+import ProviderFakes
+import RecordedStories
+import TestEngines
+import TestFiles
+import Testing
+
+/// What an operator has a store do, through a running coffer-billing and a Stripe that obeys.
+struct OrderTests {
+  private static let now = Instant(seconds: 1_772_445_300)
+  private static let account = "0190a5e0-0000-7000-8000-00000000a001"
+
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+  private let stripe: FakeStripe
+  private let api: HTTPServer
+  private let billing: Running
+  private let id: String
+  private var key: String { "stripe:live:subscription:\(id)" }
+
+  /// An account that bought a month an hour ago, and of which everything was read.
+  init() throws {
+    scratch = try ScratchDirectory()
+    let clock = FakeClock(Self.now - .hours(1))
+    stripe = FakeStripe(clock)
+    api = try startServer(stripe.routes())
+    id = stripe.buy(account: Identifier(Self.account))
+    clock.set(Self.now)
+    let port = Running.freePort()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_PLANS": RecordedStory.cataloguePath,
+      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
+      "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
+      "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+    ]
+    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    billing = try Running("coffer-billing", environment: environment, port: port)
+    let key = FirstPurchase.key
+    #expect(
+      try coffer(
+        "account", "create", "--id", Self.account, "--username", "ada", "--public-key", key
+      ).code == 0)
+    #expect(try coffer("subscription", "read", id).code == 0)
+    try wait(for: "2.99")
+    // What is read from now on is newer, whatever its store's clock leaves open.
+    clock.set(Self.now + .minutes(5))
+    try Files.write("\(clock.now.milliseconds)\n", to: scratch.path + "/clock")
+  }
+
+  private func coffer(_ words: String..., without setting: String? = nil) throws -> Finished {
+    var environment = environment
+    if let setting { environment[setting] = nil }
+    return try Finished(words, environment: environment)
+  }
+
+  private func explained() throws -> String {
+    try coffer("entitlement", "explain", "ada", "--wide").out
+  }
+
+  /// Until the explanation says it.
+  private func wait(for text: String) throws {
+    for _ in 0..<200 {
+      if try explained().contains(text) { return }
+      usleep(50_000)
+    }
+    Issue.record("\(text) is not told: \(try explained())\n\(billing.log)")
+  }
+
+  @Test func `a cancellation is shown, then ordered, then told by the store itself`() throws {
+    let shown = try coffer("subscription", "cancel", key, "--reason", "ticket 7")
+    #expect(shown.code == 3, "\(shown.errors)")
+    #expect(!stripe.isCancelling(id))
+    let done = try coffer("subscription", "cancel", key, "--reason", "ticket 7", "--yes")
+    #expect(done.code == 0, "\(done.errors)")
+    #expect(done.out.contains("done at Stripe; the subscription is read next"))
+    #expect(stripe.isCancelling(id))
+    try wait(for: "does not renew")
+    let entries = try coffer("audit", "list").out.split(separator: "\n")
+      .filter { $0.contains("subscription cancel") }
+    #expect(entries.count == 2)
+  }
+
+  @Test func `a refund that is ordered twice before it is told is made once`() throws {
+    let words = [
+      "subscription", "refund", key, "--amount", "1.49", "--reason", "ticket 8", "--yes",
+    ]
+    stripe.faults.setReplicaLag(.minutes(5))
+    for _ in 0..<2 {
+      let done = try Finished(words, environment: environment)
+      #expect(done.code == 0, "\(done.errors)")
+    }
+    #expect(stripe.refundCount == 1)
+    stripe.faults.setReplicaLag(.seconds(0))
+    #expect(try coffer("subscription", "read", id).code == 0)
+    try wait(for: "1.49")
+  }
+
+  @Test func `a store that does not answer is said to, and ordering again is safe`() throws {
+    let words = ["subscription", "refund", key, "--reason", "ticket 9", "--yes"]
+    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
+    let failed = try Finished(words, environment: environment)
+    #expect(failed.code == 69)
+    #expect(failed.errors.contains("ordering it again is safe"), "\(failed.errors)")
+    #expect(try Finished(words, environment: environment).code == 0)
+    #expect(stripe.refundCount == 1)
+  }
+
+  @Test func `what the store refuses changes nothing, and says why`() throws {
+    let much = try coffer(
+      "subscription", "refund", key, "--amount", "99.99", "--reason", "ticket 10", "--yes")
+    #expect(much.code == 1)
+    #expect(much.errors.contains("refused with 400: amount_too_large"), "\(much.errors)")
+    #expect(stripe.refundCount == 0)
+    #expect(try coffer("audit", "list", "--json").out.contains("amount_too_large"))
+  }
+
+  @Test(arguments: [
+    (["subscription", "refund", "KEY", "--amount", "0", "--reason", "x"], 64, "like 4.99"),
+    (
+      ["subscription", "refund", "KEY", "--payment", "in_9", "--reason", "x"], 1, "no payment in_9"
+    ),
+    (
+      ["subscription", "cancel", "apple:live:subscription:2000", "--reason", "x"], 1,
+      "the customer cancels, and asks for a refund, at Apple"
+    ),
+    (["subscription", "cancel", "KEY"], 64, "--reason"),
+  ])
+  func `what cannot be ordered is refused in one line`(
+    words: [String], code: Int32, line: String
+  ) throws {
+    let finished = try Finished(words.map { $0 == "KEY" ? key : $0 }, environment: environment)
+    #expect(finished.code == code)
+    #expect(finished.errors.contains(line), "\(finished.errors)")
+    #expect(finished.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func `without a key of the store's API nothing is ordered`() throws {
+    let finished = try coffer(
+      "subscription", "cancel", key, "--reason", "x", "--yes", without: "COFFER_STRIPE_API_KEY")
+    #expect(finished.code == 78)
+    #expect(finished.errors.contains("no key of its API is configured"), "\(finished.errors)")
+    #expect(!stripe.isCancelling(id))
+  }
+
+  @Test func `doctor asks a store whether it knows our key`() throws {
+    let known = try coffer("doctor", "--online")
+    #expect(known.out.contains("it answers, and knows our key"), "\(known.out)\(known.errors)")
+    let unknown = try Finished(
+      ["doctor", "--online"],
+      environment: environment.merging(["COFFER_STRIPE_API_KEY": "rk_live_other"]) { $1 })
+    #expect(unknown.code == 1)
+    #expect(unknown.out.contains("it refuses us"), "\(unknown.out)")
+    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
+    let down = try coffer("doctor", "--online")
+    #expect(down.code == 1)
+    #expect(down.out.contains("it does not answer"), "\(down.out)")
+  }
+}
