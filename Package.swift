@@ -92,6 +92,7 @@ let package = Package(
     module("Billing/Jobs", ["Base", "Crypto", "Storage"]),
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
+    module("Billing/Report", ["Base", "Subscriptions", "Tiers"]),
     module(
       "Billing/Stores",
       [
@@ -131,8 +132,8 @@ let package = Package(
     module(
       "Billing/Ledger",
       [
-        "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "Storage", "Stores",
-        "Subscriptions", "Tiers",
+        "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "Report", "Storage",
+        "Stores", "Subscriptions", "Tiers",
       ]),
     module(
       "Billing/Billing",
@@ -161,7 +162,8 @@ let package = Package(
       [
         "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
         "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs",
-        "KnownStores", "Ledger", "ProviderAPI", "Stores", "Subscriptions", "Stripe", "Sync",
+        "KnownStores", "Ledger", "ProviderAPI", "Report", "Stores", "Subscriptions", "Stripe",
+        "Sync",
       ]),
 
     // What tests share.
@@ -278,6 +280,8 @@ let package = Package(
         "Base", "HTTPMessages", "HTTPServer", "LocalServer", "ProviderAPI", "SeededRandom",
         "TestFiles",
       ]),
+    tests(
+      "Unit/Billing/ReportTests", ["Base", "Report", "SeededRandom", "Subscriptions", "Tiers"]),
     tests("Unit/Billing/JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
     tests(
       "Unit/Billing/StripeTests",
@@ -311,7 +315,7 @@ let package = Package(
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Goldens",
+        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Goldens", "Report",
       ], exclude: ["Goldens"]),
     tests(
       "Unit/SyncTests",

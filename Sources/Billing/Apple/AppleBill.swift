@@ -18,12 +18,22 @@ extension AppleRecord {
         Bill.Payment(
           .init(.transaction, id), .paid,
           word: content.isFreeTrial ? "trial" : content.ownership.text.lowercased(),
-          at: content.purchaseDate, amount: content.price?.money, product: content.productID,
+          at: content.purchaseDate, amount: content.paid?.money, product: content.productID,
           from: content.purchaseDate, to: content.expiresDate)
       },
       reversals: known.compactMap { id, content in
-        content.revocation.map { Bill.Reversal($0, of: content.price, id: id) }
+        content.revocation.map { Bill.Reversal($0, of: content.paid, id: id) }
       })
+  }
+}
+
+extension AppleTransaction {
+  /// What its holder paid: of what a family or a seat lets him use somebody else paid the price.
+  fileprivate var paid: Price? {
+    switch ownership {
+    case .purchased, .other: price
+    case .familyShared, .assigned: price.map { Price(milliunits: 0, currency: $0.currency) }
+    }
   }
 }
 
@@ -39,7 +49,8 @@ extension Bill.Reversal {
     self.init(
       .init(.transaction, id), isRefund ? .refund : .revocation, .done,
       word: revocation.kind.rawValue, at: revocation.date,
-      amount: isRefund ? price.flatMap { revocation.portion(of: $0)?.money } : nil)
+      amount: isRefund ? price.flatMap { revocation.portion(of: $0)?.money } : nil,
+      of: .init(.transaction, id))
   }
 }
 

@@ -16,27 +16,53 @@ extension GoogleRecord {
       } ?? [],
       payments: known.map { id, order in
         Bill.Payment(
-          .init(.order, id), order.state == .pending ? .open : .paid,
+          .init(.order, id), Bill.Payment.State(order.state),
           word: order.state.rawValue.lowercased(), at: order.created ?? start,
-          amount: order.total, product: product)
+          amount: order.total, product: order.line?.productID ?? product,
+          price: order.line?.price, from: order.line?.from, to: order.line?.to)
       },
-      reversals: known.compactMap { id, order in
-        Bill.Reversal(order, id: id, at: order.created ?? start)
+      reversals: known.flatMap { id, order in
+        order.refunds.isEmpty
+          ? Bill.Reversal(order, id: id, at: order.created ?? start).map { [$0] } ?? []
+          : order.refunds.map { Bill.Reversal($0, of: order, id: id) }
       })
   }
 }
 
+extension Bill.Payment.State {
+  /// A cancelled order was so before anything was paid.
+  fileprivate init(_ state: GoogleOrder.State) {
+    switch state {
+    case .pending: self = .open
+    case .canceled: self = .void
+    case .processed, .pendingRefund, .partiallyRefunded, .refunded, .other: self = .paid
+    }
+  }
+}
+
+extension GoogleOrder.Line {
+  /// As a catalogue lists it: `premium:monthly`.
+  fileprivate var price: String? { basePlanID.map { "\(productID):\($0)" } }
+}
+
 extension Bill.Reversal {
-  /// The store does not tell when: the time is the order's own.
+  fileprivate init(_ refund: GoogleOrder.Refund, of order: GoogleOrder, id: String) {
+    self.init(
+      .init(.order, id), .refund, .done, word: order.state.rawValue.lowercased(), at: refund.at,
+      amount: refund.total, of: .init(.order, id))
+  }
+
+  /// Where the order's history tells nothing, the time is the order's own.
   fileprivate init?(_ order: GoogleOrder, id: String, at moment: Instant) {
     let state: State
     switch order.state {
-    case .pending, .processed, .other: return nil
+    case .pending, .processed, .canceled, .other: return nil
     case .pendingRefund: state = .open
-    case .canceled, .partiallyRefunded, .refunded: state = .done
+    case .partiallyRefunded, .refunded: state = .done
     }
     self.init(
       .init(.order, id), .refund, state, word: order.state.rawValue.lowercased(), at: moment,
-      amount: order.state == .refunded || order.state == .canceled ? order.total : nil)
+      amount: order.state == .refunded ? order.total : nil,
+      of: .init(.order, id))
   }
 }

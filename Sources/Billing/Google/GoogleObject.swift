@@ -142,14 +142,47 @@ package struct GoogleOrder: Mirrored {
   package let created: Instant?
   /// What it charged, taxes included.
   package let total: Money?
+  /// What its first line bills.
+  package let line: Line?
+  /// What went back of it.
+  package let refunds: [Refund]
 
   package init(
-    purchase: String, state: State, created: Instant? = nil, total: Money? = nil
+    purchase: String, state: State, created: Instant? = nil, total: Money? = nil,
+    line: Line? = nil, refunds: [Refund] = []
   ) {
     self.purchase = purchase
     self.state = state
     self.created = created
     self.total = total
+    self.line = line
+    self.refunds = refunds
+  }
+
+  /// A product, and the time that it was billed for as far as that is told.
+  package struct Line: Hashable, Sendable {
+    package let productID: String
+    package let basePlanID: String?
+    package let from: Instant?
+    package let to: Instant?
+
+    package init(productID: String, basePlanID: String?, from: Instant?, to: Instant?) {
+      self.productID = productID
+      self.basePlanID = basePlanID
+      self.from = from
+      self.to = to
+    }
+  }
+
+  package struct Refund: Hashable, Sendable {
+    package let at: Instant
+    /// Taxes included; nil where it cannot be read.
+    package let total: Money?
+
+    package init(at: Instant, total: Money?) {
+      self.at = at
+      self.total = total
+    }
   }
 
   package enum State: String, Sendable, CaseIterable {

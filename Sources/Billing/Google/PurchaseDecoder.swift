@@ -97,8 +97,32 @@ struct PurchaseDecoder {
           GoogleOrder(
             purchase: token.objectKey.id, state: state,
             created: json["createTime"].string.flatMap { Instant(rfc3339: $0) },
-            total: json["total"].money)),
+            total: json["total"].money, line: line(json["lineItems"][0]),
+            refunds: refunds(json["orderHistory"]))),
         asOf: asOf))
+  }
+
+  /// Nothing is owed because of it, so what cannot be read is left out.
+  private func line(_ json: JSON) -> GoogleOrder.Line? {
+    guard let product = json["productId"].string, isID(product) else { return nil }
+    let details = json["subscriptionDetails"]
+    return GoogleOrder.Line(
+      productID: product, basePlanID: details["basePlanId"].string.flatMap { isID($0) ? $0 : nil },
+      from: details["servicePeriodStartTime"].string.flatMap { Instant(rfc3339: $0) },
+      to: details["servicePeriodEndTime"].string.flatMap { Instant(rfc3339: $0) })
+  }
+
+  /// The same of what went back: all of it at once, or a part at a time.
+  private func refunds(_ json: JSON) -> [GoogleOrder.Refund] {
+    let parts = ((try? json["partialRefundEvents"].requireArray()) ?? []).prefix(Self.itemCountMax)
+      .filter { $0["state"].string == "PROCESSED_SUCCESSFULLY" }
+      .map { ($0, $0["processTime"].string ?? $0["createTime"].string) }
+    let whole = json["refundEvent"]
+    return (parts + [(whole, whole["eventTime"].string)]).compactMap { event, time in
+      time.flatMap { Instant(rfc3339: $0) }.map {
+        GoogleOrder.Refund(at: $0, total: event["refundDetails"]["total"].money)
+      }
+    }
   }
 
   private mutating func items(_ json: JSON) throws(JSONError) -> [GooglePurchase.Item] {

@@ -14,6 +14,8 @@ extension GoogleObject {
         ("created", .optional(content.created)),
         ("total", content.total.map { .string($0.amount) }),
         ("currency", content.total.map { .string($0.currency) }),
+        ("line", content.line.map { $0.stored() }),
+        ("refunds", content.refunds.isEmpty ? nil : .array(content.refunds.map { $0.stored() })),
       ])
     }
   }
@@ -27,7 +29,12 @@ extension GoogleObject {
         GoogleOrder(
           purchase: try json["purchase"].requireString(),
           state: GoogleOrder.State(rawValue: try json["state"].requireString()) ?? .other,
-          created: json["created"].storedInstant, total: Money(stored: json)))
+          created: json["created"].storedInstant, total: Money(stored: json),
+          line: json["line"].isObject ? try GoogleOrder.Line(stored: json["line"]) : nil,
+          refunds: json["refunds"].exists
+            ? try json["refunds"].requireArray().map { refund throws(JSONError) in
+              try GoogleOrder.Refund(stored: refund)
+            } : []))
     default:
       throw JSONError(
         code: .wrongType, path: json.path, message: "must be a mirrored Google object")
@@ -41,6 +48,35 @@ extension Money {
       return nil
     }
     self.init(amount: amount, currency: currency)
+  }
+}
+
+extension GoogleOrder.Line {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("product", .string(productID)), ("basePlan", basePlanID.map { .string($0) }),
+      ("from", .optional(from)), ("to", .optional(to)),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      productID: try json["product"].requireString(), basePlanID: json["basePlan"].string,
+      from: json["from"].storedInstant, to: json["to"].storedInstant)
+  }
+}
+
+extension GoogleOrder.Refund {
+  fileprivate func stored() -> JSONValue {
+    .members([
+      ("at", .optional(at)), ("total", total.map { .string($0.amount) }),
+      ("currency", total.map { .string($0.currency) }),
+    ])
+  }
+
+  fileprivate init(stored json: JSON) throws(JSONError) {
+    self.init(
+      at: Instant(milliseconds: try json["at"].requireInteger()), total: Money(stored: json))
   }
 }
 

@@ -13,11 +13,31 @@ extension StripeRecord {
         mirror.contents.first.map { Bill.Payment($0, id: id) }
       },
       reversals: refunds.compactMap { id, mirror in
-        mirror.contents.first.map { Bill.Reversal($0, id: id) }
+        mirror.contents.first.map {
+          Bill.Reversal($0, id: id, of: invoice(paidBy: [$0.paymentIntent, $0.charge]))
+        }
       }
         + disputes.compactMap { id, mirror in
-          mirror.contents.first.map { Bill.Reversal($0, id: id) }
+          mirror.contents.first.map {
+            Bill.Reversal($0, id: id, of: invoice(paidBy: [$0.paymentIntent, $0.charge]))
+          }
         } + unexplained)
+  }
+
+  /// The invoice that a payment intent or a charge paid; nil where nothing tells.
+  private func invoice(paidBy names: [String?]) -> Coverage.Evidence? {
+    let names = Set(names.compactMap { $0 })
+    let intents = names.union(names.compactMap { charges[$0]?.contents.first?.paymentIntent })
+    let told =
+      invoicePayments.values.flatMap { $0.contents }.first {
+        $0.payment.map(intents.contains) ?? false
+      }?.invoice ?? names.compactMap { charges[$0]?.contents.first?.invoice }.first
+    let invoice =
+      told
+      ?? invoices.first { _, mirror in
+        mirror.contents.contains { !intents.isDisjoint(with: $0.payments) }
+      }?.key
+    return invoice.map { .init(.invoice, $0) }
   }
 
   /// What charges say went back where no refund tells of it.
@@ -32,7 +52,8 @@ extension StripeRecord {
       return Bill.Reversal(
         .init(.charge, id), .refund, .done, word: "refunded",
         at: mirror.firstShown(content) ?? .distantPast,
-        amount: Money(stripe: content.amountRefunded, content.currency))
+        amount: Money(stripe: content.amountRefunded, content.currency),
+        of: invoice(paidBy: [id, content.paymentIntent]))
     }
   }
 }
@@ -47,19 +68,20 @@ extension Bill.Payment {
       case .uncollectible, .void: .void
       }
     let lines = invoice.lines.filter { !$0.isCredit }
+    let line = lines.first { ($0.product ?? $0.price) != nil }
     self.init(
       .init(.invoice, id), state, word: invoice.status.rawValue,
       at: invoice.paidAt ?? invoice.created,
       amount: Money(
         stripe: invoice.status == .paid ? invoice.amountPaid : invoice.amountDue,
         invoice.currency),
-      product: lines.lazy.compactMap { $0.product ?? $0.price }.first,
+      product: line.flatMap { $0.product ?? $0.price }, price: line?.price,
       from: lines.map { $0.from }.min(), to: lines.map { $0.to }.max())
   }
 }
 
 extension Bill.Reversal {
-  fileprivate init(_ refund: StripeRefund, id: String) {
+  fileprivate init(_ refund: StripeRefund, id: String, of payment: Coverage.Evidence?) {
     let state: State =
       switch refund.status {
       case .pending, .requiresAction: .open
@@ -68,10 +90,10 @@ extension Bill.Reversal {
       }
     self.init(
       .init(.refund, id), .refund, state, word: refund.status.rawValue, at: refund.created,
-      amount: Money(stripe: refund.amountMinorUnits, refund.currency))
+      amount: Money(stripe: refund.amountMinorUnits, refund.currency), of: payment)
   }
 
-  fileprivate init(_ dispute: StripeDispute, id: String) {
+  fileprivate init(_ dispute: StripeDispute, id: String, of payment: Coverage.Evidence?) {
     let state: State =
       switch dispute.status {
       case .warningNeedsResponse, .warningUnderReview, .needsResponse, .underReview, .other,
@@ -82,7 +104,7 @@ extension Bill.Reversal {
       }
     self.init(
       .init(.dispute, id), .dispute, state, word: dispute.status.text, at: dispute.created,
-      amount: Money(stripe: dispute.amountMinorUnits, dispute.currency))
+      amount: Money(stripe: dispute.amountMinorUnits, dispute.currency), of: payment)
   }
 }
 

@@ -48,6 +48,8 @@ package struct Bill: Hashable, Sendable {
     package let amount: Money?
     /// What it pays for, as far as it says.
     package let product: String?
+    /// The price of it, by the id that a catalogue may list beside the product's.
+    package let price: String?
     package let from: Instant?
     package let to: Instant?
 
@@ -63,7 +65,7 @@ package struct Bill: Hashable, Sendable {
 
     package init(
       _ object: Coverage.Evidence, _ state: State, word: String, at: Instant, amount: Money?,
-      product: String?, from: Instant? = nil, to: Instant? = nil
+      product: String?, price: String? = nil, from: Instant? = nil, to: Instant? = nil
     ) {
       self.object = object
       self.state = state
@@ -71,6 +73,7 @@ package struct Bill: Hashable, Sendable {
       self.at = at
       self.amount = amount
       self.product = product
+      self.price = price
       self.from = from
       self.to = to
     }
@@ -86,6 +89,8 @@ package struct Bill: Hashable, Sendable {
     /// Nil where the store does not tell.
     package let amount: Money?
     package let state: State
+    /// The payment that it is of; nil where nothing tells.
+    package let payment: Coverage.Evidence?
 
     package enum Kind: String, Hashable, Sendable {
       case refund, dispute
@@ -104,10 +109,11 @@ package struct Bill: Hashable, Sendable {
 
     package init(
       _ object: Coverage.Evidence, _ kind: Kind, _ state: State, word: String, at: Instant,
-      amount: Money?
+      amount: Money?, of payment: Coverage.Evidence? = nil
     ) {
       self.object = object
       self.kind = kind
+      self.payment = payment
       self.state = state
       self.word = word
       self.at = at

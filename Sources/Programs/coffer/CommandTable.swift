@@ -8,7 +8,7 @@ enum CommandTable {
     .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund, .quotaSet,
     .quotaClear,
-    .planList, .planDiff, .planApply, .planHistory, .jobsList, .jobsRetry, .jobsDrop,
+    .planList, .planDiff, .planApply, .planHistory, .report, .jobsList, .jobsRetry, .jobsDrop,
     .deliveryReseal,
     .auditList, .auditShow, .auditVerify,
     .webhookSend, .webhookProofs, .request, .backupVerify, .backup, .restore, .doctor,

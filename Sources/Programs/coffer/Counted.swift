@@ -1,14 +1,15 @@
+extension Int64 {
+  /// With a comma between thousands: `100,022`.
+  var grouped: String {
+    var text = ""
+    for (index, digit) in String(magnitude).reversed().enumerated() {
+      if index > 0, index % 3 == 0 { text.append(",") }
+      text.append(digit)
+    }
+    return (self < 0 ? "-" : "") + String(text.reversed())
+  }
+}
 /// `1 account`, `100,022 accounts`.
 func counted(_ count: Int, _ thing: String) -> String {
-  grouped(Int64(count)) + " " + (count == 1 ? thing : thing + "s")
-}
-
-/// `100,022`
-func grouped(_ count: Int64) -> String {
-  var text = ""
-  for (index, digit) in String(count).reversed().enumerated() {
-    if index > 0, index % 3 == 0 { text.append(",") }
-    text.append(digit)
-  }
-  return String(text.reversed())
+  Int64(count).grouped + " " + (count == 1 ? thing : thing + "s")
 }

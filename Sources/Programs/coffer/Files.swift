@@ -48,7 +48,28 @@ enum OutputFile {
     }
     let isDurable = rest.isEmpty && fsync(file) == 0
     guard close(file) == 0, isDurable else {
+      remove(path)
       throw CommandFailure(.unavailable, "\(path) could not be written whole")
+    }
+  }
+
+  /// Refuses early what `write` would refuse after long work.
+  static func requireNew(_ path: String) throws(CommandFailure) {
+    guard unsafe access(path, F_OK) != 0 else {
+      throw CommandFailure(
+        .refused, "\(path) cannot be written: it exists and is not overwritten")
+    }
+  }
+
+  /// Writes a file in the place of one that may be there, which stays until this one is whole.
+  static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {
+    let new = path + ".new"
+    remove(new)
+    try write(bytes, to: new)
+    guard unsafe rename(new, path) == 0 else {
+      let reason = systemErrorText()
+      remove(new)
+      throw CommandFailure(.refused, "\(path) cannot be written: \(reason)")
     }
   }
 }

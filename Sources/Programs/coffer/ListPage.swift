@@ -14,7 +14,7 @@ struct ListPage<Row> {
     of things: String, next: (Row) -> String, count: () throws -> Int64
   ) rethrows -> String? {
     guard !isLast, let last = rows.last else { return nil }
-    let (shown, all) = (grouped(Int64(rows.count)), grouped(try count()))
+    let (shown, all) = (Int64(rows.count).grouped, try count().grouped)
     return "\(shown) of \(all) \(things); go on with --after \(next(last))"
   }
 

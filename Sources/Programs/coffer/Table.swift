@@ -32,6 +32,22 @@ struct Table {
     }.joined()
   }
 
+  /// The same for a page; a row that begins with `all` is the sum of the others.
+  var html: String {
+    func row(_ cells: [String], _ name: String) -> String {
+      zip(cells, columns).map { cell, column in
+        "<\(name)\(column.alignment == .right ? " class=\"number\"" : "")>"
+          + HTML.text(cell) + "</\(name)>"
+      }.joined()
+    }
+    let body = rows.map { line in
+      "<tr\(line.cells.first == "all" ? " class=\"sum\"" : "")>\(row(line.cells, "td"))</tr>\n"
+    }
+    return
+      "<div class=\"scroll\"><table>\n<thead><tr>\(row(columns.map(\.title), "th"))</tr></thead>\n"
+      + "<tbody>\n\(body.joined())</tbody></table></div>\n"
+  }
+
   private static let foldedWidthMin = 9
   private static let wrappedWidthMin = 20
 

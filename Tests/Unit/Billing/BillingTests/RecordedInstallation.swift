@@ -231,6 +231,14 @@ final class RecordedInstallation {
     }
   }
 
+  /// Holds every monthly report to what is known of each subscription alone.
+  func checkReports(at now: Instant) throws {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    try database.read { reader in
+      try ReportedStory(ledger, catalogue, at: now, reading: reader)
+    }.check(story.name)
+  }
+
   private func found(at now: Instant, tellsLabels: Bool) throws -> RecordedStory.Expectation {
     let explanation = try explanation(at: now)
     var labels: [String: String] = [:]

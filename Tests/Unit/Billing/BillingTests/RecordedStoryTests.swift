@@ -43,6 +43,7 @@ struct RecordedStoryTests {
       let place = "step \(index + 1), \(step.delivery?.name ?? "clock")"
       try installation.play(step, place: place)
     }
+    try installation.checkReports(at: #require(story.steps.last).at)
   }
 
   @Test(arguments: RecordedStory.all(of: "stripe"))

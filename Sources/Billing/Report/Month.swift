@@ -1,0 +1,54 @@
+package import Base
+
+/// A month of the calendar in UTC.
+package struct Month: Hashable, Sendable {
+  /// The first moment of it.
+  package let start: Instant
+
+  private init(start: Instant) { self.start = start }
+
+  /// As people write it, `2026-10`; nil for anything else.
+  package init?(_ text: String) {
+    guard text.utf8.count == 7, let start = Instant(rfc3339: "\(text)-01T00:00:00Z") else {
+      return nil
+    }
+    self.start = start
+  }
+
+  /// The one that a moment lies in.
+  package init(of moment: Instant) {
+    let number = moment.month
+    let (year, month) = (String(number / 100), String(number % 100))
+    func padded(_ text: String, _ width: Int) -> String {
+      String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+    }
+    // Every month of four digits of a year has a first day.
+    start =
+      Instant(rfc3339: "\(padded(year, 4))-\(padded(month, 2))-01T00:00:00Z") ?? .distantPast
+  }
+
+  /// The first moment after it.
+  package var end: Instant { start.adding(calendarMonths: 1) }
+
+  package func adding(_ count: Int64) -> Month {
+    Month(start: start.adding(calendarMonths: count))
+  }
+
+  private static let names = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+  ]
+
+  /// `October 2026`
+  package var title: String {
+    "\(Self.names[Int(start.month % 100) - 1]) \(start.month / 100)"
+  }
+}
+
+extension Month: Comparable {
+  package static func < (a: Month, b: Month) -> Bool { a.start < b.start }
+}
+
+extension Month: CustomStringConvertible {
+  package var description: String { String(start.description.prefix(7)) }
+}

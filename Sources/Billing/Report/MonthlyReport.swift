@@ -1,0 +1,215 @@
+package import Base
+package import Tiers
+
+/// The figures of one month and of the twelve before it, summed over subscribers one after another.
+///
+/// It holds a few numbers for each segment, however many subscribers there are.
+package struct MonthlyReport: Sendable {
+  package let month: Month
+  /// The twelve before it and itself, ascending.
+  package let months: [Month]
+  /// Of the month, by segment.
+  package private(set) var segments: [Segment: Movement] = [:]
+  /// Of each of `months`, all segments together.
+  package private(set) var movements: [Movement]
+  package private(set) var trials: [Trials]
+  package private(set) var failures: [Failures]
+  /// Why those left that were lost in the month.
+  package private(set) var reasons: [CapReason: Int64] = [:]
+  /// Of the month, by currency and segment.
+  package private(set) var revenue: [String: [Segment: Revenue]] = [:]
+  /// Of each of `months`, by currency.
+  package private(set) var revenueOfMonths: [String: [Revenue]] = [:]
+  /// What came or went in the month and no store told how much it was.
+  package private(set) var untold = Untold()
+  /// When anything is first known of any of them.
+  package private(set) var began: Instant?
+
+  package init(_ month: Month) {
+    self.month = month
+    months = (-12...0).map { month.adding($0) }
+    movements = months.map { _ in Movement() }
+    trials = months.map { _ in Trials() }
+    failures = months.map { _ in Failures() }
+  }
+
+  /// How subscribers came and went: `opening + new + returned + changedIn - changedOut - lost` is
+  /// `closing`.
+  package struct Movement: Hashable, Sendable {
+    package fileprivate(set) var opening: Int64 = 0
+    /// Who never subscribed before.
+    package fileprivate(set) var new: Int64 = 0
+    /// Who had been lost before.
+    package fileprivate(set) var returned: Int64 = 0
+    /// Who came from another segment.
+    package fileprivate(set) var changedIn: Int64 = 0
+    package fileprivate(set) var changedOut: Int64 = 0
+    package fileprivate(set) var lost: Int64 = 0
+    package fileprivate(set) var closing: Int64 = 0
+  }
+
+  /// `opening + started - converted - ended` is `closing`.
+  package struct Trials: Hashable, Sendable {
+    package fileprivate(set) var opening: Int64 = 0
+    package fileprivate(set) var started: Int64 = 0
+    /// Who subscribed from it.
+    package fileprivate(set) var converted: Int64 = 0
+    /// Who did not.
+    package fileprivate(set) var ended: Int64 = 0
+    package fileprivate(set) var closing: Int64 = 0
+  }
+
+  /// Payments in grace or on hold: `opening + failed - recovered - lost` is `closing`.
+  package struct Failures: Hashable, Sendable {
+    package fileprivate(set) var opening: Int64 = 0
+    package fileprivate(set) var failed: Int64 = 0
+    package fileprivate(set) var recovered: Int64 = 0
+    package fileprivate(set) var lost: Int64 = 0
+    package fileprivate(set) var closing: Int64 = 0
+  }
+
+  /// Money in one currency.
+  package struct Revenue: Hashable, Sendable {
+    package fileprivate(set) var paymentCount: Int64 = 0
+    package fileprivate(set) var gross = MoneySum.zero
+    package fileprivate(set) var refundCount: Int64 = 0
+    package fileprivate(set) var refunded = MoneySum.zero
+    package fileprivate(set) var disputeCount: Int64 = 0
+    /// What was lost to the customers' banks.
+    package fileprivate(set) var disputed = MoneySum.zero
+
+    package init() {}
+
+    package var net: MoneySum { gross - refunded - disputed }
+
+    package static func + (a: Revenue, b: Revenue) -> Revenue {
+      var sum = a
+      sum.paymentCount += b.paymentCount
+      sum.gross += b.gross
+      sum.refundCount += b.refundCount
+      sum.refunded += b.refunded
+      sum.disputeCount += b.disputeCount
+      sum.disputed += b.disputed
+      return sum
+    }
+  }
+
+  package struct Untold: Hashable, Sendable {
+    package fileprivate(set) var paymentCount: Int64 = 0
+    package fileprivate(set) var reversalCount: Int64 = 0
+  }
+
+  /// All of a currency in the month.
+  package func revenue(in currency: String) -> Revenue {
+    revenueOfMonths[currency]?.last ?? Revenue()
+  }
+
+  /// The currencies in which anything moved in these months: the one with most payments in the month
+  /// first.
+  package var currencies: [String] {
+    revenueOfMonths.keys.sorted {
+      (-revenue(in: $0).paymentCount, $0) < (-revenue(in: $1).paymentCount, $1)
+    }
+  }
+
+  // MARK: adding
+
+  package mutating func add(_ subscriber: Subscriber) {
+    began = [began, subscriber.began].compactMap { $0 }.min()
+    addStatus(subscriber.edges(before: month.end))
+    addFailures(subscriber.failures)
+    for booking in subscriber.bookings { add(booking) }
+  }
+
+  private func index(of moment: Instant) -> Int? {
+    guard months[0].start <= moment, moment < month.end else { return nil }
+    return months.lastIndex { $0.start <= moment }
+  }
+
+  private mutating func addStatus(_ edges: [Subscriber.Edge]) {
+    var wasSubscribed = false
+    for edge in edges {
+      if let index = index(of: edge.at) { count(edge, wasSubscribed, in: index) }
+      if edge.after.segment != nil { wasSubscribed = true }
+    }
+    for (index, month) in months.enumerated() {
+      let opening = edges.last { $0.at < month.start }?.after ?? .none
+      let closing = edges.last { $0.at < month.end }?.after ?? .none
+      if opening == .trial { trials[index].opening += 1 }
+      if closing == .trial { trials[index].closing += 1 }
+      if opening.segment != nil { movements[index].opening += 1 }
+      if closing.segment != nil { movements[index].closing += 1 }
+      guard month == self.month else { continue }
+      if let segment = opening.segment { segments[segment, default: Movement()].opening += 1 }
+      if let segment = closing.segment { segments[segment, default: Movement()].closing += 1 }
+    }
+  }
+
+  private mutating func count(_ edge: Subscriber.Edge, _ wasSubscribed: Bool, in index: Int) {
+    if edge.after == .trial { trials[index].started += 1 }
+    if edge.before == .trial {
+      if edge.after == .none { trials[index].ended += 1 } else { trials[index].converted += 1 }
+    }
+    func note(_ segment: Segment?, _ change: (inout Movement) -> Void) {
+      change(&movements[index])
+      if index == months.count - 1, let segment { change(&segments[segment, default: Movement()]) }
+    }
+    switch (edge.before.segment, edge.after.segment) {
+    case (nil, let segment?):
+      note(segment) { if wasSubscribed { $0.returned += 1 } else { $0.new += 1 } }
+    case (let segment?, nil):
+      note(segment) { $0.lost += 1 }
+      if index == months.count - 1 { reasons[edge.reason ?? .lapsed, default: 0] += 1 }
+    case (let old?, let new?):
+      note(old) { $0.changedOut += 1 }
+      note(new) { $0.changedIn += 1 }
+    case (nil, nil): break
+    }
+  }
+
+  private mutating func addFailures(_ all: [Subscriber.Failure]) {
+    var open: [Int64] = months.map { _ in 0 }
+    var closing: [Int64] = months.map { _ in 0 }
+    for failure in all {
+      let change: Int64 = failure.became == .failing ? 1 : -1
+      for (index, month) in months.enumerated() {
+        if failure.at < month.start { open[index] += change }
+        if failure.at < month.end { closing[index] += change }
+      }
+      guard let index = index(of: failure.at) else { continue }
+      switch failure.became {
+      case .failing: failures[index].failed += 1
+      case .recovered: failures[index].recovered += 1
+      case .lost: failures[index].lost += 1
+      }
+    }
+    for index in months.indices {
+      failures[index].opening += open[index]
+      failures[index].closing += closing[index]
+    }
+  }
+
+  private mutating func add(_ booking: Subscriber.Booking) {
+    guard let index = index(of: booking.at) else { return }
+    let isThisMonth = index == months.count - 1
+    guard let amount = booking.amount, let sum = MoneySum(amount) else {
+      guard isThisMonth else { return }
+      if booking.kind == .payment { untold.paymentCount += 1 } else { untold.reversalCount += 1 }
+      return
+    }
+    // A trial's invoice is none.
+    if sum.isZero { return }
+    var revenue = Revenue()
+    switch booking.kind {
+    case .payment: (revenue.paymentCount, revenue.gross) = (1, sum)
+    case .refund: (revenue.refundCount, revenue.refunded) = (1, sum)
+    case .dispute: (revenue.disputeCount, revenue.disputed) = (1, sum)
+    }
+    var series = revenueOfMonths[amount.currency] ?? months.map { _ in Revenue() }
+    series[index] = series[index] + revenue
+    revenueOfMonths[amount.currency] = series
+    guard isThisMonth else { return }
+    let before = self.revenue[amount.currency]?[booking.segment] ?? Revenue()
+    self.revenue[amount.currency, default: [:]][booking.segment] = before + revenue
+  }
+}

@@ -1,0 +1,174 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Report
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  private static let month = Parameter<Month?>.optional(
+    "--month", "month",
+    text: "a whole month in UTC, e.g. 2026-10; the last one without this option", .month)
+  private static let page = Parameter<String?>.optional(
+    "--html", "file", text: "write it as a page with plots, too, whole in one file", .path)
+  private static let force = Parameter<Bool>.flag(
+    "--force", text: "with --html, write over a file that is there")
+
+  static let report = Command(
+    words: ["report"],
+    abstract:
+      "Reports subscribers, revenue, churn, trials, failed payments and storage of a month.",
+    discussion: """
+      Every figure is summed over what the ledger holds and what the stores said was paid, never over \
+      prices of the catalogue; docs/report.md defines each. It tells the month as it is known today, so \
+      that what comes late changes it. Currencies are never added up, and what a store keeps of a \
+      payment is not known here. Storage is as of now. All subscriptions are read in one snapshot, \
+      with progress on stderr, while the servers go on.
+      """,
+    options: [month, page, force],
+    answers: ReportJSON.shape,
+    run: { invocation in
+      let path = invocation[page]
+      guard path != nil || !invocation[force] else {
+        throw CommandFailure(.usage, "--force is for --html")
+      }
+      if let path, !invocation[force] { try OutputFile.requireNew(path) }
+      return try DatabaseSession.with(invocation) { database, configuration in
+        let now = configuration.clock.now()
+        let month = try wholeMonth(invocation[month], at: now)
+        let figures = try ReportFigures(month, at: now, configuration, of: database)
+        if let path {
+          let bytes = Array(ReportPage(figures).text.utf8)
+          if invocation[force] {
+            try OutputFile.replace(path, with: bytes)
+          } else {
+            try OutputFile.write(bytes, to: path)
+          }
+        }
+        return Answer(
+          text: ReportText(figures).text, json: ReportJSON.value(figures),
+          notice: path.map { "the page is in \($0)" })
+      }
+    })
+
+  /// The one that was asked for, else the last that is over.
+  private static func wholeMonth(_ asked: Month?, at now: Instant) throws -> Month {
+    let last = Month(of: now).adding(-1)
+    guard let asked else { return last }
+    guard asked <= last else {
+      throw CommandFailure(.refused, "\(asked) is not over; the last whole month is \(last)")
+    }
+    return asked
+  }
+}
+
+extension Form where Value == Month {
+  fileprivate static var month: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let month = Month(text) { return month }
+      throw CommandFailure(.usage, "\(name) takes a month like 2026-10")
+    }
+  }
+}
+
+/// All that a report tells, read in one snapshot.
+struct ReportFigures {
+  let month: MonthlyReport
+  let storage: StorageFigures
+  let made: Instant
+  let catalogue: Catalogue
+  let environment: String
+
+  init(
+    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration,
+    of database: Database
+  ) throws {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
+    var report = MonthlyReport(month)
+    var storage = StorageFigures(
+      at: now, opened: month.start..<month.end, configuration.catalogue)
+    try database.read { reader in
+      let progress = Progress(
+        "reading", .count(of: "subscriptions"), of: try SubscriberPages.count(reader))
+      var pages = try SubscriberPages(of: ledger, at: now, reading: reader)
+      while let page = try pages.next() {
+        for subscriber in page { report.add(subscriber) }
+        progress.done = pages.readCount
+      }
+      let weighed = Progress("weighing", .count(of: "accounts"), of: try Account.count(reader))
+      while try storage.readPage(reader) { weighed.done = storage.total.accountCount }
+    }
+    if let began = report.began, month.end <= began {
+      throw CommandFailure(
+        .refused, "nothing is known of \(month): the first of it all is of \(Month(of: began))")
+    }
+    self.month = report
+    self.storage = storage
+    made = now
+    catalogue = configuration.catalogue
+    environment = configuration.grantingEnvironment.rawValue
+  }
+
+  /// Ascending.
+  var segments: [(segment: Segment, movement: MonthlyReport.Movement)] {
+    month.segments.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Ascending, of a currency.
+  func revenue(
+    in currency: String
+  ) -> [(segment: Segment, revenue: MonthlyReport.Revenue)] {
+    (month.revenue[currency] ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// The ways in which subscribers were lost, the most frequent first.
+  var reasons: [(reason: CapReason, count: Int64)] {
+    month.reasons.sorted { (-$0.value, $0.key.precedence) < (-$1.value, $1.key.precedence) }
+      .map { ($0.key, $0.value) }
+  }
+
+  /// By plan, the one that most accounts have first.
+  var storageOfPlans: [(plan: String, sum: StorageFigures.Sum)] {
+    storage.plans.sorted { (-$0.value.accountCount, $0.key) < (-$1.value.accountCount, $1.key) }
+      .map { ($0.key, $0.value) }
+  }
+
+  /// The months of which anything can be known, as indices: the last two in any case.
+  var known: Range<Int> {
+    let count = month.months.count
+    let first = month.began.flatMap { began in month.months.firstIndex { began < $0.end } }
+    return min(first ?? count, count - 2)..<count
+  }
+
+  /// Of the month, and of the one before it.
+  var movement: MonthlyReport.Movement { month.movements[month.movements.count - 1] }
+  var movementBefore: MonthlyReport.Movement { month.movements[month.movements.count - 2] }
+  var trials: MonthlyReport.Trials { month.trials[month.trials.count - 1] }
+  var failures: MonthlyReport.Failures { month.failures[month.failures.count - 1] }
+  var failuresBefore: MonthlyReport.Failures { month.failures[month.failures.count - 2] }
+}
+
+/// A part of a whole for people, in tenths of a percent.
+struct Portion {
+  let part: Int64
+  let whole: Int64
+
+  /// Nil of nothing.
+  var permille: Int64? { whole > 0 ? (part * 2000 + whole) / (2 * whole) : nil }
+
+  /// `3.2 %`, or `-` of nothing.
+  var text: String { permille.map { "\($0 / 10).\($0 % 10) %" } ?? "-" }
+}
+
+extension MonthlyReport.Movement {
+  /// How many of those who were there at the beginning, in numbers, were lost.
+  var churn: Portion { Portion(part: lost, whole: opening) }
+}
+
+extension MonthlyReport.Failures {
+  /// How many of the failed payments that were decided came after all.
+  var recovery: Portion { Portion(part: recovered, whole: recovered + lost) }
+}

@@ -1,0 +1,161 @@
+internal import Base
+internal import Configuration
+internal import Report
+internal import Sync
+internal import Tiers
+
+/// A month's figures for people who read a terminal.
+struct ReportText {
+  private let figures: ReportFigures
+
+  init(_ figures: ReportFigures) { self.figures = figures }
+
+  var text: String {
+    var text = "\(figures.month.month.title), as known at \(figures.made)\n"
+    text += "catalogue \(Printable.text(figures.catalogue.version)), digest "
+    text += "\(figures.catalogue.digest)\n"
+    text += titled("subscribers", subscribers)
+    text += titled("why they were lost", reasons)
+    text += titled("trials", trials)
+    text += titled("failed payments", failures)
+    for currency in figures.month.currencies where !figures.revenue(in: currency).isEmpty {
+      text += titled("revenue in \(Printable.text(currency))", revenue(in: currency))
+    }
+    text += titled("the months up to it", history)
+    text += titled("storage, as of now", storage)
+    return text + "\n" + notes.map { Prose.text($0, width: 100) }.joined()
+  }
+
+  private func titled(_ title: String, _ table: Table) -> String {
+    table.isEmpty ? "" : "\n\(title)\n" + table.text
+  }
+
+  var subscribers: Table {
+    var table = Table(
+      ("STORE", .left), ("PLAN", .left), ("INTERVAL", .left), ("OPENING", .right), ("NEW", .right),
+      ("RETURNED", .right), ("CHANGED IN", .right), ("CHANGED OUT", .right), ("LOST", .right),
+      ("CLOSING", .right), ("CHURN", .right))
+    func add(_ names: [String], _ movement: MonthlyReport.Movement) {
+      table.add(
+        names[0], names[1], names[2], movement.opening.grouped, movement.new.grouped,
+        movement.returned.grouped, movement.changedIn.grouped, movement.changedOut.grouped,
+        movement.lost.grouped, movement.closing.grouped, movement.churn.text)
+    }
+    for (segment, movement) in figures.segments {
+      add([segment.store, segment.plan ?? "-", segment.period.rawValue], movement)
+    }
+    add(["all", "", ""], figures.movement)
+    return table
+  }
+
+  var reasons: Table {
+    var table = Table(("REASON", .left), ("SUBSCRIBERS", .right))
+    for (reason, count) in figures.reasons { table.add(reason.rawValue, count.grouped) }
+    return table
+  }
+
+  var trials: Table {
+    var table = Table(
+      ("OPENING", .right), ("STARTED", .right), ("CONVERTED", .right), ("ENDED", .right),
+      ("CLOSING", .right))
+    let trials = figures.trials
+    table.add(
+      trials.opening.grouped, trials.started.grouped, trials.converted.grouped,
+      trials.ended.grouped, trials.closing.grouped)
+    return table
+  }
+
+  var failures: Table {
+    var table = Table(
+      ("OPENING", .right), ("FAILED", .right), ("RECOVERED", .right), ("LOST", .right),
+      ("CLOSING", .right), ("RECOVERY", .right))
+    let failures = figures.failures
+    table.add(
+      failures.opening.grouped, failures.failed.grouped, failures.recovered.grouped,
+      failures.lost.grouped, failures.closing.grouped, failures.recovery.text)
+    return table
+  }
+
+  func revenue(in currency: String) -> Table {
+    var table = Table(
+      ("STORE", .left), ("PLAN", .left), ("INTERVAL", .left), ("PAYMENTS", .right),
+      ("GROSS", .right), ("REFUNDS", .right), ("REFUNDED", .right), ("DISPUTES", .right),
+      ("DISPUTED", .right), ("NET", .right))
+    func add(_ names: [String], _ revenue: MonthlyReport.Revenue) {
+      func text(_ sum: MoneySum) -> String { sum.money(in: currency).amount }
+      table.add(
+        names[0], names[1], names[2], revenue.paymentCount.grouped, text(revenue.gross),
+        revenue.refundCount.grouped, text(revenue.refunded), revenue.disputeCount.grouped,
+        text(revenue.disputed), text(revenue.net))
+    }
+    for (segment, revenue) in figures.revenue(in: currency) {
+      add([segment.store, segment.plan ?? "-", segment.period.rawValue], revenue)
+    }
+    add(["all", "", ""], figures.month.revenue(in: currency))
+    return table
+  }
+
+  var history: Table {
+    var table = Table(
+      ("MONTH", .left), ("CLOSING", .right), ("CAME", .right), ("LOST", .right),
+      ("CHURN", .right), ("NET", .left))
+    for index in figures.known {
+      let movement = figures.month.movements[index]
+      let net = figures.month.currencies.compactMap { currency in
+        figures.month.revenueOfMonths[currency].map {
+          $0[index].net.money(in: currency).description
+        }
+      }
+      table.add(
+        figures.month.months[index].description, movement.closing.grouped,
+        (movement.new + movement.returned).grouped,
+        movement.lost.grouped, movement.churn.text,
+        net.isEmpty ? "-" : net.joined(separator: ", "))
+    }
+    return table
+  }
+
+  var storage: Table {
+    var table = Table(
+      ("PLAN", .left), ("ACCOUNTS", .right), ("USED", .right), ("OVER CAP", .right),
+      ("BY", .right))
+    func add(_ name: String, _ sum: StorageSum) {
+      table.add(
+        name, sum.accountCount.grouped, ByteCount.text(sum.usageByteCount),
+        sum.overCapAccountCount.grouped, ByteCount.text(sum.overCapByteCount))
+    }
+    for (plan, sum) in figures.storageOfPlans { add(plan, sum) }
+    add("all", figures.storage.total)
+    return table
+  }
+
+  private var notes: [String] { ReportNotes.all(figures) }
+}
+
+/// What one must know to read the figures, in sentences.
+enum ReportNotes {
+  static func all(_ figures: ReportFigures) -> [String] {
+    var notes = [
+      "A subscriber is a purchase with those that continue it, while a plan is owed because of it and "
+        + "no trial runs; what was given by an operator is not counted.",
+      "It is told as it is known today: opening + new + returned + changed in - changed out - lost = "
+        + "closing.",
+      "Churn is those lost of those at the opening.",
+      "Revenue is what the stores say was paid in the month, taxes included; currencies are never "
+        + "added up. What a store keeps of it is not known here.",
+      "\(figures.storage.openedCount.grouped) accounts were opened in the month.",
+    ]
+    let untold = figures.month.untold
+    if untold.paymentCount + untold.reversalCount > 0 {
+      notes.append(
+        "Of \(untold.paymentCount.grouped) payments and \(untold.reversalCount.grouped) reversals no "
+          + "store told how much they were; they are in no sum. What came before amounts were kept is "
+          + "read with coffer event replay.")
+    }
+    if figures.environment != "live" {
+      notes.append(
+        "These are the purchases of the \(figures.environment), as it is what grants here.")
+    }
+    return notes
+  }
+}

@@ -1,0 +1,94 @@
+import Base
+import Goldens
+import TestEngines
+import TestFiles
+import Testing
+
+struct ReportTests {
+  private let shop: SeptemberShop
+
+  init() throws { shop = try SeptemberShop() }
+
+  @Test func `a month is told as tables, as a value and as a page, and nothing is overwritten`()
+    throws
+  {
+    let page = shop.scratch.path + "/report.html"
+    let text = try shop.coffer("report", "--month", "2026-09", "--html", page)
+    #expect(text.code == 0, "\(text.errors)")
+    #expect(text.errors == "coffer: the page is in \(page)\n")
+    try expectGolden(text.out, "report")
+    try expectGolden(try shop.coffer("report", "--month", "2026-09", "--json").out, "report-json")
+    let html = try #require(Files.text(page))
+    try expectGolden(html, "report-page")
+    expectWhole(html)
+    #expect(html.contains("<h1>Coffer in September 2026</h1>"))
+
+    let again = try shop.coffer("report", "--html", page)
+    #expect(again.code == 1)
+    #expect(
+      again.errors == "coffer: \(page) cannot be written: it exists and is not overwritten\n")
+    let forced = try shop.coffer("report", "--html", page, "--force")
+    #expect(forced.code == 0, "\(forced.errors)")
+    #expect(forced.out.hasPrefix("October 2026, as known at 2026-11-15T08:30:00Z\n"))
+    #expect(Files.text(page)?.contains("<h1>Coffer in October 2026</h1>") == true)
+    #expect(!Files.paths(under: shop.scratch.path).contains("report.html.new"))
+
+    for (words, code, complaint) in [
+      (["--month", "2026-11"], 1, "2026-11 is not over; the last whole month is 2026-10"),
+      (["--month", "2027-03"], 1, "2027-03 is not over; the last whole month is 2026-10"),
+      (
+        ["--month", "2026-07"], 1, "nothing is known of 2026-07: the first of it all is of 2026-08"
+      ),
+      (["--month", "September"], 64, "--month takes a month like 2026-10"),
+      (["--force"], 64, "--force is for --html"),
+      (
+        ["--html", "/nowhere/report.html"], 1,
+        "/nowhere/report.html cannot be written: No such file or directory"
+      ),
+    ] as [([String], Int32, String)] {
+      let refused = try Finished(["report"] + words, environment: shop.environment)
+      #expect(refused.code == code, "\(words): \(refused.errors)")
+      #expect(refused.errors == "coffer: \(complaint)\n")
+      #expect(refused.out.isEmpty)
+    }
+    try refuseOnFullDisk()
+  }
+
+  private func refuseOnFullDisk() throws {
+    guard SmallDisk.isAvailable else { return }
+    let disk = try SmallDisk(byteCount: 65_536)
+    try disk.fill(leaving: 8192)
+    let refused = try shop.coffer("report", "--html", disk.path + "/report.html")
+    #expect(refused.code == 69)
+    #expect(
+      refused.errors == "coffer: \(disk.path)/report.html could not be written whole\n")
+    #expect(Files.paths(under: disk.path) == ["ballast"])
+  }
+
+  /// Every element is closed where it was opened, nothing is fetched, and no script runs.
+  private func expectWhole(_ html: String) {
+    var open: [Substring] = []
+    let void: Set<Substring> = [
+      "meta", "!DOCTYPE", "line", "rect", "circle", "polyline", "polygon",
+    ]
+    for part in html.split(separator: "<") {
+      guard let end = part.firstIndex(of: ">") else {
+        Issue.record("\(part) never ends")
+        return
+      }
+      let tag = part[..<end]
+      let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
+      if tag.hasPrefix("/") {
+        #expect(open.popLast() == name, "\(tag)")
+      } else if void.contains(name) {
+        continue
+      } else {
+        open.append(name)
+      }
+    }
+    #expect(open.isEmpty)
+    for word in ["http:", "https:", "//", "src=", "href=", "url(", "@import", "<script"] {
+      #expect(!html.contains(word), "\(word)")
+    }
+  }
+}
