@@ -56,6 +56,8 @@ package struct Attention: Sendable, Equatable {
     case overCap = "over_cap"
     /// A certificate that everything of a store's is proven by, and that ends.
     case certificate
+    /// A webhook's secret that is still taken, though another one has proved all for a while.
+    case unusedSecret = "unused_secret"
 
     /// Whether somebody loses something unless it is dealt with.
     package var isUrgent: Bool {
@@ -65,7 +67,7 @@ package struct Attention: Sendable, Equatable {
         .paidAfterEnd, .certificate:
         true
       case .reversal, .refusedClaim, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
-        .conflictingDelivery, .overCap:
+        .conflictingDelivery, .overCap, .unusedSecret:
         false
       }
     }

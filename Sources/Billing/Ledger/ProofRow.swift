@@ -11,22 +11,19 @@ package struct ProofRow: Sendable {
   /// To the hour: it is written once in an hour at most.
   package let last: Instant
 
-  /// All of them, of a store the one that was used last first.
+  /// Those of a store, the one that was used last first.
   package static func all(
-    countMax: Int, reading database: some Queryable
+    of provider: ObjectKey.Provider, countMax: Int, reading database: some Queryable
   ) throws -> [ProofRow] {
     try database.rows(
       """
-      SELECT provider, proof, first_ms, last_ms FROM billing.proofs
-      ORDER BY provider, last_ms DESC, proof LIMIT $1
-      """, .integer(countMax)
+      SELECT proof, first_ms, last_ms FROM billing.proofs WHERE provider = $1
+      ORDER BY last_ms DESC, proof LIMIT $2
+      """, .text(provider.rawValue), .integer(countMax)
     ) { row in
-      guard let provider = ObjectKey.Provider(rawValue: try row.text(0)) else {
-        throw DatabaseError.statement("billing.proofs names a store that is none")
-      }
-      return ProofRow(
-        provider: provider, proof: try row.text(1), first: try row.instant(2),
-        last: try row.instant(3))
+      ProofRow(
+        provider: provider, proof: try row.text(0), first: try row.instant(1),
+        last: try row.instant(2))
     }
   }
 

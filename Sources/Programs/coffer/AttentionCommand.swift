@@ -3,6 +3,7 @@ internal import Configuration
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import ProviderAPI
 internal import Storage
 internal import Stores
 internal import Subscriptions
@@ -26,8 +27,13 @@ extension Command {
       let limit = invocation[limit]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
+        // What is set up wrongly is told by coffer config; here it must not hide the rest.
+        let configured = try? StoreList(
+          try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
+          clock: configuration.clock)
         let list = try database.read { reader in
-          try AttentionList(at: now, limit: limit, stores: .known, reading: reader)
+          try AttentionList(
+            at: now, limit: limit, stores: configured ?? .known, reading: reader)
         }
         return Answer(
           code: list.urgentCount > 0 ? .urgent : .ok, text: AttentionText.text(list, at: now),
@@ -141,6 +147,7 @@ extension Attention {
     case .conflictingDelivery: "\(shownSubject) came before with another meaning; \(detail)"
     case .overCap: "\(subject) holds \(detail) since its cap shrank"
     case .certificate: "\(detail), which proves what \(subject) signs, ends"
+    case .unusedSecret: "\(subject): nothing was \(detail) for a while; take it away"
     }
   }
 
@@ -174,6 +181,7 @@ extension Attention {
       return ["plan", "apply", "<file>", "--reason", "<why>"]
     case .overCap: return ["usage", "show", subject]
     case .certificate: return nil
+    case .unusedSecret: return ["webhook", "proofs"]
     }
   }
 }

@@ -29,7 +29,11 @@ extension Command {
         let stores = try StoreList(
           try DatabaseConfiguration.stores(invocation.settings),
           transport: { _ in CurlTransport() }, clock: configuration.clock)
-        let used = try database.read { try ProofRow.all(countMax: countMax, reading: $0) }
+        let used = try database.read { reader in
+          try stores.flatMap {
+            try ProofRow.all(of: $0.provider, countMax: countMax, reading: reader)
+          }
+        }
         let uses = Use.all(used, of: stores)
         let now = configuration.clock.now()
         var table = Table(
@@ -46,7 +50,7 @@ extension Command {
     })
 
   /// A store's own keys change some dozen times a year.
-  private static let countMax = 1_000
+  private static let countMax = 100
 }
 
 /// What proves deliveries, and when it did.

@@ -1,6 +1,8 @@
 import Base
+import KnownStores
 import Ledger
 import Storage
+import Stores
 import Stripe
 import StripeSamples
 import TestEngines
@@ -32,10 +34,22 @@ struct ProofTests {
     try deliver("whsec_new", minute: 45)
     try deliver("whsec_old", minute: 61)
     try deliver("whsec_old", minute: 90)
-    let rows = try harness.database.read { try ProofRow.all(countMax: 10, reading: $0) }
+    let rows = try harness.database.read {
+      try ProofRow.all(of: .stripe, countMax: 10, reading: $0)
+    }
     #expect(rows.count == 2)
     #expect(rows.map(\.first) == [day0, day0 + .minutes(45)])
     #expect(rows.map(\.last) == [day0 + .minutes(61), day0 + .minutes(45)])
     for row in rows { #expect(!row.proof.contains("whsec")) }
+    func unused() throws -> [String] {
+      let secrets = [Secret("whsec_new"), Secret("whsec_old")]
+      let stores = StoreList.known(with: StripeStore(secrets: WebhookSecrets(secrets)))
+      return try harness.database.read { reader in
+        try AttentionList(at: day0, limit: 10, stores: stores, reading: reader)
+      }.items.filter { $0.kind == .unusedSecret }.map(\.detail)
+    }
+    #expect(try unused().isEmpty)
+    try deliver("whsec_old", minute: 9 * 24 * 60)
+    #expect(try unused() == [rows[1].proof])
   }
 }
