@@ -22,17 +22,20 @@ extension Command {
     text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option", .moment)
   private static let account = Parameter<String?>.optional(
     "--account", "account",
-    text: "whose purchase a fixture of webhooks/first-steps is: an id or a username", .text)
+    text: "with --now, whose purchase it becomes: an id or a username", .text)
+  private static let now = Parameter<Bool>.flag(
+    "--now", text: "sends it as it would come now for --account; Stripe's alone")
 
   static let webhookSend = Command(
     words: ["webhook", "send"],
     abstract: "Sends a recorded delivery; Stripe's is signed anew with a configured secret.",
     discussion: "The fixture is a whole raw HTTP request, as under webhooks/. Stripe's signature "
       + "is replaced, since it holds for minutes; everything else, and what the App Store and "
-      + "Google sent, goes as recorded. A fixture of webhooks/first-steps is made for an account "
-      + "and the moment at which it is sent. Prints the status and the answer.",
+      + "Google sent, goes as recorded. With --account and --now, Stripe's is made that account's "
+      + "and of this moment; the deliveries of a story stay one purchase. Prints the status and the "
+      + "answer.",
     arguments: [fixture],
-    options: [url, secretIndex, moment, account],
+    options: [url, secretIndex, moment, account, now],
     answers: Exchange.shape,
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
@@ -40,21 +43,23 @@ extension Command {
       guard var fixture = RawRequest(try InputFile.bytes(at: path)) else {
         throw CommandFailure(.refused, "\(path) is not a whole HTTP request")
       }
-      switch (FreshFixture.isFresh(fixture.body), invocation[account]) {
-      case (true, let name?):
+      switch (invocation[account], invocation[now]) {
+      case (let name?, true):
+        guard fixture.target == stripe else {
+          throw CommandFailure(
+            .refused, "\(path) is signed by its store: only Stripe's are made anew")
+        }
         let account = try DatabaseSession.with(invocation) { database, _ in
           try database.read { try DatabaseSession.account($0, name).id }
         }
-        fixture.body = try FreshFixture.filled(
-          fixture.body, account: account, now: configuration.clock.now())
-      case (true, nil):
-        throw CommandFailure(.usage, "--account is needed: \(path) is made for one")
-      case (false, .some):
-        throw CommandFailure(.usage, "--account is of no use: \(path) goes as recorded")
-      case (false, nil): break
+        fixture.body = try DeliveryOfToday.made(
+          from: fixture.body, account: account, now: configuration.clock.now())
+      case (nil, false): break
+      case (nil, true): throw CommandFailure(.usage, "--now needs --account")
+      case (_, false): throw CommandFailure(.usage, "--account needs --now")
       }
       let signatures =
-        try fixture.target == "/webhooks/stripe"
+        try fixture.target == stripe
         ? [stripeSignature(fixture, invocation, configuration)] : []
       let url =
         invocation[url]
@@ -66,6 +71,8 @@ extension Command {
         body: fixture.body)
       return Answer(code: exchange.code, text: exchange.text, json: exchange.json)
     })
+
+  private static let stripe = "/webhooks/stripe"
 
   private static func stripeSignature(
     _ fixture: RawRequest, _ invocation: Invocation, _ configuration: PeerConfiguration

@@ -17,6 +17,8 @@ final class Control: Sendable {
   /// Stripe's events that the target took.
   private let accepted = Locked<Set<String>>([])
   private let turn = Locked<Void>(())
+  /// What was pushed and is not told yet: what each was answered, 0 for no answer.
+  private let pushed = Locked<[JSONValue]>([])
 
   /// `target` is where `/webhooks/<provider>` answers; nil: nothing is pushed.
   init(_ stores: Stores, directory: String, target: String?) {
@@ -28,17 +30,18 @@ final class Control: Sendable {
   func routes() -> [Route] {
     [
       route("GET", "/control/truth") { _, _ in self.stores.truth },
+      route("GET", "/control/clock") { _, _ in self.time },
       route("POST", "/control/clock") { _, input in
         try self.move(input)
-        return ["now": .string(self.stores.clock.now.description)]
+        return self.time
       },
       route("POST", "/control/push") { _, _ in .object([]) },
       route("POST", "/control/faults/{provider}") { path, input in
         switch path[0] {
-        case "apple": input.script(self.stores.apple.faults)
-        case "google": input.script(self.stores.google.faults)
-        case "stripe": input.script(self.stores.stripe.faults)
-        case "btcpay": input.script(self.stores.btcpay.faults)
+        case "apple": try input.script(self.stores.apple.faults)
+        case "google": try input.script(self.stores.google.faults)
+        case "stripe": try input.script(self.stores.stripe.faults)
+        case "btcpay": try input.script(self.stores.btcpay.faults)
         default: throw ControlInput.unknown("provider", path[0])
         }
         return .object([])
@@ -65,7 +68,8 @@ final class Control: Sendable {
                 Result {
                   try self.turn.withLock { _ in
                     let value = try work(path, ControlInput(bytes))
-                    return self.answer(value, pushed: method == "GET" ? [] : self.push())
+                    if method != "GET" { self.push() }
+                    return self.answer(value)
                   }
                 })
             }
@@ -74,8 +78,9 @@ final class Control: Sendable {
     }
   }
 
-  private func answer(_ value: JSONValue, pushed: [JSONValue]) -> Response {
+  private func answer(_ value: JSONValue) -> Response {
     guard case .object(var members) = value else { preconditionFailure("answers are objects") }
+    let pushed = takePushed()
     if !pushed.isEmpty { members.append(.init("pushed", .array(pushed))) }
     return Response(
       status: 200, headers: [("Content-Type", "application/json")],
@@ -84,20 +89,67 @@ final class Control: Sendable {
 
   // MARK: time
 
+  private var time: JSONValue {
+    let now = stores.clock.now
+    return ["now": .string(now.description), "now_ms": .integer(now.milliseconds)]
+  }
+
   /// Forward by `advance_ms`, or to the moment `to_ms`; whoever shares the clock's file follows.
   private func move(_ input: ControlInput) throws {
-    let to = input.number("to_ms")
-    let moment =
-      to == 0
-      ? stores.clock.now + .milliseconds(input.number("advance_ms")) : Instant(milliseconds: to)
-    guard moment >= stores.clock.now else {
-      throw Problem(400, "past", "In the past", "Virtual time does not go back.")
+    let now = stores.clock.now
+    let span = try input.number("advance_ms", 0...Self.advanceMax, otherwise: 0)
+    let last = now.milliseconds + Self.advanceMax
+    let to = try input.number("to_ms", now.milliseconds...last, otherwise: now.milliseconds + span)
+    try move(to: Instant(milliseconds: to))
+  }
+
+  /// So that what happens on the way is told about then, and not when all of it is over.
+  private static let step = Instant.Span.hours(6)
+
+  /// How far time moves at once: two years, in which a store sells some dozen periods.
+  private static let advanceMax: Int64 = 730 * 86_400_000
+
+  private func move(to moment: Instant) throws {
+    while true {
+      stores.stripe.run(until: min(moment, stores.clock.now + Self.step))
+      stores.apple.catchUp()
+      stores.google.catchUp()
+      stores.btcpay.catchUp()
+      try keepClock()
+      if stores.clock.now >= moment { return }
+      push()
     }
-    stores.stripe.run(until: moment)
-    stores.apple.catchUp()
-    stores.google.catchUp()
-    stores.btcpay.catchUp()
-    try keepClock()
+  }
+
+  /// From now on virtual time goes on as the machine's does, and what is due by itself is pushed.
+  ///
+  /// A second is near enough for signatures, whose makers may be half a minute ahead. The stores are
+  /// asked more rarely, since they remember what they were each time.
+  func runClock() {
+    _ = Thread {
+      var last = MonotonicTime.now()
+      var ticks = 0
+      while true {
+        sleep(1)
+        self.turn.withLock { _ in
+          let now = MonotonicTime.now()
+          let passed = Int64(now.seconds(since: last) * 1000)
+          last = now
+          ticks += 1
+          let moment = self.stores.clock.now + .milliseconds(passed)
+          do {
+            if ticks % 10 == 0 {
+              try self.move(to: moment)
+              self.push()
+              _ = self.takePushed()
+            } else {
+              self.stores.clock.set(moment)
+              try self.keepClock()
+            }
+          } catch { complain("provider-fakes: \(error)\n", code: 1) }
+        }
+      }
+    }
   }
 
   /// Writes the time where programs of ours read it.
@@ -111,10 +163,16 @@ final class Control: Sendable {
 
   // MARK: pushing
 
-  /// Sends what is due; what each was answered, 0 for no answer.
-  private func push() -> [JSONValue] {
-    guard let target else { return [] }
-    var results: [JSONValue] = []
+  private func takePushed() -> [JSONValue] {
+    pushed.withLock { pushed in
+      defer { pushed = [] }
+      return pushed
+    }
+  }
+
+  /// Sends what is due.
+  private func push() {
+    guard let target else { return }
     func send(_ delivery: FakeDelivery, _ type: String, _ request: FakeRequest) -> Int? {
       let headers = request.headers.filter {
         !["host", "content-length"].contains($0.name.lowercased())
@@ -122,11 +180,12 @@ final class Control: Sendable {
       let reply = try? client.send(
         request.method, target + request.path, headers: headers.map { ($0.name, $0.value) },
         body: request.body, timeout: .seconds(10))
-      results.append([
+      let result: JSONValue = [
         "provider": .string(delivery.provider), "id": .string(delivery.id),
         "type": .string(type), "status": .integer(Int64(reply?.status ?? 0)),
         "answer": .string(String(decoding: reply?.body.prefix(2000) ?? [], as: UTF8.self)),
-      ])
+      ]
+      pushed.withLock { $0.append(result) }
       return reply?.status
     }
     let now = stores.clock.now
@@ -154,6 +213,5 @@ final class Control: Sendable {
         accepted.withLock { _ = $0.insert(delivery.id) }
       }
     }
-    return results
   }
 }

@@ -6,7 +6,7 @@ import ProviderFakes
 /// What `POST /control/<provider>/<operation>` does. Subscriptions go by `id`: an original
 /// transaction id, a purchase token, a Stripe subscription, or an invoice of a BTCPay server.
 ///
-/// What no customer could do ends the program, as it would end a test.
+/// What no customer could do is refused with a sentence.
 struct Operations {
   let stores: Stores
 
@@ -22,12 +22,17 @@ struct Operations {
     }
   }
 
+  private func refuse(_ hindrance: String?) throws(Problem) {
+    guard let hindrance else { return }
+    throw Problem(409, "impossible", "Not possible as it is", hindrance)
+  }
+
   private func apple(_ operation: String, _ input: ControlInput) throws -> JSONValue {
     let store = stores.apple
     if operation == "buy" {
       let id = store.buy(
         try Plans.apple(input.plan), for: try input.account,
-        namesAccount: input.flag("names_account") ?? true, trialDays: input.number("trial_days"))
+        namesAccount: input.flag("names_account") ?? true, trialDays: try input.trialDays)
       return ["id": .string(id)]
     }
     if operation == "test" {
@@ -35,19 +40,41 @@ struct Operations {
       return .object([])
     }
     let id = try input.id(of: store.truths.map(\.originalTransactionID))
-    let transaction = store.latestTransaction(of: id)
+    let transaction = input.text("transaction") ?? store.latestTransaction(of: id)
+    func may(_ deed: FakeAppStore.Act) throws { try refuse(store.hindrance(to: deed, id)) }
     switch operation {
     case "break-card": store.breakCard(id)
     case "repair-card": store.repairCard(id)
-    case "cancel": store.turnOffRenewal(id)
-    case "restore": store.turnOnRenewal(id)
-    case "change": store.change(id, to: try Plans.apple(input.plan))
-    case "refund": store.refund(input.text("transaction") ?? transaction)
-    case "reverse-refund": store.reverseRefund(input.text("transaction") ?? transaction)
-    case "extend": store.extend(id, days: max(1, input.number("days")))
-    case "resubscribe": store.resubscribe(id)
-    case "share": return ["id": .string(store.share(id, with: try input.account))]
-    case "stop-sharing": store.stopSharing(id)
+    case "cancel":
+      try may(.cancel)
+      store.turnOffRenewal(id)
+    case "restore":
+      try may(.restore)
+      store.turnOnRenewal(id)
+    case "change":
+      let product = try Plans.apple(input.plan)
+      try may(.change(product))
+      store.change(id, to: product)
+    case "refund":
+      try may(.refund(transaction))
+      store.refund(transaction)
+    case "reverse-refund":
+      try may(.reverseRefund(transaction))
+      store.reverseRefund(transaction)
+    case "extend":
+      let days = try input.number("days", 1...90, otherwise: 1)
+      try may(.extend)
+      store.extend(id, days: days)
+    case "resubscribe":
+      try may(.resubscribe)
+      store.resubscribe(id)
+    case "share":
+      let account = try input.account
+      try may(.share)
+      return ["id": .string(store.share(id, with: account))]
+    case "stop-sharing":
+      try may(.stopSharing)
+      store.stopSharing(id)
     case "transaction": return ["signed": .string(store.signedTransaction(for: id))]
     case "notify": store.notify(id, input.text("type") ?? "UNKNOWN", input.text("subtype"))
     default: throw ControlInput.unknown("operation", operation)
@@ -58,7 +85,7 @@ struct Operations {
   private func google(_ operation: String, _ input: ControlInput) throws -> JSONValue {
     let store = stores.google
     if operation == "buy" {
-      let days = input.number("trial_days")
+      let days = try input.trialDays
       let id = store.buy(
         try Plans.google(input.plan), for: try input.account,
         namesOwner: input.flag("names_account") ?? true, trialDays: days > 0 ? days : nil)
@@ -69,18 +96,33 @@ struct Operations {
       return .object([])
     }
     let id = try input.id(of: store.truths.map(\.token))
+    func may(_ deed: FakePlayStore.Act) throws { try refuse(store.hindrance(to: deed, id)) }
     switch operation {
     case "break-card": store.breakCard(id)
     case "repair-card": store.repairCard(id)
-    case "cancel": store.cancel(id)
-    case "restore": store.restore(id)
+    case "cancel":
+      try may(.cancel)
+      store.cancel(id)
+    case "restore":
+      try may(.restore)
+      store.restore(id)
     case "change":
-      let token = store.replace(id, with: try Plans.google(input.plan), .chargeFullPrice)
-      return ["id": .string(token)]
-    case "refund": store.refund(store.orders(of: id).last ?? "", revoking: true)
-    case "pause": store.schedulePause(id, .days(max(7, input.number("days"))))
-    case "resume": store.resume(id)
-    case "resubscribe": return ["id": .string(store.resubscribeOutsideApp(id))]
+      let plan = try Plans.google(input.plan)
+      try may(.change)
+      return ["id": .string(store.replace(id, with: plan, .chargeFullPrice))]
+    case "refund":
+      try may(.refund)
+      store.refund(store.orders(of: id).last ?? "", revoking: true)
+    case "pause":
+      let days = try input.number("days", 7...90, otherwise: 7)
+      try may(.pause)
+      store.schedulePause(id, .days(days))
+    case "resume":
+      try may(.resume)
+      store.resume(id)
+    case "resubscribe":
+      try may(.resubscribe)
+      return ["id": .string(store.resubscribeOutsideApp(id))]
     default: throw ControlInput.unknown("operation", operation)
     }
     return ["id": .string(id)]
@@ -91,25 +133,42 @@ struct Operations {
     if operation == "buy" {
       let page = store.openCheckout(
         account: try input.account, try Plans.stripe(input.plan),
-        trialDays: input.number("trial_days"))
+        trialDays: try input.trialDays)
       return ["id": .string(store.complete(checkout: page))]
     }
     let id = try input.id(of: store.subscriptions)
+    func may(_ deed: FakeStripe.Act) throws { try refuse(store.hindrance(to: deed, id)) }
     switch operation {
     case "break-card": store.setCard(of: id, .declines)
     case "repair-card":
       store.setCard(of: id, .works)
       let invoice = store.latestInvoice(of: id)
       if store.status(ofInvoice: invoice) == "open" { store.pay(invoice: invoice) }
-    case "cancel": store.cancel(id)
-    case "restore": store.uncancel(id)
-    case "delete": store.delete(id)
-    case "change": store.changePrice(of: id, to: try Plans.stripe(input.plan))
-    case "refund": store.refund(invoice: store.latestInvoice(of: id))
+    case "cancel":
+      try may(.cancel)
+      store.cancel(id)
+    case "restore":
+      try may(.restore)
+      store.uncancel(id)
+    case "delete":
+      try may(.end)
+      store.delete(id)
+    case "change":
+      let price = try Plans.stripe(input.plan)
+      try may(.change)
+      store.changePrice(of: id, to: price)
+    case "refund":
+      try may(.refund)
+      store.refund(invoice: store.latestInvoice(of: id))
     case "dispute":
+      try may(.dispute)
       return ["dispute": .string(store.dispute(invoice: store.latestInvoice(of: id)))]
-    case "pause": store.pauseCollection(of: id, .void)
-    case "resume": store.resumeCollection(of: id)
+    case "pause":
+      try may(.pause)
+      store.pauseCollection(of: id, .void)
+    case "resume":
+      try may(.resume)
+      store.resumeCollection(of: id)
     default: throw ControlInput.unknown("operation", operation)
     }
     return ["id": .string(id)]
@@ -138,10 +197,14 @@ extension Operations {
     let id = try input.id(of: store.invoices)
     switch operation {
     case "pay":
-      let cents = input.number("cents")
+      let cents = try input.number("cents", 0...1_000_000, otherwise: 0)
       return ["payment": .string(store.pay(id, cents: cents > 0 ? cents : nil))]
-    case "settle": store.mark(id, isSettled: true)
-    case "invalidate": store.mark(id, isSettled: false)
+    case "settle":
+      try refuse(store.hindranceToMark(id))
+      store.mark(id, isSettled: true)
+    case "invalidate":
+      try refuse(store.hindranceToMark(id))
+      store.mark(id, isSettled: false)
     case "archive": store.archive(id)
     case "refund": store.offerRefund(id)
     default: throw ControlInput.unknown("operation", operation)
@@ -192,51 +255,5 @@ extension Plans {
     case "stickers.monthly": .stickers
     default: throw ControlInput.unknown("plan", name)
     }
-  }
-}
-
-/// The JSON body of a control request.
-struct ControlInput {
-  private let json: JSON
-
-  /// An empty body is an empty object.
-  init(_ body: [UInt8]) throws {
-    json = try JSON.parse(body.isEmpty ? Array("{}".utf8) : body).requireObject()
-  }
-
-  func text(_ name: String) -> String? { json[name].string }
-  func number(_ name: String) -> Int64 { json[name].integer ?? 0 }
-  func flag(_ name: String) -> Bool? { json[name].bool }
-
-  var plan: String { text("plan") ?? "premium.monthly" }
-
-  /// Nil where none is named.
-  var account: Identifier? {
-    get throws {
-      guard let text = text("account") else { return nil }
-      guard let account = Identifier(text) else { throw Self.unknown("account", text) }
-      return account
-    }
-  }
-
-  func id(of known: [String]) throws -> String {
-    guard let id = text("id"), known.contains(id) else {
-      throw Self.unknown("id", text("id") ?? "")
-    }
-    return id
-  }
-
-  /// `replica_lag_ms`, and `failures`: statuses, or 0 for no answer at all.
-  func script(_ faults: FakeFaults) {
-    faults.setReplicaLag(.milliseconds(number("replica_lag_ms")))
-    let retryAfter = json["retry_after"].integer
-    faults.fail(
-      next: (json["failures"].array ?? []).compactMap { $0.integer }.map {
-        $0 == 0 ? .timeout : .status(Int($0), retryAfter: retryAfter)
-      })
-  }
-
-  static func unknown(_ kind: String, _ name: String) -> Problem {
-    Problem(400, "unknown_\(kind)", "Unknown \(kind)", "There is no \(kind) \(name).")
   }
 }

@@ -4,13 +4,17 @@ let names = Recording.stores.keys.sorted()
 
 let usage = """
   usage: provider-fakes record [<store>] [--check]
-         provider-fakes serve <directory> [--port N] [--push URL] [--start MILLISECONDS]
+         provider-fakes serve <directory> [--listen ADDRESS:PORT] [--push URL]
+                        [--start MILLISECONDS] [--running]
 
   Writes the stories of webhooks/<store> in the working directory, or of every store; with --check it
   writes nothing and exits with 1 where a file differs. Stores: \(names.joined(separator: ", "))
 
-  Serves the fakes of all stores on 127.0.0.1, in virtual time, and prints the port. The directory
-  gets their keys, a coffer.env for coffer-billing, and the clock. Control:
+  Serves the fakes of all stores, on a free port of 127.0.0.1 unless told otherwise, and prints the
+  port. Time is virtual and stands still unless moved; with --running it goes on. The directory gets
+  their keys, a coffer.env for coffer-billing, and the clock. Control, as docs/developing-apps.md
+  shows:
+    GET  /control/clock                    what time it is
     POST /control/clock                    {"advance_ms": N} or {"to_ms": N}
     POST /control/<provider>/<operation>   {"id": ..., "account": ..., "plan": "premium.monthly", ...}
     POST /control/faults/<provider>        {"replica_lag_ms": N, "failures": [429, 0, 500]}
@@ -19,9 +23,13 @@ let usage = """
 
   """
 
-func complain(_ text: String, code: Int32) -> Never {
+func warn(_ text: String) {
   let bytes = Array(text.utf8)
   _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+}
+
+func complain(_ text: String, code: Int32) -> Never {
+  warn(text)
   exit(code)
 }
 

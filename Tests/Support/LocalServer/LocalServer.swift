@@ -1,15 +1,15 @@
 package import HTTPMessages
 package import HTTPServer
 
-/// A server of this machine alone, on a free port where none is named, which stops with its last
-/// holder.
+/// A server, of this machine alone unless told otherwise, on a free port where none is named, which
+/// stops with its last holder.
 package func startServer(
-  _ routes: [Route], port: UInt16 = 0, name: String = "test",
+  _ routes: [Route], host: String = "127.0.0.1", port: UInt16 = 0, name: String = "test",
   limits: ServerLimits = ServerLimits(), proxies: [AddressRange] = [],
   problem: @escaping @Sendable (any Error, RequestHead) -> Problem? = { _, _ in nil }
 ) throws -> HTTPServer {
   let server = HTTPServer(
-    listen: SocketAddress(host: "127.0.0.1", port: port)!, routes: routes, limits: limits,
+    listen: SocketAddress(host: host, port: port)!, routes: routes, limits: limits,
     trustedProxies: proxies, name: name, problem: problem)
   try server.start()
   return server

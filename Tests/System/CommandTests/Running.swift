@@ -2,7 +2,7 @@ internal import Glibc
 import TestEngines
 import TestFiles
 
-/// One of our servers on a port of its own, until this value goes.
+/// One of our servers, or the fakes, on a port of its own, until this value goes.
 final class Running {
   private let child: pid_t
   private let scratch: ScratchDirectory
@@ -12,12 +12,15 @@ final class Running {
   }
 
   /// Returns once `port` takes connections.
-  init(_ program: String, environment: [String: String], port: UInt16) throws {
+  init(
+    _ program: String, _ words: [String] = [], environment: [String: String], port: UInt16
+  ) throws {
     scratch = try ScratchDirectory()
     let log = scratch.path + "/log"
     child = try Finished.start(
-      Binaries.directory + "/" + program, [], environment, out: "/dev/null", errors: log)
-    for _ in 0..<200 {
+      Binaries.directory + "/" + program, words, environment, out: "/dev/null", errors: log)
+    // Generous: other work shares the machine.
+    for _ in 0..<1200 {
       if Self.answers(port) { return }
       usleep(50_000)
     }

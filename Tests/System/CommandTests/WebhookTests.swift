@@ -72,22 +72,27 @@ struct WebhookTests {
   }
 
   @Test(arguments: [
-    ("{{account}}", [], 64, "--account is needed"),
-    ("recorded", ["--account", "ada"], 64, "--account is of no use"),
-    ("{{now+1y}}", ["--account", "ada"], 1, "the fixture has an unknown place {{now+1y}}"),
-    ("{{now", ["--account", "ada"], 1, "a place of the fixture has no end: {{now"),
-    ("{{tag}}", ["--account", "eve"], 1, "there is no account with the username eve"),
+    ("stripe", ["--now"], 64, "--now needs --account"),
+    ("stripe", ["--account", "ada"], 64, "--account needs --now"),
+    ("apple", ["--account", "ada", "--now"], 1, "is signed by its store"),
+    ("stripe", ["--account", "ada", "--now"], 1, "the fixture is no event of Stripe's"),
   ])
-  func `a fixture is filled in for an account or goes as recorded`(
-    body: String, words: [String], code: Int32, complaint: String
+  func `what cannot be made anew is refused`(
+    store: String, words: [String], code: Int32, complaint: String
   ) throws {
     _ = try Finished(
       ["account", "create", "--username", "ada", "--key-file", scratch.path + "/key"],
       environment: environment)
-    let path = try scratch.write("POST /webhooks/stripe HTTP/1.1\n\n\(body)", to: "event.http")
+    let path = try scratch.write("POST /webhooks/\(store) HTTP/1.1\n\n{}", to: "event.http")
     let sent = try Finished(["webhook", "send", path] + words, environment: environment)
     #expect(sent.code == code)
     #expect(sent.errors.contains(complaint))
+  }
+
+  @Test func `nothing is made anew for an account that is not there`() throws {
+    let sent = try send("--account", "eve", "--now")
+    #expect(sent.errors == "coffer: there is no account with the username eve\n")
+    #expect(sent.code == 1)
   }
 
   @Test func `a fixture that is no request is refused`() throws {

@@ -73,7 +73,8 @@ import Testing
         "\($0).md"
       }
       + [
-        "adding", "glossary", "metrics", "operating", "performance", "settings", "stores",
+        "adding", "developing-apps", "glossary", "metrics", "operating", "performance", "settings",
+        "stores",
         "subscriptions", "sync-api",
       ].map { "docs/\($0).md" }
     let readme = try #require(SourceFile("README.md")).text

@@ -1,0 +1,33 @@
+internal import Base
+internal import Configuration
+internal import JSON
+
+/// A recorded delivery of Stripe's as it would come now for an account of ours.
+///
+/// All its times move by as much as its own does, and accounts that it names become the one given. Ids of
+/// what is the customer's get digits of the account, so that two accounts' objects stay apart and those
+/// of one story together; the event's also gets the time, so that it is never another's again. Products
+/// and prices stay.
+enum DeliveryOfToday {
+  /// Throws a `CommandFailure` where the body is no event of Stripe's.
+  static func made(
+    from body: [UInt8], account: Identifier, now: Instant
+  ) throws(CommandFailure) -> [UInt8] {
+    guard let event = try? JSON.parse(body), event["object"].string == "event",
+      let created = event["created"].integer
+    else { throw CommandFailure(.refused, "the fixture is no event of Stripe's") }
+    let tag = account.description.filter { $0 != "-" }.suffix(12)
+    let text = String(decoding: body, as: UTF8.self)
+      .replacing(#/([:\[,]\s*)([12][0-9]{9})(?=\s*[,\]}])/#) { match in
+        match.1 + String((Int64(match.2) ?? 0) - created + now.seconds)
+      }
+      .replacing(#/"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"/#) { _ in "\"\(account)\"" }
+      .replacing(
+        #/"(cs|cus|sub|sub_sched|si|in|il|ii|li|inpay|pi|pm|ch|py|re|du|dp|txn|cn)_([0-9A-Za-z]{10,})"/#
+      ) { match in "\"\(match.1)_\(tag)\(match.2)\"" }
+      .replacing(#/"evt_([0-9A-Za-z]{10,})"/#) { match in
+        "\"evt_\(tag)\(now.seconds)\(match.1)\""
+      }
+    return Array(text.utf8)
+  }
+}

@@ -1,0 +1,119 @@
+internal import Glibc
+import TestEngines
+import TestFiles
+import Testing
+
+/// `provider-fakes` as those use it who develop an app.
+struct DevelopmentStoreTests {
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+  private let stores: Running
+  private let billing: Running
+  private let url: String
+
+  /// Stores and a billing server beside them, on ports of their own.
+  init() throws {
+    scratch = try ScratchDirectory()
+    let (port, storesPort) = (Running.freePort(), Running.freePort())
+    let directory = scratch.path + "/stores"
+    url = "http://127.0.0.1:\(storesPort)"
+    stores = try Running(
+      "provider-fakes",
+      [
+        "serve", directory, "--listen", "0.0.0.0:\(storesPort)", "--push",
+        "http://127.0.0.1:\(port)",
+      ],
+      environment: [:], port: storesPort)
+    var environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+      "COFFER_PLANS": "\(Self.root)/webhooks/catalogue.json",
+    ]
+    for line in (Files.text(directory + "/coffer.env") ?? "").split(separator: "\n") {
+      let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
+      environment[parts[0]] = parts[1]
+    }
+    self.environment = environment
+    billing = try Running("coffer-billing", environment: environment, port: port)
+  }
+
+  private static var root: String {
+    let source = #filePath
+    return String(source[..<source.ranges(of: "/Tests/").last!.lowerBound])
+  }
+
+  private func shell(_ script: String) throws -> Finished {
+    let variables = environment.merging([
+      "PATH": "\(Binaries.directory):/usr/bin:/bin", "store": url,
+    ]) { $1 }
+    return try Finished(
+      path: "/bin/bash", ["-c", "cd \(scratch.path)\nset -euo pipefail\n" + script],
+      environment: variables)
+  }
+
+  @Test func `the document's life of a subscription runs as it is written`() throws {
+    let document = try #require(Files.text("\(Self.root)/docs/developing-apps.md"))
+    let blocks = document.split(separator: "```", omittingEmptySubsequences: false)
+    let script = blocks.indices.filter { $0 % 2 == 1 }.map { blocks[$0] }.joined()
+      .split(separator: "\n").filter { !$0.hasPrefix("store=") }.joined(separator: "\n")
+    let finished = try shell(script)
+    #expect(finished.code == 0, "\(finished.out)\n\(finished.errors)")
+    let plans = finished.out.split(separator: "\n").filter { $0.hasPrefix("plan ") }
+    let expected = ["premium", "premium", "free"]
+    #expect(plans.compactMap { $0.split(separator: " ").last.map(String.init) } == expected)
+    #expect(finished.out.matches(of: #/"type":"DID_RENEW"/#).count == 2)
+    #expect(finished.out.contains(#""type":"DID_RENEW","status":200"#))
+    // Each is pushed when it happens, so there is no gap between two periods.
+    #expect(!finished.out.contains("lapsed\n      now"))
+  }
+
+  @Test func `what no customer could do is refused, and the stores go on`() throws {
+    let account = "0198d2a4-6d1c-7b3e-9f00-000000000001"
+    let finished = try shell(
+      """
+      ask() { curl -s -w '%{http_code}\\n' $store/control/$1 -d "$2" | sed 's/.*}//'; }
+      curl -s $store/control/apple/buy -d '{"account":"\(account)"}' >bought
+      id=$(sed 's/^{"id":"\\([^"]*\\)".*/\\1/' bought)
+      for i in 1 2; do ask apple/cancel "{\\"id\\":\\"$id\\"}"; done
+      for i in 1 2; do ask apple/refund "{\\"id\\":\\"$id\\"}"; done
+      ask apple/refund "{\\"id\\":\\"$id\\",\\"transaction\\":\\"7\\"}"
+      ask apple/refund '{"id":"nobody"}'
+      ask google/buy '{"account":"ada"}'
+      ask google/buy '{"plan":"gold"}'
+      ask stripe/juggle '{}'
+      ask stripe/buy '{"trial_days":-1}'
+      ask clock '{"advance_ms":-1}'
+      ask clock '{"to_ms":9223372036854775807}'
+      ask clock 'tomorrow'
+      ask faults/stripe '{"failures":[700]}'
+      ask clock '{}'
+      """)
+    #expect(
+      finished.out.split(separator: "\n") == [
+        "200", "409", "200", "409", "409", "400", "400", "400", "400", "400", "400", "400", "400",
+        "400", "200",
+      ], "\(finished.out)\n\(stores.log)")
+  }
+
+  @Test func `two phones buy at once, each for its own account`() throws {
+    let finished = try shell(
+      """
+      for who in ada bob; do
+        coffer account create --username $who --key-file $who.key >/dev/null
+        id=$(coffer account show $who --json | sed -n 's/.*"account":"\\([^"]*\\)".*/\\1/p')
+        for kind in apple stripe; do
+          curl -s $store/control/$kind/buy -d "{\\"account\\":\\"$id\\"}" >$who.$kind &
+        done
+      done
+      wait
+      coffer account list
+      """)
+    #expect(finished.out.matches(of: /premium/).count == 2, "\(finished.out)\n\(finished.errors)")
+  }
+
+  @Test func `stores that others reach say that they are none`() {
+    #expect(stores.log.contains("no real stores"))
+  }
+}
