@@ -5,11 +5,16 @@
 package struct Migration: Sendable {
   package let number: Int
   package let name: String
+  /// Whether programs that do not know it go on, and may start, beside those that do. It only adds:
+  /// tables, indexes, columns that have a default or may be NULL. What stands there means what it
+  /// meant, and whoever writes a row as before breaks nothing.
+  package let isAdditive: Bool
   package let sql: [UInt8]
 
-  package init(number: Int, name: String, sql: [UInt8]) {
+  package init(number: Int, name: String, isAdditive: Bool = false, sql: [UInt8]) {
     self.number = number
     self.name = name
+    self.isAdditive = isAdditive
     self.sql = sql
   }
 }

@@ -20,10 +20,13 @@ package struct MigrationPlan {
     }
   }
 
-  /// Both lists in ascending order. Throws `.migration` for an edited file, a gap, or a database
-  /// that a newer program has migrated.
+  /// Both lists in ascending order. `oldestProgram` is how many migrations a program must know to work
+  /// with the database, as its migrations wrote it; nil where none did.
+  ///
+  /// Throws `.migration` for an edited file, a gap, or a database that a newer program has migrated so
+  /// that this one would break it.
   package init(
-    _ schema: Schema, applied: [Applied], known: [Migration]
+    _ schema: Schema, applied: [Applied], oldestProgram: Int?, known: [Migration]
   ) throws(DatabaseError) {
     for (index, migration) in known.enumerated() where migration.number != index + 1 {
       throw .migration("\(schema): this program has no migration \(index + 1)")
@@ -33,6 +36,7 @@ package struct MigrationPlan {
         throw .migration("\(schema): migration \(index + 1) was never applied to the database")
       }
       guard index < known.count else {
+        if known.count >= oldestProgram ?? applied.count { break }
         throw .migration(
           "\(schema): the database is at migration \(applied.count), this program knows "
             + "\(known.count): run a newer program")

@@ -16,8 +16,8 @@ struct SchemaSite {
   let connection: any ScriptConnection
   /// What the schema's tables are named with on this connection, e.g. `billing`.
   let qualifier: String
-  /// Answers a row where the schema has a table `migrations`.
-  let recordQuery: String
+  /// Answers a row where the schema has the table of that name.
+  let tableQuery: (String) -> String
   /// Begins the transaction of one migration, in which unqualified names mean this schema.
   let begin: [String]
   /// A script in the dialect of both engines, as this one takes it.
@@ -69,16 +69,31 @@ struct Migrator {
 
   private func plan(_ schema: Schema, _ site: SchemaSite) throws -> MigrationPlan {
     try MigrationPlan(
-      schema, applied: applied(site), known: options.migrations(of: schema))
+      schema, applied: applied(site), oldestProgram: oldestProgram(site),
+      known: options.migrations(of: schema))
   }
 
-  private func applied(_ site: SchemaSite) throws -> [MigrationPlan.Applied] {
+  private func has(_ table: String, _ site: SchemaSite) throws -> Bool {
     var isThere = false
-    _ = try site.connection.perform(site.recordQuery, []) { _ in
+    _ = try site.connection.perform(site.tableQuery(table), []) { _ in
       isThere = true
       return false
     }
-    guard isThere else { return [] }
+    return isThere
+  }
+
+  private func oldestProgram(_ site: SchemaSite) throws -> Int? {
+    guard try has("oldest_program", site) else { return nil }
+    var number: Int?
+    _ = try site.connection.perform("SELECT number FROM \(site.qualifier).oldest_program", []) {
+      number = Int(try $0.integer(0))
+      return true
+    }
+    return number
+  }
+
+  private func applied(_ site: SchemaSite) throws -> [MigrationPlan.Applied] {
+    guard try has("migrations", site) else { return [] }
     var applied: [MigrationPlan.Applied] = []
     _ = try site.connection.perform(
       "SELECT number, name, digest FROM \(site.qualifier).migrations ORDER BY number", []
@@ -98,6 +113,10 @@ struct Migrator {
       try connection.execute(site.translate(Self.recordCreation))
       try connection.execute(site.translate(String(decoding: migration.sql, as: UTF8.self)))
       _ = try connection.perform(Self.recordInsertion, Self.record(of: migration)) { _ in true }
+      _ = try connection.perform(
+        Self.oldestProgram(after: migration),
+        [.integer(migration.number - (migration.isAdditive ? 1 : 0))]
+      ) { _ in true }
       try connection.execute("COMMIT")
     } catch {
       if connection.canRollBack { try connection.execute("ROLLBACK") }
@@ -115,7 +134,7 @@ struct Migrator {
   }
 }
 
-/// The table that records what was applied to a schema, in that schema.
+/// The tables that record what was applied to a schema and who may work with it, in that schema.
 extension Migrator {
   private static let recordCreation = """
     CREATE TABLE IF NOT EXISTS migrations (
@@ -123,8 +142,18 @@ extension Migrator {
       name TEXT NOT NULL,
       digest BLOB NOT NULL,
       applied_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS oldest_program (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      number INTEGER NOT NULL
     ) STRICT
     """
+
+  /// Which programs go on with the schema as it is now: what only adds leaves that as it was.
+  private static func oldestProgram(after migration: Migration) -> String {
+    "INSERT INTO oldest_program (id, number) VALUES (1, $1) ON CONFLICT (id) DO "
+      + (migration.isAdditive ? "NOTHING" : "UPDATE SET number = excluded.number")
+  }
 
   private static let recordInsertion =
     "INSERT INTO migrations (number, name, digest, applied_at) VALUES ($1, $2, $3, $4)"

@@ -44,7 +44,7 @@ struct PostgresMigration: MigrationSite {
   private func site(_ schema: Schema) -> SchemaSite {
     SchemaSite(
       connection: connection, qualifier: schema.rawValue,
-      recordQuery: "SELECT 1 WHERE to_regclass('\(schema).migrations') IS NOT NULL",
+      tableQuery: { "SELECT 1 WHERE to_regclass('\(schema).\($0)') IS NOT NULL" },
       begin: ["BEGIN", "SET LOCAL search_path = \(schema)"], translate: Dialect.postgres)
   }
 

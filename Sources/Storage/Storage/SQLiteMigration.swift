@@ -44,8 +44,9 @@ struct SQLiteMigration: MigrationSite {
   private static func site(_ connection: SQLiteConnection, _ file: String) -> SchemaSite {
     SchemaSite(
       connection: connection, qualifier: file,
-      recordQuery:
-        "SELECT 1 FROM \(file).sqlite_schema WHERE type = 'table' AND name = 'migrations'",
+      tableQuery: {
+        "SELECT 1 FROM \(file).sqlite_schema WHERE type = 'table' AND name = '\($0)'"
+      },
       begin: ["BEGIN IMMEDIATE"], translate: { $0 })
   }
 

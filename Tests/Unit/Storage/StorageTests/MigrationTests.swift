@@ -57,6 +57,37 @@ import Testing
     }
   }
 
+  @Test(arguments: TestEngine.available, [Database.Preparation.migrates, .requiresSchema])
+  func `an older program works with a database to which a newer one has only added`(
+    engine: TestEngine, preparation: Database.Preparation
+  ) throws {
+    let scratch = try ScratchDatabase(engine)
+    let added = migration(2, "ALTER TABLE a ADD COLUMN note TEXT;", isAdditive: true)
+    let more = migration(3, "CREATE TABLE b (id INTEGER PRIMARY KEY) STRICT;", isAdditive: true)
+    try scratch.open { $0.syncMigrations = [first, added, more] }.close()
+    let older = try scratch.open(preparation: preparation) { $0.syncMigrations = [first] }
+    try older.write(for: nil) { try $0.execute("INSERT INTO sync.a (id, t) VALUES (1, 'x')") }
+    older.close()
+    // What it left is as the newer one takes it.
+    try scratch.open { $0.syncMigrations = [first, added, more] }.close()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a program is refused that does not know the last migration that broke with before`(
+    engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine)
+    let third = migration(3, "ALTER TABLE a ADD COLUMN note TEXT;", isAdditive: true)
+    try scratch.open { $0.syncMigrations = [first, second, third] }.close()
+    try scratch.open { $0.syncMigrations = [first, second] }.close()
+    #expect(
+      throws: DatabaseError.migration(
+        "sync: the database is at migration 3, this program knows 1: run a newer program")
+    ) {
+      try scratch.open { $0.syncMigrations = [first] }
+    }
+  }
+
   @Test(arguments: TestEngine.available)
   func `a program that knows no compressed deliveries is refused by name of the migration's number`(
     engine: TestEngine

@@ -5,8 +5,8 @@ import Storage
 import TestFiles
 
 /// A migration given as text.
-func migration(_ number: Int, _ sql: String) -> Migration {
-  Migration(number: number, name: "test\(number)", sql: Array(sql.utf8))
+func migration(_ number: Int, _ sql: String, isAdditive: Bool = false) -> Migration {
+  Migration(number: number, name: "test\(number)", isAdditive: isAdditive, sql: Array(sql.utf8))
 }
 
 /// The bytes of a file, 0 when there is none.

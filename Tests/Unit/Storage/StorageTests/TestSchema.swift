@@ -6,11 +6,12 @@ import TestEngines
 extension ScratchDatabase {
   /// Opens the database with the tests' own small schema.
   func open(
-    _ schema: Schema = .sync, _ change: (inout DatabaseOptions) -> Void = { _ in }
+    _ schema: Schema = .sync, preparation: Database.Preparation = .migrates,
+    _ change: (inout DatabaseOptions) -> Void = { _ in }
   ) throws -> Database {
     var options = Self.options
     change(&options)
-    return try Database.open(location, owning: schema, options: options)
+    return try Database.open(location, owning: schema, preparation, options: options)
   }
 
   /// With the tests' own schema, for a process that knows no more than where the database is.
