@@ -59,6 +59,7 @@ package enum Migrations {
     Migration(number: 14, name: "search", sql: PackageResources.billing_0014_search_sql),
     Migration(
       number: 15, name: "attention", sql: PackageResources.billing_0015_attention_sql),
-    Migration(number: 16, name: "proofs", sql: PackageResources.billing_0016_proofs_sql),
+    Migration(
+      number: 16, name: "proofs", isAdditive: true, sql: PackageResources.billing_0016_proofs_sql),
   ]
 }
