@@ -29,7 +29,8 @@ extension Command {
         let now = configuration.clock.now()
         // What is set up wrongly is told by coffer config; here it must not hide the rest.
         let configured = try? StoreList(
-          try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
+          try DatabaseConfiguration.stores(invocation.settings),
+          transport: { _ in CurlTransport() },
           clock: configuration.clock)
         let list = try database.read { reader in
           try AttentionList(
