@@ -73,7 +73,8 @@ import Testing
         "\($0).md"
       }
       + [
-        "adding", "developing-apps", "glossary", "metrics", "operating", "performance", "settings",
+        "adding", "developing-apps", "glossary", "metrics", "operating", "performance", "scaling",
+        "settings",
         "stores",
         "subscriptions", "sync-api",
       ].map { "docs/\($0).md" }

@@ -1,0 +1,63 @@
+import Base
+import Glibc
+import HTTPClient
+import TestFiles
+
+/// nginx in front of several instances of each program, as `ops/proxy/nginx.conf` would have it on one
+/// machine: what one does not answer the next is asked.
+final class Balancer: Sendable {
+  let syncPort: UInt16
+  let billingPort: UInt16
+  private let process: ChildProcess
+
+  /// Where Debian has it.
+  static let executable = "/usr/sbin/nginx"
+  static let isAvailable = unsafe access(executable, X_OK) == 0
+
+  init(sync: [Server], billing: [Server]) throws {
+    let directory = sync[0].installation.directory + "/nginx"
+    (syncPort, billingPort) = (try Ports.free(), try Ports.free())
+    let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+      "\($0)_temp_path \(directory)/\($0);"
+    }
+    try Files.write(
+      """
+      \(geteuid() == 0 ? "user root;" : "") daemon off; pid \(directory)/pid; error_log \(directory)/errors warn;
+      events { worker_connections 1024; }
+      http {
+        access_log off; \(places.joined(separator: " "))
+        client_max_body_size 200m;
+        proxy_http_version 1.1;
+        proxy_set_header Host $http_host;
+        proxy_set_header Connection "";
+        proxy_next_upstream error timeout non_idempotent;
+        \(Self.upstream("sync", sync, listen: syncPort))
+        \(Self.upstream("billing", billing, listen: billingPort))
+      }
+
+      """, to: directory + "/nginx.conf")
+    process = try ChildProcess(
+      Self.executable, ["-p", directory, "-c", directory + "/nginx.conf"], environment: [:],
+      output: directory + "/log", errors: directory + "/log")
+    let client = HTTPClient()
+    let deadline = MonotonicTime.now() + .seconds(30)
+    for port in [syncPort, billingPort] {
+      let url = "http://127.0.0.1:\(port)/readyz"
+      while (try? client.send("GET", url, timeout: .seconds(5)))?.status != 200 {
+        guard MonotonicTime.now() < deadline else {
+          throw ScenarioError("nginx does not serve: \(Files.text(directory + "/log") ?? "")")
+        }
+        usleep(20_000)
+      }
+    }
+  }
+
+  /// None is ever left alone for having failed: the other one may be away the next moment.
+  private static func upstream(_ name: String, _ servers: [Server], listen: UInt16) -> String {
+    let places = servers.map { "server 127.0.0.1:\($0.port) max_fails=0;" }
+    return """
+      upstream \(name) { \(places.joined(separator: " ")) keepalive 16; }
+        server { listen 127.0.0.1:\(listen); location / { proxy_pass http://\(name); } }
+      """
+  }
+}
