@@ -4,4 +4,9 @@ import Glibc
 package enum TestRun {
   /// Whether it is the long one (`ops/test --full`).
   package static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
+
+  /// Where the programs of an earlier version lie (`ops/upgrade-test`).
+  package static let previousPrograms = unsafe getenv("COFFER_TEST_PREVIOUS").map {
+    unsafe String(cString: $0)
+  }
 }

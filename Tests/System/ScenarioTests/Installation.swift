@@ -66,17 +66,19 @@ final class Installation: Sendable {
   var directory: String { scratch.directory.path }
 
   /// Starts a server program and waits until its database takes writes.
-  func start(_ program: Program, port: UInt16? = nil) throws -> Server {
-    let server = try launch(program, port: port)
+  func start(
+    _ program: Program, port: UInt16? = nil, from directory: String? = nil
+  ) throws -> Server {
+    let server = try launch(program, port: port, from: directory)
     try server.waitUntilReady()
     return server
   }
 
   /// Starts a server program without waiting; by a shell where it is to have a soft limit of
-  /// descriptors.
+  /// descriptors. `directory` is where another build of it lies.
   func launch(
     _ program: Program, port: UInt16? = nil, settings: [String: String] = [:],
-    softDescriptorLimit: Int? = nil
+    softDescriptorLimit: Int? = nil, from directory: String? = nil
   ) throws -> Server {
     let port = try port ?? Ports.free()
     let listen = program == .sync ? "COFFER_SYNC_LISTEN" : "COFFER_BILLING_LISTEN"
@@ -84,8 +86,8 @@ final class Installation: Sendable {
       listen: "127.0.0.1:\(port)",
       "COFFER_METRICS_LISTEN": "127.0.0.1:\(try Ports.free())",
     ]) { $1 }.merging(settings) { $1 }
-    let log = "\(directory)/\(program.rawValue)-\(port).log"
-    let executable = try Self.executable(program)
+    let log = "\(self.directory)/\(program.rawValue)-\(port).log"
+    let executable = try directory.map { $0 + "/" + program.rawValue } ?? Self.executable(program)
     let words =
       softDescriptorLimit.map { limit in
         ["/bin/sh", "-c", "ulimit -Sn \(limit) && exec \"$0\"", executable]
