@@ -7,7 +7,7 @@ import Testing
 
 /// The same through a real database: orders, repetitions, losses, crashes and reads in between.
 struct DatabaseTests {
-  private static let runCount = TestRun.isFull ? 4 : 2
+  private static let runCount = TestRun.isFull ? 4 : 1
 
   @Test(arguments: LivedStory.all.filter { TestRun.isFull || $0.isShort })
   func `orders, losses and crashes leave the rows that calm weather leaves`(

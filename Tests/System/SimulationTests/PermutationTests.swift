@@ -9,8 +9,8 @@ import Tiers
 /// Whatever order deliveries come in, however often, and whichever is lost: one and the same end.
 struct PermutationTests {
   /// Beyond seven deliveries, so many seeded orders of each story.
-  static let orderCount = TestRun.isFull ? 500 : 100
-  static let exhaustiveCountMax = TestRun.isFull ? 7 : 5
+  static let orderCount = TestRun.isFull ? 500 : 30
+  static let exhaustiveCountMax = TestRun.isFull ? 7 : 4
 
   @Test(arguments: Stories.all)
   func `every order of a story's deliveries, some of them twice, ends the same`(
