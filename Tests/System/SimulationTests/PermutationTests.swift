@@ -8,7 +8,7 @@ import Tiers
 
 /// Whatever order deliveries come in, however often, and whichever is lost: one and the same end.
 struct PermutationTests {
-  /// Beyond seven deliveries, so many seeded orders of each story.
+  /// So many seeded orders of each story that has more deliveries than are tried in every order.
   static let orderCount = TestRun.isFull ? 500 : 30
   static let exhaustiveCountMax = TestRun.isFull ? 7 : 4
 
