@@ -11,7 +11,9 @@ package final class ScratchDatabase: Sendable {
   private let postgresName: String?
 
   /// `parent` is where the directory goes, `encoding` how PostgreSQL keeps text.
-  package init(_ engine: TestEngine, in parent: String = "/tmp", encoding: String = "UTF8") throws {
+  package init(
+    _ engine: TestEngine, in parent: String = TestRun.scratch, encoding: String = "UTF8"
+  ) throws {
     directory = try ScratchDirectory(in: parent)
     switch engine {
     case .sqlite:

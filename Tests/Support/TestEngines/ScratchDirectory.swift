@@ -5,7 +5,8 @@ internal import TestFiles
 package final class ScratchDirectory: Sendable {
   package let path: String
 
-  package init(in parent: String = "/tmp") throws {
+  /// `parent` is where it goes.
+  package init(in parent: String = TestRun.scratch) throws {
     var random = SystemRandomNumberGenerator()
     path = "\(parent)/coffer-test-\(getpid())-\(String(random.next(), radix: 36))"
     guard unsafe mkdir(path, 0o700) == 0 else {

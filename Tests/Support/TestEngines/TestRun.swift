@@ -9,4 +9,11 @@ package enum TestRun {
   package static let previousPrograms = unsafe getenv("COFFER_TEST_PREVIOUS").map {
     unsafe String(cString: $0)
   }
+
+  /// Where tests keep their files. `ops/test` names a place in memory where there is room, since most of
+  /// their time goes to waiting for a disk.
+  package static let scratch =
+    unsafe getenv("COFFER_TEST_SCRATCH").map {
+      unsafe String(cString: $0)
+    } ?? "/tmp"
 }
