@@ -87,8 +87,14 @@ let package = Package(
     module(
       "Configuration",
       ["Base", "Crypto", "JSON", "HTTPServer", "HTTPClient", "Storage", "Tiers"]),
-    module("Endpoints", ["Base", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
+    module("Endpoints", ["Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
 
+    module(
+      "Requests",
+      [
+        "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "HTTPSignatures", "JSON",
+        "Storage",
+      ]),
     module("Billing/Jobs", ["Base", "Crypto", "Storage"]),
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
@@ -135,22 +141,24 @@ let package = Package(
         "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "Report", "Storage",
         "Stores", "Subscriptions", "Tiers",
       ]),
+    .target(
+      name: "OpenAPI", path: "Sources/OpenAPI",
+      resources: [.embedInCode("billing.json"), .embedInCode("sync.json")],
+      swiftSettings: settings),
     module(
       "Billing/Billing",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints", "Tiers",
+        "Audit", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
+        "Tiers",
         "Configuration", "HTTPSignatures", "Subscriptions", "ProviderAPI", "Jobs", "KnownStores",
-        "Ledger", "Stores",
+        "Ledger", "OpenAPI", "Requests", "Stores",
       ]),
 
-    .target(
-      name: "OpenAPI", path: "Sources/OpenAPI", resources: [.embedInCode("openapi.json")],
-      swiftSettings: settings),
     module(
       "Sync",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Storage",
-        "Endpoints", "Tiers", "Configuration", "OpenAPI",
+        "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
 
     program("Sources/Programs/coffer-sync", ["Configuration", "Endpoints", "KnownStores", "Sync"]),
@@ -230,7 +238,7 @@ let package = Package(
       "Support/TreeSimulation",
       [
         "Base", "Crypto", "HTTPMessages", "HTTPServer", "HTTPSignatures", "JSON", "SeededRandom",
-        "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "Tiers",
+        "Requests", "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "Tiers",
       ]),
     program(
       "Tests/System/simulate",
@@ -247,7 +255,7 @@ let package = Package(
     tests(
       "Unit/HTTP/HTTPSignaturesTests",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "SeededRandom",
+        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "SeededRandom", "TestFiles",
       ]),
     tests(
       "Unit/HTTP/HTTPServerTests",
@@ -316,13 +324,15 @@ let package = Package(
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
         "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Goldens", "Report",
+        "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
       "Unit/SyncTests",
       [
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Endpoints", "Storage", "Tiers", "Configuration", "Sync", "TestDevices", "TestEngines",
-        "TestFiles", "Goldens", "LocalServer", "SeededRandom", "RawClient", "KnownStores",
+        "Endpoints", "Storage", "Tiers", "Configuration", "Requests", "Sync", "TestDevices",
+        "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom", "RawClient",
+        "KnownStores",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/TidyTests", ["TestFiles"]),
 

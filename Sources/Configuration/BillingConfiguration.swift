@@ -24,6 +24,7 @@ package struct BillingConfiguration: Sendable {
   package let authorities: [String]?
   /// Of web pages that may do so.
   package let origins: Set<String>
+  package let restorePolicy: RestorePolicy
   /// For whom sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
   package let clock: Clock
@@ -42,6 +43,7 @@ package struct BillingConfiguration: Sendable {
     grantingEnvironment = reader.grantingEnvironment()
     authorities = reader.value(BillingSettings.authorities)
     origins = Set(reader.value(BillingSettings.origins) ?? [])
+    restorePolicy = reader.value(BillingSettings.restorePolicy) ?? .refuse
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     clock = reader.clock()
     guard let database, let listen, let metricsListen, let sealingKeys,

@@ -44,6 +44,14 @@ package enum BillingSettings {
       + "COFFER_SYNC_ORIGINS.",
     example: "https://app.example.com", parser: .origins)
 
+  package static let restorePolicy = Setting<RestorePolicy>(
+    "COFFER_RESTORE_POLICY", for: [.billing, .command], .value("refuse"),
+    text: "Who gets a purchase that another account owns when a device presents it as its own: "
+      + "refuse (nobody, an operator transfers it), inactive:<days> (the claimant, where the owner "
+      + "did nothing for so many days), transfer (the claimant at once). Every restore is in the "
+      + "audit log, and a purchase changes hands so three times in thirty days at most.",
+    example: "inactive:180", parser: .restorePolicy)
+
   package static let sandboxAccounts = Setting<[Identifier]>(
     "COFFER_SANDBOX_ACCOUNTS", for: [.billing, .command], .meaning("none"),
     text: "Comma list of the accounts of testers and reviewers, for whom sandbox purchases "

@@ -42,10 +42,11 @@ extension Catalogue {
       "metadata_fee_bytes": .integer(metadataFeeByteCount),
       "plans": .array(
         ([free] + paid.sorted { $0.id < $1.id }).map { plan in
-          [
-            "id": .string(plan.id), "title": .string(plan.title),
-            "prices": .array(plan.prices.map(\.content)),
-          ]
+          .object(
+            [
+              .init("id", .string(plan.id)), .init("title", .string(plan.title)),
+              .init("prices", .array(plan.prices.map(\.content))),
+            ] + plan.limits.content)
         }),
     ]
   }
@@ -72,12 +73,29 @@ extension Plan {
       id: id, title: shown?["title"].string ?? id,
       byteCount: try content["bytes"].requireInteger(),
       isAddition: try content["adds"].requireBool(),
+      limits: Plan.Limits(content: shown),
       prices: try (shown?["prices"].array ?? []).map { try Plan.Price(content: $0) },
       products: try content["products"].requireArray().map {
         Plan.Product(
           provider: try $0[0].requireString(), id: try $0[1].requireString(),
           price: $0[3].exists ? try Plan.Price(content: $0[3]) : nil, productID: $0[2].string)
       })
+  }
+}
+
+extension Plan.Limits {
+  /// Nothing where there are none, so that a catalogue without any has the digest it always had.
+  fileprivate var content: [JSONValue.Member] {
+    guard !isEmpty else { return [] }
+    let counts = [recordCount, shareCount, fileByteCount]
+    return [.init("limits", .array(counts.map { $0.map { .integer($0) } ?? .null }))]
+  }
+
+  fileprivate init(content: JSON?) {
+    let counts = content?["limits"]
+    self.init(
+      recordCount: counts?[0].integer, shareCount: counts?[1].integer,
+      fileByteCount: counts?[2].integer)
   }
 }
 

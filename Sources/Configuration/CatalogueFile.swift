@@ -53,12 +53,12 @@ package enum CatalogueFile {
       }
       return Plan(
         id: plan.id, title: plan.title, byteCount: plan.byteCount, isAddition: plan.isAddition,
-        prices: plan.prices, products: products)
+        limits: plan.limits, prices: plan.prices, products: products)
     }
   }
 
   private static func plan(_ item: JSON, sold: Bool) throws -> Plan {
-    try check(item, ["id", "title", "bytes"] + (sold ? ["adds", "products"] : []))
+    try check(item, ["id", "title", "bytes", "limits"] + (sold ? ["adds", "products"] : []))
     var prices: [Plan.Price] = []
     var products: [Plan.Product] = []
     let rows = sold ? try item["products"].requireArray() : []
@@ -79,8 +79,19 @@ package enum CatalogueFile {
     return Plan(
       id: try item["id"].requireString(), title: try item["title"].requireString(),
       byteCount: try item["bytes"].requireInteger(),
-      isAddition: item["adds"].exists ? try item["adds"].requireBool() : false, prices: prices,
-      products: products)
+      isAddition: item["adds"].exists ? try item["adds"].requireBool() : false,
+      limits: try limits(item["limits"]), prices: prices, products: products)
+  }
+
+  private static func limits(_ item: JSON) throws -> Plan.Limits {
+    guard item.exists else { return Plan.Limits() }
+    try check(item, ["records", "shares", "file_bytes"])
+    func count(_ name: String) throws -> Int64? {
+      item[name].exists && !item[name].isNull ? try item[name].requireInteger() : nil
+    }
+    return Plan.Limits(
+      recordCount: try count("records"), shareCount: try count("shares"),
+      fileByteCount: try count("file_bytes"))
   }
 
   /// What a product row costs; nil where the row names no amount.
@@ -123,6 +134,7 @@ package enum CatalogueFile {
     case .emptyPlanID: "a plan's id is empty"
     case .duplicatePlan(let id): "two plans have the id \(id)"
     case .negativeSize(let plan): "plan \(plan): bytes must not be negative"
+    case .negativeLimit(let plan): "plan \(plan): a limit must not be negative"
     case .negativePrice(let plan): "plan \(plan): an amount must not be negative"
     case .negativeMetadataFee: "$.metadata_fee_bytes: must not be negative"
     case .emptyProduct: "a product has an empty provider or id"

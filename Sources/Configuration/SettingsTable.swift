@@ -15,7 +15,8 @@ package struct SettingsTable: Sendable {
       + SharedSettings.ofServers + [BillingSettings.sealingKeys, BillingSettings.searchKey]
       + stores.flatMap { $0.settings }
       + [
-        BillingSettings.authorities, BillingSettings.origins, BillingSettings.sandboxAccounts,
+        BillingSettings.authorities, BillingSettings.origins, BillingSettings.restorePolicy,
+        BillingSettings.sandboxAccounts,
         CommandSettings.actor,
       ]
       + SharedSettings.ofTime + [SharedSettings.config]

@@ -2,6 +2,11 @@ internal import Base
 package import HTTPMessages
 internal import Storage
 
+/// An error that knows its answer.
+package protocol AnswerableError: Error {
+  var problem: Problem { get }
+}
+
 /// Turns whatever a handler threw into the answer, in the one place that chooses HTTP statuses.
 ///
 /// A `Problem` is an answer already. Storage trouble is 503 with a time to come back, so that a
@@ -9,6 +14,7 @@ internal import Storage
 /// under the request's id and never shown.
 package func problem(for error: any Error, _ head: RequestHead) -> Problem {
   if let problem = error as? Problem { return problem }
+  if let error = error as? any AnswerableError { return error.problem }
   if case ObjectStoreError.unavailable(let reason) = error {
     return storageUnavailable(reason, head)
   }

@@ -1,3 +1,4 @@
+internal import Requests
 package import Configuration
 internal import Base
 internal import Endpoints

@@ -109,6 +109,9 @@ package struct Catalogue: Hashable, Sendable {
     id == free.id ? free : paid.first { $0.id == id } ?? keptPlans[id]
   }
 
+  /// Whether some plan says how much of anything beside bytes it holds.
+  package var limitsMore: Bool { ([free] + paid).contains { !$0.limits.isEmpty } }
+
   /// Whether the id is listed, for a plan or to be ignored.
   package func lists(provider: String, id: String) -> Bool {
     mappings[Key(provider: provider, id: id)] != nil
@@ -134,6 +137,8 @@ package struct Catalogue: Hashable, Sendable {
       guard !plan.id.isEmpty else { throw .emptyPlanID }
       guard seen.insert(plan.id).inserted else { throw .duplicatePlan(plan.id) }
       guard plan.byteCount >= 0 else { throw .negativeSize(plan: plan.id) }
+      let limits = [plan.limits.recordCount, plan.limits.shareCount, plan.limits.fileByteCount]
+      guard limits.allSatisfy({ $0 ?? 0 >= 0 }) else { throw .negativeLimit(plan: plan.id) }
       for price in plan.prices where price.amountMinorUnits < 0 {
         throw .negativePrice(plan: plan.id)
       }
@@ -186,6 +191,7 @@ package enum CatalogueError: Error, Hashable, Sendable {
   case emptyPlanID
   case duplicatePlan(String)
   case negativeSize(plan: String)
+  case negativeLimit(plan: String)
   case negativePrice(plan: String)
   case negativeMetadataFee
   case emptyProduct

@@ -6,21 +6,45 @@ package struct Plan: Hashable, Sendable {
   package let byteCount: Int64
   /// Whether it comes on top of whatever else is owed; otherwise the largest plan counts alone.
   package let isAddition: Bool
+  /// What it holds beside bytes.
+  package let limits: Limits
   /// What people pay; empty for a plan that nobody buys.
   package let prices: [Price]
   /// The providers' ids that sell this plan.
   package let products: [Product]
 
   package init(
-    id: String, title: String, byteCount: Int64, isAddition: Bool = false, prices: [Price] = [],
-    products: [Product] = []
+    id: String, title: String, byteCount: Int64, isAddition: Bool = false,
+    limits: Limits = Limits(),
+    prices: [Price] = [], products: [Product] = []
   ) {
     self.id = id
     self.title = title
     self.byteCount = byteCount
     self.isAddition = isAddition
+    self.limits = limits
     self.prices = prices
     self.products = products
+  }
+
+  /// What an account of the plan may hold beside bytes; nil: no more than any account may.
+  package struct Limits: Hashable, Sendable {
+    /// Live files and folders.
+    package let recordCount: Int64?
+    /// Shares in its trees, pending or accepted.
+    package let shareCount: Int64?
+    /// The largest content of one document.
+    package let fileByteCount: Int64?
+
+    package init(
+      recordCount: Int64? = nil, shareCount: Int64? = nil, fileByteCount: Int64? = nil
+    ) {
+      self.recordCount = recordCount
+      self.shareCount = shareCount
+      self.fileByteCount = fileByteCount
+    }
+
+    package var isEmpty: Bool { self == Limits() }
   }
 
   /// An amount per interval, in the currency's minor units.

@@ -67,6 +67,8 @@ package struct AppleStore: Store {
     var traits = StoreTraits(
       title: "the App Store", shownBy: [.status, .renewal], kinds: [.subscription, .transaction])
     traits.orderAdvice = "the customer cancels, and asks for a refund, at Apple"
+    // https://developer.apple.com/documentation/storekit/handling-subscriptions-billing
+    traits.managePage = "https://apps.apple.com/account/subscriptions"
     traits.hasSuccessors = true
     traits.unknownID = "1"
     traits.confirmationCount = 1

@@ -28,8 +28,9 @@ package enum BillingProgram {
       database: database, rules: LedgerRules(configuration, catalogue),
       sealing: configuration.sealingKeys,
       clock: clock, stores: stores,
-      claims: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
-      trustsProxies: !configuration.trustedProxies.isEmpty, search: configuration.searchKey,
+      clients: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
+      restoring: configuration.restorePolicy, trustsProxies: !configuration.trustedProxies.isEmpty,
+      search: configuration.searchKey,
       logsDeliveries: true)
     try service.applyRules()
     let server = HTTPServer(

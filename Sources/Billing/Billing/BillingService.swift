@@ -1,11 +1,15 @@
+internal import HTTPMessages
+internal import JSON
 package import Base
+package import Configuration
 package import Crypto
 internal import Endpoints
-internal import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 package import Jobs
 package import Ledger
+internal import OpenAPI
+internal import Requests
 package import Storage
 package import Stores
 package import Subscriptions
@@ -17,8 +21,9 @@ package struct BillingService: Sendable {
   private let sealing: SealingKeys
   private let clock: Clock
   private let stores: StoreList
-  /// What a client's signature must satisfy to claim a purchase; nil where none can.
-  private let claims: SignaturePolicy?
+  /// Where clients come in; nil where none can.
+  private let gate: RequestGate?
+  private let restoring: RestorePolicy
   private let forgeries: AddressBudget
   /// Makes what is personal findable; nil where none of it is to be found.
   private let search: SearchKey?
@@ -26,11 +31,17 @@ package struct BillingService: Sendable {
   /// What was refused: to be written down every second, and once before the end.
   package let refusals: RefusalNotes
 
+  /// Requests that an account may make at once, and a second from then on, of one instance.
+  private static let requestBurst: Int64 = 200
+  private static let requestsPerSecond: Int64 = 5
+
+  /// `clients` is what a client's signature must satisfy; nil where no client is served.
   /// `trustsProxies` where clients' addresses are those that proxies tell, `logsDeliveries` where each
   /// delivery has a line in the log.
   package init(
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
-    stores: StoreList, claims: SignaturePolicy? = nil, trustsProxies: Bool = false,
+    stores: StoreList, clients: SignaturePolicy? = nil, restoring: RestorePolicy = .refuse,
+    trustsProxies: Bool = false,
     search: SearchKey? = nil, logsDeliveries: Bool = false
   ) {
     self.database = database
@@ -40,8 +51,16 @@ package struct BillingService: Sendable {
     self.sealing = sealing
     self.clock = clock
     self.stores = stores
-    self.claims = claims
-    forgeries = AddressBudget.refusals(trustsProxies: trustsProxies)
+    let forgeries = AddressBudget.refusals(trustsProxies: trustsProxies)
+    self.forgeries = forgeries
+    self.restoring = restoring
+    gate = clients.map { policy in
+      RequestGate(
+        authenticator: Authenticator(policy: policy, clock: clock),
+        limiter: RequestLimiter(
+          burst: Self.requestBurst, perSecond: Self.requestsPerSecond, now: MonotonicTime.now),
+        refusals: forgeries, clock: clock)
+    }
     // There from the start, as 0: what appears only once it happened, no rule sees happen.
     _ = BillingMetrics.shared
     self.search = search
@@ -51,12 +70,20 @@ package struct BillingService: Sendable {
 
   /// A provider that is off keeps its place, says so to whoever calls, and once in the log.
   package func routes() -> [Route] {
-    let claim = claims.map { policy in
-      ClaimRoute(
-        ledger: ledger, stores: stores, policy: policy, sealing: sealing, search: search,
-        clock: clock, forgeries: forgeries, logsDeliveries: logsDeliveries
-      ).route(on: database)
+    let clientRoutes = gate.map { gate in
+      [
+        ClaimRoute(
+          ledger: ledger, stores: stores, gate: gate, sealing: sealing, search: search,
+          restoring: restoring, forgeries: forgeries, logsDeliveries: logsDeliveries
+        ).route(on: database),
+        GetSubscription(ledger: ledger, gate: gate).route(on: database),
+      ]
     }
+    let documents = [
+      PublicDocument.route(
+        "/v1/plans", ledger.rules.catalogue.plansDocument.encoded(), freshSeconds: 300),
+      PublicDocument.route("/openapi.json", OpenAPI.billing, freshSeconds: 3600),
+    ]
     let deliveries = DeliveryQueue(ledger: ledger, database: database)
     return stores.map { store in
       guard let webhook = store.webhook else {
@@ -67,7 +94,7 @@ package struct BillingService: Sendable {
         store: store, webhook: webhook, deliveries: deliveries, sealing: sealing, search: search,
         clock: clock, forgeries: forgeries, refusals: refusals, logsDeliveries: logsDeliveries
       ).route
-    }.map(\.uncached) + [claim].compactMap { $0?.uncached }
+    }.map(\.uncached) + (clientRoutes ?? []) + documents
   }
 
   /// What reads from the providers in the background; start it after the server, stop it before

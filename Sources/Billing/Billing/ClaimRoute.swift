@@ -1,11 +1,12 @@
 internal import Base
+internal import Configuration
 internal import Crypto
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
-internal import HTTPSignatures
 internal import JSON
 internal import Ledger
+internal import Requests
 internal import Storage
 internal import Stores
 internal import Subscriptions
@@ -16,13 +17,13 @@ internal import Subscriptions
 /// and kept as one; the claim itself is the weakest evidence of ownership there is, and refused
 /// while another account owns the purchase. What its store did not sign proves nothing before it was
 /// read: until then the claim is pending, and nothing but that is kept.
-struct ClaimRoute: WriteEndpoint {
+struct ClaimRoute: AccountWrite {
   let ledger: Ledger
   let stores: StoreList
-  let policy: SignaturePolicy
+  let gate: RequestGate
   let sealing: SealingKeys
   let search: SearchKey?
-  let clock: Clock
+  let restoring: RestorePolicy
   let forgeries: AddressBudget
   let logsDeliveries: Bool
 
@@ -34,26 +35,12 @@ struct ClaimRoute: WriteEndpoint {
     let isProven: Bool
   }
 
-  /// Who asks: as signed, and from where.
-  struct Caller: Sendable {
-    let signature: VerifiedSignature
-    let address: String
-    let request: String
-  }
-
-  struct Input: Sendable {
-    let caller: Caller
-    let purchase: Purchase
-    let now: Instant
-  }
-
   enum Outcome: Sendable {
     case owned(Recorded)
     /// The store has told nothing of it yet.
     case pending
     /// The store was asked, and does not know it.
     case unknown
-    case unknownKey
     /// Another account owns it, or may.
     case refused(Refusal)
   }
@@ -65,33 +52,17 @@ struct ClaimRoute: WriteEndpoint {
   /// Nobody has that many purchases; a stranger's guesses stop here.
   private static let claimCountMax: Int64 = 100
 
-  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Caller {
-    try forgeries.refuseForger(head.remoteAddress)
-    return Caller(
-      signature: try verified(head), address: head.remoteAddress, request: head.requestID)
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Purchase {
+    try purchase(body, from: request.head.remoteAddress, now: gate.clock.now())
   }
 
-  func lane(_ caller: Caller) -> Identifier? {
-    Identifier(bytes: caller.signature.keyID.bytes.prefix(16))
-  }
-
-  func prepare(_ caller: Caller, _ body: [UInt8]) throws -> Input {
-    guard caller.signature.contentDigest?.matches(body) == true else {
-      throw Problem(
-        400, "digest_mismatch", "Body differs from its digest",
-        "The body received does not have the digest its headers promise.")
-    }
-    let now = clock.now()
-    return Input(caller: caller, purchase: try purchase(body, of: caller, now: now), now: now)
-  }
-
-  func respond(_ outcome: Outcome, to input: Input) throws -> Response {
-    let subscription = JSONValue.string(input.purchase.key.description)
+  func respond(_ outcome: Outcome, to input: AccountInput<Purchase>) throws -> Response {
+    let subscription = JSONValue.string(input.body.key.description)
     switch outcome {
     case .owned(let recorded):
       ledger.noteDurable([recorded])
       BillingMetrics.shared.count(recorded)
-      if logsDeliveries { recorded.log(request: input.caller.request) }
+      if logsDeliveries { recorded.log(request: input.request.head.requestID) }
       return .json(200, ["subscription": subscription, "status": "owned"])
     case .pending: return .json(202, ["subscription": subscription, "status": "pending"])
     case .unknown:
@@ -99,26 +70,12 @@ struct ClaimRoute: WriteEndpoint {
         404, "purchase_unknown", "Unknown purchase",
         "The store was asked and does not know this purchase. It may be claimed anew.")
     case .refused(let refusal): throw refusal.problem
-    case .unknownKey:
-      forgeries.spend(input.caller.address)
-      throw Problem(
-        401, "unknown_key", "Unknown key", "No account has registered this key.",
-        headers: [.init("WWW-Authenticate", "Signature realm=\"coffer\"")])
-    }
-  }
-
-  private func verified(_ head: RequestHead) throws -> VerifiedSignature {
-    do throws(SignatureRefusal) {
-      return try verify(head, policy: policy, now: clock.now())
-    } catch {
-      forgeries.spend(head.remoteAddress)
-      throw error.problem
     }
   }
 
   // MARK: what is claimed
 
-  private func purchase(_ body: [UInt8], of caller: Caller, now: Instant) throws -> Purchase {
+  private func purchase(_ body: [UInt8], from address: String, now: Instant) throws -> Purchase {
     let json: JSON
     do { json = try JSON.parse(body).requireObject() } catch { throw invalid(error) }
     let claimable = stores.filter { $0.claimMember != nil }
@@ -134,12 +91,12 @@ struct ClaimRoute: WriteEndpoint {
     }
     guard let webhook = store.webhook else { throw AbsentProvider.problem(store.provider) }
     // Again, as many heads may have come before the first of their bodies.
-    if webhook.isDear { try forgeries.refuseForger(caller.address) }
+    if webhook.isDear { try forgeries.refuseForger(address) }
     let claimed: ClaimedPurchase
     do { claimed = try store.claimed(json[member], at: now) } catch let error as JSONError {
       throw invalid(error)
     } catch let refusal as WebhookRefusal {
-      if refusal.isForgery { forgeries.spend(caller.address) }
+      if refusal.isForgery { forgeries.spend(address) }
       throw refusal.problem
     }
     return Purchase(
@@ -158,33 +115,38 @@ struct ClaimRoute: WriteEndpoint {
 
   // MARK: whose it is
 
-  func transact(_ transaction: Transaction, _ input: Input) throws -> Outcome {
-    guard let account = try account(of: input.caller.signature, reading: transaction) else {
-      return .unknownKey
-    }
-    let key = input.purchase.key
-    let ownership = try ledger.ownership(
-      of: key, with: input.purchase.delivery, reading: transaction)
+  func write(
+    _ purchase: Purchase, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    let account = try Caller(transaction, request.credentials, now: now).account
+    let key = purchase.key
+    let ownership = try ledger.ownership(of: key, with: purchase.delivery, reading: transaction)
     if let refusal = Refusal(ownership, for: account) {
-      try RefusedClaims.note(key, of: account, at: input.now, in: transaction)
+      let restore = Restore(of: key, from: ownership, to: account, at: now)
+      if let restore, try restore.isAllowed(by: restoring, in: transaction) {
+        let recorded = try ledger.record(purchase.delivery, in: transaction)
+        try restore.perform(by: restoring, ledger, in: transaction)
+        return .owned(recorded)
+      }
+      try RefusedClaims.note(key, of: account, at: now, in: transaction)
       return .refused(refusal)
     }
-    guard try input.purchase.isProven || ledger.knows(key, reading: transaction) else {
-      return try pend(input, for: account, in: transaction)
+    guard try purchase.isProven || ledger.knows(key, reading: transaction) else {
+      return try pend(purchase, for: account, at: now, in: transaction)
     }
-    let recorded = try ledger.record(input.purchase.delivery, in: transaction)
+    let recorded = try ledger.record(purchase.delivery, in: transaction)
     if try !isOwner(account, of: key, reading: transaction) {
       try checkCount(of: account, reading: transaction)
-      try ledger.decide(.claim(account, key), at: input.now, in: transaction)
+      try ledger.decide(.claim(account, key), at: now, in: transaction)
     }
     return .owned(recorded)
   }
 
   /// A purchase that no store has told anything of: noted, and read when its place comes.
   private func pend(
-    _ input: Input, for account: Identifier, in transaction: Transaction
+    _ purchase: Purchase, for account: Identifier, at now: Instant, in transaction: Transaction
   ) throws -> Outcome {
-    let (key, now) = (input.purchase.key, input.now)
+    let key = purchase.key
     switch try PendingClaims.state(of: key, for: account, at: now, reading: transaction) {
     case .waiting: return .pending
     case .unknown:
@@ -202,7 +164,7 @@ struct ClaimRoute: WriteEndpoint {
     }
     try PendingClaims.add(key, for: account, at: now, in: transaction)
     try ledger.requestProof(
-      of: key, payload: input.purchase.delivery.requestPayloads.first ?? nil, lane: count + 1,
+      of: key, payload: purchase.delivery.requestPayloads.first ?? nil, lane: count + 1,
       at: now,
       in: transaction)
     return .pending
@@ -245,19 +207,6 @@ struct ClaimRoute: WriteEndpoint {
     let ownership = try ledger.reading(transaction).subscription(key).ownership
     if let refusal = Refusal(ownership, for: account) { throw refusal.problem }
     return ownership.account == account
-  }
-
-  /// The account of the key that signed; nil where none has it. Keys and accounts are the sync
-  /// program's rows.
-  private func account(
-    of signature: VerifiedSignature, reading transaction: Transaction
-  ) throws -> Identifier? {
-    let row = try transaction.first(
-      "SELECT account_id, revoked_ms FROM sync.device_keys WHERE public_key = $1",
-      .blob(signature.keyID.bytes)
-    ) { row in (try row.id(0), try row.optionalInteger(1)) }
-    guard let (account, revoked) = row, revoked == nil else { return nil }
-    return account
   }
 
   private func checkCount(of account: Identifier, reading transaction: Transaction) throws {

@@ -82,6 +82,12 @@ package struct GoogleRecord: StoreRecord {
     return accounts.count == 1 ? .account(account, by: "purchase") : .contested
   }
 
+  package var pause: Pause? {
+    purchase.contents.first { $0.state == .paused }.map {
+      Pause(since: $0.ended, reason: .requested)
+    }
+  }
+
   /// The store takes it back three days later unless somebody acknowledges it.
   package var unacknowledgedSince: Instant? {
     purchase.contents.filter { $0.needsAcknowledgement }.compactMap { $0.startTime }.min()

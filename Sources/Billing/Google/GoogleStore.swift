@@ -57,6 +57,8 @@ package struct GoogleStore: Store {
     var traits = StoreTraits(
       title: "Google Play", shownBy: [.purchase], kinds: [.purchase, .order])
     traits.subscriptionKind = .purchase
+    // https://developer.android.com/google/play/billing/subscriptions#deep-link
+    traits.managePage = "https://play.google.com/store/account/subscriptions"
     traits.hasSuccessors = true
     traits.hasClock = false
     traits.unknownID = "coffer-doctor"

@@ -194,6 +194,8 @@ package struct StoreTraits: Sendable {
   package var forgets = false
   /// What operators can have it do.
   package var orders: Set<StoreOrder.Kind> = []
+  /// Where its customers manage what they bought; nil where that is done here.
+  package var managePage: String?
   /// Where that is done of which it does nothing here.
   package var orderAdvice = ""
   /// Whether a payment goes back whole or not at all.

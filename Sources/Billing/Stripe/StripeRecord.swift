@@ -105,6 +105,16 @@ package struct StripeRecord: StoreRecord {
       ? .account(first.account, by: "checkout.session:\(first.id)") : .contested
   }
 
+  package var pause: Pause? {
+    guard customer.isEmpty, let content = subscription.contents.first else { return nil }
+    if content.status == .paused {
+      return Pause(
+        since: content.pause?.at, reason: content.pause.map { .init($0.reason) } ?? .unknown)
+    }
+    return content.collectionIsPaused && content.isInForce
+      ? Pause(since: nil, reason: .collection) : nil
+  }
+
   private var subscriptionStates: [(status: StripeSubscription.Status, willRenew: Bool)] {
     subscription.contents.map { content in
       let isDeleted = !customer.isEmpty
@@ -166,6 +176,17 @@ extension StripeSubscription {
     switch status {
     case .trialing, .active, .pastDue: !cancelAtPeriodEnd && cancelAt == nil
     case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: false
+    }
+  }
+}
+
+extension Pause.Reason {
+  fileprivate init(_ reason: StripeSubscription.Pause.Reason) {
+    switch reason {
+    case .requested: self = .requested
+    case .firstPaymentFailure, .finalPaymentFailure: self = .paymentFailed
+    case .trialEnd: self = .noPaymentMethod
+    case .other: self = .unknown
     }
   }
 }

@@ -44,6 +44,9 @@ package protocol StoreRecord: Hashable, Sendable {
   /// Since when its store waits to be told that it was delivered, or takes it back.
   var unacknowledgedSince: Instant? { get }
 
+  /// Whether it stands still, and why, for its customer.
+  var pause: Pause? { get }
+
   /// Whether it is of the sandbox, whatever the world that it was told in.
   var isTest: Bool { get }
 }
@@ -52,6 +55,7 @@ extension StoreRecord {
   package func unknown(of key: ObjectKey) -> [ObjectKey] { [] }
   package func companions(of key: ObjectKey) -> [ObjectKey] { [] }
   package var unacknowledgedSince: Instant? { nil }
+  package var pause: Pause? { nil }
   package var isTest: Bool { false }
 }
 

@@ -1,3 +1,4 @@
+internal import Requests
 package import Base
 internal import Crypto
 internal import JSON
@@ -180,7 +181,7 @@ package struct NewAccount: Sendable {
       owner.charge(fee, records: 1, reason: .recordCreated, file: root, sequence: sequence)
     }
     try owners.save(transaction, now: now)
-    guard let account = try Account.find(transaction, id) else { throw Refusal.unknownKey }
+    guard let account = try Account.find(transaction, id) else { throw RequestRefusal.unknownKey }
     return account
   }
 
@@ -199,7 +200,8 @@ package struct NewAccount: Sendable {
 
 extension Account {
   func json(
-    _ cap: Cap, devices: [Device]? = nil, transfers: [Transfers.Month]? = nil
+    _ cap: Cap, graceEnd: Instant? = nil, devices: [Device]? = nil,
+    transfers: [Transfers.Month]? = nil
   ) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init("account", .string(id.description)),
@@ -209,6 +211,7 @@ extension Account {
       .init("reason", .string(cap.reason.rawValue)),
       .init("created", .string(created.description)),
     ]
+    if let graceEnd { members.append(.init("grace_until", .string(graceEnd.description))) }
     if let devices { members.append(.init("devices", .array(devices.map(\.json)))) }
     if let transfers { members.append(.init("transfer", .array(transfers.map(\.json)))) }
     return .object(members)

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Crypto
 internal import JSON
@@ -23,7 +24,7 @@ struct KeyStatement: Sendable {
   private static let futureSkew = Instant.Span.minutes(5)
 
   /// Reads the member of a body that has the subject's name.
-  init(_ subject: Subject, of body: JSON) throws(Refusal) {
+  init(_ subject: Subject, of body: JSON) throws(RequestRefusal) {
     let json = body[subject.rawValue]
     try json.requireMembers(["account", "created", "key"])
     self.subject = subject
@@ -47,7 +48,7 @@ struct KeyStatement: Sendable {
   /// Reads the member of that name: the signature of this statement by a key.
   func signature(
     _ member: String, of body: JSON, by key: Ed25519PublicKey
-  ) throws(Refusal) -> [UInt8] {
+  ) throws(RequestRefusal) -> [UInt8] {
     let count = Ed25519PublicKey.signatureByteCount
     let signature = try body[member].base64(byteCount: count...count)
     guard key.isValid(signature: signature, for: signed) else {
@@ -61,14 +62,14 @@ struct KeyStatement: Sendable {
   /// The signature in the member `signature`, by the key that also signed the request.
   func keySignature(
     of body: JSON, by author: Ed25519PublicKey
-  ) throws(Refusal) -> KeySignature {
+  ) throws(RequestRefusal) -> KeySignature {
     KeySignature(
       created: created, author: author.bytes,
       signature: try signature("signature", of: body, by: author))
   }
 
   /// Refuses a statement about another account, and one that is old or not yet made.
-  func require(account caller: Identifier, now: Instant) throws(Refusal) {
+  func require(account caller: Identifier, now: Instant) throws(RequestRefusal) {
     guard account == caller else {
       throw .bodyInvalid(
         path: "$.\(subject.rawValue).account",

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Crypto
 internal import JSON
@@ -108,7 +109,7 @@ enum Sessions {
         guard let own else { throw Refusal.sessionNotFound }
         hash = own
       case .hash(let named):
-        if let own, own != named { throw Refusal.signatureRequired }
+        if let own, own != named { throw RequestRefusal.signatureRequired }
         hash = named
       }
       let count = try transaction.execute(

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Crypto
 internal import Endpoints
@@ -84,7 +85,7 @@ struct ContentUpload: Sendable {
         state.isComplete = true
         guard state.check?.matches() ?? true else {
           state.writer?.abandon()
-          throw Refusal.digestMismatch
+          throw RequestRefusal.digestMismatch
         }
         return state.writer
       }

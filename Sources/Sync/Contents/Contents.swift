@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Crypto
 internal import HTTPMessages
@@ -86,7 +87,11 @@ enum Contents {
       }
       let file = try locked.document(transaction)
       let delta = source.byteCount - file.contentByteCount
-      try locked.owners.require(file.owner).requireRoom(
+      let owner = try locked.owners.require(file.owner)
+      try owner.requireSize(
+        source.byteCount, insteadOf: file.contentByteCount, transaction, catalogue: catalogue,
+        now: now)
+      try owner.requireRoom(
         for: delta, askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
       let version = try locked.owners.nextSequence(of: file.owner)
       try store(transaction, file, source, version: version, now: now)

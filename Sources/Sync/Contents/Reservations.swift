@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Crypto
 internal import HTTPSignatures
@@ -43,6 +44,9 @@ enum Reservations {
     ) { row in try row.integer(0) }
     guard live.count < countMax else { throw Refusal.tooManyUploads(max: countMax) }
     let (owner, reserved) = (try locked.owners.require(file.owner), live.reduce(0, +))
+    try owner.requireSize(
+      asked.byteCount, insteadOf: file.contentByteCount, transaction, catalogue: catalogue, now: now
+    )
     try owner.requireRoom(
       for: asked.byteCount - file.contentByteCount, reserved: reserved,
       askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)

@@ -1,57 +1,13 @@
 internal import Base
 package import HTTPMessages
-internal import HTTPSignatures
 internal import JSON
+internal import Requests
 package import Tiers
 
 extension Refusal {
   /// The answer a client sees; its status is in the table of `RefusalCode`.
   package func problem(catalogue: Catalogue) -> Problem {
     switch self {
-    case .notAuthenticated:
-      return Problem(
-        .notAuthenticated, "Sign the request (RFC 9421) or send the bearer token of a session.")
-    case .signature(let refusal): return refusal.problem
-    case .unknownKey:
-      return Problem(.unknownKey, "No account has registered this key.")
-    case .revokedKey:
-      return Problem(.revokedKey, "This key was revoked by its account.")
-    case .unknownSession:
-      return Problem(
-        .unknownSession,
-        "The session has expired, was revoked or never existed. Create another one.")
-    case .rateLimited(let seconds):
-      return Problem(
-        .rateLimited,
-        "The account has used up its requests for now. Nothing was done; RateLimit-Policy says "
-          + "how many there are.",
-        retryAfterSeconds: seconds)
-    case .addressRefused(let seconds):
-      return Problem(
-        .addressRefused,
-        "So many requests of this address were by nobody known that the next must wait. Those of keys "
-          + "and sessions that have been used here lately are served.",
-        retryAfterSeconds: seconds)
-    case .replayed:
-      return Problem(.replayed, "Another request has used this nonce. Sign again with a fresh one.")
-    case .signatureRequired:
-      return Problem(
-        .signatureRequired,
-        "This request must be signed by a device key; a session token is not enough.")
-    case .digestMismatch:
-      return Problem(
-        .digestMismatch,
-        "The body received does not have the digest its headers promise. Nothing was stored.")
-    case .bodyInvalid(let errors):
-      let places = errors.map { error -> JSONValue in
-        ["path": .string(error.path), "rule": .string(error.rule)]
-      }
-      return Problem(
-        .bodyInvalid,
-        errors.first.map { "\($0.path): \($0.rule)" } ?? "The body is not valid.",
-        members: [
-          .init("path", .string(errors.first?.path ?? "$")), .init("errors", .array(places)),
-        ])
     case .batchTooLarge(let max):
       return Problem(
         .batchTooLarge,
@@ -69,6 +25,14 @@ extension Refusal {
         retryAfterSeconds: seconds)
     case .tooManyRecords(let max):
       return Problem(.tooManyRecords, "The owner's tree holds at most \(max) files. Delete some.")
+    case .tooManyShares(let max):
+      return Problem(
+        .tooManyShares, "The owner's plan allows \(max) shares, pending ones included.",
+        members: [.init("max", .integer(max))])
+    case .fileTooLarge(let max):
+      return Problem(
+        .fileTooLarge, "The owner's plan allows \(max) bytes for one document. Nothing was stored.",
+        members: [.init("max", .integer(max))])
     case .registrationClosed:
       return Problem(.registrationClosed, "Only the operator of this server opens accounts.")
     case .registrationLimited(let seconds):
@@ -200,18 +164,12 @@ extension Refusal {
 }
 
 extension Problem {
-  /// `retryAfterSeconds` counts where the table lets the request be tried again.
   fileprivate init(
     _ code: RefusalCode, _ detail: String, members: [JSONValue.Member] = [],
     retryAfterSeconds: Int? = nil
   ) {
-    let row = code.row
-    // RFC 9110, section 15.5.2: a 401 names at least one scheme.
-    let challenge = Header("WWW-Authenticate", "Bearer realm=\"coffer\"")
-    self.init(
-      row.status, code.rawValue, row.title, detail, members: members,
-      retryAfterSeconds: row.isRetryable ? retryAfterSeconds : nil,
-      headers: row.status == 401 ? [challenge] : [])
+    self = code.row.problem(
+      code.rawValue, detail, members: members, retryAfterSeconds: retryAfterSeconds)
   }
 }
 

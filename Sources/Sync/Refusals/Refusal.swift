@@ -1,24 +1,14 @@
+internal import Requests
 package import Base
-package import HTTPSignatures
 package import Tiers
 
-/// Everything the sync API refuses, each for one reason a client can act on.
+/// Everything the sync API refuses beside what any request may be refused for (`RequestRefusal`), each for
+/// one reason a client can act on.
 ///
 /// `Problems.swift` is where these meet HTTP, by the table of `RefusalCode`: no refusal's status stands
 /// anywhere else.
 package enum Refusal: Error, Equatable {
-  case notAuthenticated
-  case signature(SignatureRefusal)
-  case unknownKey
-  case revokedKey
-  case unknownSession
   case sessionNotFound
-  case rateLimited(retryAfterSeconds: Int)
-  case addressRefused(retryAfterSeconds: Int)
-  case replayed
-  case signatureRequired
-  case digestMismatch
-  case bodyInvalid([BodyError])
   case registrationClosed
   case registrationLimited(retryAfterSeconds: Int)
   case inviteRequired
@@ -44,6 +34,8 @@ package enum Refusal: Error, Equatable {
   case batchRefused([Failure])
   case sharingLimited(retryAfterSeconds: Int)
   case tooManyRecords(max: Int64)
+  case tooManyShares(max: Int64)
+  case fileTooLarge(max: Int64)
   case preconditionRequired
   case versionChanged(current: Int64)
   case overCap(OverCap)
@@ -57,26 +49,6 @@ package enum Refusal: Error, Equatable {
   case cursorExpired
   case contentMissing
   case limitInvalid
-}
-
-extension Refusal {
-  /// Whether nobody is known to have asked for what is refused.
-  var isOfStranger: Bool {
-    switch self {
-    case .notAuthenticated, .signature, .unknownKey, .revokedKey, .unknownSession: true
-    default: false
-    }
-  }
-
-  static func bodyInvalid(path: String, rule: String) -> Refusal {
-    .bodyInvalid([BodyError(path: path, rule: rule)])
-  }
-}
-
-/// A place in a body and the rule it breaks.
-package struct BodyError: Equatable, Sendable {
-  package let path: String
-  package let rule: String
 }
 
 /// A write that would leave an account above its cap and higher than before.

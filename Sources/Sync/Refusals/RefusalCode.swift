@@ -1,21 +1,13 @@
-/// Every code by which the sync API refuses, and what it is in HTTP: the one table of its statuses.
-///
-/// A signature that does not hold has the codes of `HTTPSignatures`, all of them 400 or 401.
+package import Requests
+
+/// Every code of the sync API's own, and what it is in HTTP; those of any request are `RequestRefusal`'s.
 package enum RefusalCode: String, CaseIterable {
-  case notAuthenticated = "not_authenticated"
-  case unknownKey = "unknown_key"
-  case revokedKey = "revoked_key"
-  case unknownSession = "session_invalid"
-  case rateLimited = "rate_limited"
-  case addressRefused = "too_many_refusals"
-  case replayed = "replayed"
-  case signatureRequired = "signature_required"
-  case digestMismatch = "digest_mismatch"
-  case bodyInvalid = "body_invalid"
   case batchTooLarge = "batch_too_large"
   case batchTooCostly = "batch_too_costly"
   case sharingLimited = "sharing_limited"
   case tooManyRecords = "too_many_records"
+  case tooManyShares = "too_many_shares"
+  case fileTooLarge = "file_too_large"
   case registrationClosed = "registration_closed"
   case registrationLimited = "registration_limited"
   case inviteRequired = "invite_required"
@@ -53,72 +45,50 @@ package enum RefusalCode: String, CaseIterable {
   case updatesRequired = "updates_required"
   case overCap = "over_cap"
 
-  /// Of a code: its status and title, and whether the same request may succeed by and by, so that it
-  /// bears a Retry-After.
-  package struct Row {
-    package let status: Int
-    let title: String
-    let isRetryable: Bool
-
-    init(_ status: Int, _ title: String, isRetryable: Bool = false) {
-      self.status = status
-      self.title = title
-      self.isRetryable = isRetryable
-    }
-  }
-
-  package var row: Row {
+  package var row: RefusalRow {
     switch self {
-    case .notAuthenticated: Row(401, "Not authenticated")
-    case .unknownKey: Row(401, "Unknown key")
-    case .revokedKey: Row(401, "Key revoked")
-    case .unknownSession: Row(401, "Session invalid")
-    case .rateLimited: Row(429, "Too many requests", isRetryable: true)
-    case .addressRefused: Row(429, "Too many refused requests", isRetryable: true)
-    case .replayed: Row(401, "Nonce already used")
-    case .signatureRequired: Row(401, "Signature required")
-    case .digestMismatch: Row(400, "Body differs from its digest")
-    case .bodyInvalid: Row(400, "Body invalid")
-    case .batchTooLarge: Row(400, "Batch too large")
-    case .batchTooCostly: Row(422, "Batch too costly")
-    case .sharingLimited: Row(429, "Too many invitations today", isRetryable: true)
-    case .tooManyRecords: Row(409, "Too many files")
-    case .registrationClosed: Row(403, "Registration closed")
-    case .registrationLimited: Row(429, "Too many accounts", isRetryable: true)
-    case .inviteRequired: Row(403, "Invite required")
-    case .inviteInvalid: Row(403, "Invite invalid")
-    case .usernameTaken: Row(409, "Username taken")
-    case .accountExists: Row(409, "Account exists")
-    case .tooManyKeys: Row(409, "Too many keys")
-    case .keysUsedUp: Row(409, "Keys used up")
-    case .tooManyBlocks: Row(409, "Too many blocks")
-    case .keyRegistered: Row(409, "Key already registered")
-    case .lastKey: Row(409, "Last key")
-    case .keyNotFound: Row(404, "Key not found")
-    case .sessionNotFound: Row(404, "Session not found")
-    case .accountSuspended: Row(403, "Account suspended")
-    case .accountNotFound: Row(404, "Account not found")
-    case .queryInvalid: Row(400, "Query invalid")
-    case .fileNotFound: Row(404, "File not found")
-    case .fileExists: Row(409, "File exists")
-    case .fileDeleted: Row(410, "File deleted")
-    case .notPermitted: Row(403, "Not permitted")
-    case .notADocument: Row(409, "Not a document")
-    case .preconditionRequired: Row(428, "Precondition required")
-    case .versionChanged: Row(412, "Content changed meanwhile")
-    case .tooManyUploads: Row(429, "Too many uploads", isRetryable: true)
-    case .reservationExpired: Row(409, "Upload took too long")
-    case .tooMuchReplaced: Row(429, "Too much replaced at once", isRetryable: true)
-    case .creationLimited: Row(429, "Too many files made", isRetryable: true)
-    case .uploadSuperseded: Row(409, "Sent again meanwhile")
-    case .cursorInvalid: Row(400, "Cursor invalid")
-    case .historyChanged: Row(410, "Start over")
-    case .cursorExpired: Row(410, "Start over")
-    case .contentMissing: Row(503, "Content unavailable", isRetryable: true)
-    case .limitInvalid: Row(400, "Limit invalid")
-    case .batchRefused: Row(422, "Batch refused")
-    case .updatesRequired: Row(409, "Updates required")
-    case .overCap: Row(507, "Over the storage cap")
+    case .batchTooLarge: RefusalRow(400, "Batch too large")
+    case .batchTooCostly: RefusalRow(422, "Batch too costly")
+    case .sharingLimited: RefusalRow(429, "Too many invitations today", isRetryable: true)
+    case .tooManyRecords: RefusalRow(409, "Too many files")
+    case .tooManyShares: RefusalRow(409, "Too many shares")
+    case .fileTooLarge: RefusalRow(413, "File too large")
+    case .registrationClosed: RefusalRow(403, "Registration closed")
+    case .registrationLimited: RefusalRow(429, "Too many accounts", isRetryable: true)
+    case .inviteRequired: RefusalRow(403, "Invite required")
+    case .inviteInvalid: RefusalRow(403, "Invite invalid")
+    case .usernameTaken: RefusalRow(409, "Username taken")
+    case .accountExists: RefusalRow(409, "Account exists")
+    case .tooManyKeys: RefusalRow(409, "Too many keys")
+    case .keysUsedUp: RefusalRow(409, "Keys used up")
+    case .tooManyBlocks: RefusalRow(409, "Too many blocks")
+    case .keyRegistered: RefusalRow(409, "Key already registered")
+    case .lastKey: RefusalRow(409, "Last key")
+    case .keyNotFound: RefusalRow(404, "Key not found")
+    case .sessionNotFound: RefusalRow(404, "Session not found")
+    case .accountSuspended: RefusalRow(403, "Account suspended")
+    case .accountNotFound: RefusalRow(404, "Account not found")
+    case .queryInvalid: RefusalRow(400, "Query invalid")
+    case .fileNotFound: RefusalRow(404, "File not found")
+    case .fileExists: RefusalRow(409, "File exists")
+    case .fileDeleted: RefusalRow(410, "File deleted")
+    case .notPermitted: RefusalRow(403, "Not permitted")
+    case .notADocument: RefusalRow(409, "Not a document")
+    case .preconditionRequired: RefusalRow(428, "Precondition required")
+    case .versionChanged: RefusalRow(412, "Content changed meanwhile")
+    case .tooManyUploads: RefusalRow(429, "Too many uploads", isRetryable: true)
+    case .reservationExpired: RefusalRow(409, "Upload took too long")
+    case .tooMuchReplaced: RefusalRow(429, "Too much replaced at once", isRetryable: true)
+    case .creationLimited: RefusalRow(429, "Too many files made", isRetryable: true)
+    case .uploadSuperseded: RefusalRow(409, "Sent again meanwhile")
+    case .cursorInvalid: RefusalRow(400, "Cursor invalid")
+    case .historyChanged: RefusalRow(410, "Start over")
+    case .cursorExpired: RefusalRow(410, "Start over")
+    case .contentMissing: RefusalRow(503, "Content unavailable", isRetryable: true)
+    case .limitInvalid: RefusalRow(400, "Limit invalid")
+    case .batchRefused: RefusalRow(422, "Batch refused")
+    case .updatesRequired: RefusalRow(409, "Updates required")
+    case .overCap: RefusalRow(507, "Over the storage cap")
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -20,13 +21,13 @@ struct ChangeBlock: SyncWrite {
   var method: String { change.rawValue }
 
   /// The account that is blocked.
-  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Identifier {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Identifier {
     guard let blocked = Identifier(request.captures[0]) else { throw Refusal.accountNotFound }
     return blocked
   }
 
   func write(
-    _ blocked: Identifier, of request: SyncAPI.Request, in transaction: Transaction,
+    _ blocked: Identifier, of request: AccountRequest, in transaction: Transaction,
     now: Instant
   ) throws -> Outcome {
     let locked = try LockedCaller(transaction, request.credentials, now: now)

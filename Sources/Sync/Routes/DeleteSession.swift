@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -11,12 +12,12 @@ struct DeleteSession: SyncWrite {
   let pattern = "/v1/sessions/{id}"
   let bodyByteCountMax = 0
 
-  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Sessions.Name {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Sessions.Name {
     try Sessions.Name(request.captures[0])
   }
 
   func write(
-    _ name: Sessions.Name, of request: SyncAPI.Request, in transaction: Transaction,
+    _ name: Sessions.Name, of request: AccountRequest, in transaction: Transaction,
     now: Instant
   ) throws -> Outcome {
     try Sessions.end(transaction, name, request.credentials, now: now)

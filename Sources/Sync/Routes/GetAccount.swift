@@ -1,3 +1,5 @@
+internal import Tiers
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -10,18 +12,20 @@ struct GetAccount: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/account"
 
-  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
     guard let account = try Account.find(reader, caller.account) else {
-      throw Refusal.unknownKey
+      throw RequestRefusal.unknownKey
     }
     let cap = try Cap(reader, account.id, catalogue: api.catalogue, now: now)
+    let graceEnd =
+      cap.reason == .grace ? try Cap.end(reader, account.id, after: now) : nil
     return account.json(
-      cap, devices: try Device.list(reader, of: account.id),
+      cap, graceEnd: graceEnd, devices: try Device.list(reader, of: account.id),
       transfers: try Transfers.recent(reader, account.id, now: now))
   }
 
-  func respond(_ account: JSONValue, to request: SyncAPI.Request) -> Response {
+  func respond(_ account: JSONValue, to request: AccountRequest) -> Response {
     .json(200, account)
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -9,12 +10,12 @@ struct GetBlocks: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/blocks"
 
-  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
     return try Blocks.list(reader, of: caller.account)
   }
 
-  func respond(_ blocks: JSONValue, to request: SyncAPI.Request) -> Response {
+  func respond(_ blocks: JSONValue, to request: AccountRequest) -> Response {
     .json(200, blocks)
   }
 }

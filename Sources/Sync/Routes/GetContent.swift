@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -10,12 +11,12 @@ struct GetContent: SyncRead {
   let isLong = true
 
   func answer(
-    _ request: SyncAPI.Request, _ reader: Reader, now: Instant
+    _ request: AccountRequest, _ reader: Reader, now: Instant
   ) throws -> Contents.Found {
     try Contents.find(reader, request.credentials, request.identifier(0), now: now)
   }
 
-  func respond(_ found: Contents.Found, to request: SyncAPI.Request) throws -> Response {
+  func respond(_ found: Contents.Found, to request: AccountRequest) throws -> Response {
     let response = try Download(found, api.objects).response(to: request.head)
     if request.head.method != "HEAD" {
       request.credentials.meter.charge(Price.content(response.body.byteCount), for: .content)

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -9,12 +10,12 @@ struct GetDirectory: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/directory"
 
-  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     _ = try Caller(reader, request.credentials, now: now)
     return try Directory.answer(reader, Directory.Question(query: request.head.query))
   }
 
-  func respond(_ account: JSONValue, to request: SyncAPI.Request) -> Response {
+  func respond(_ account: JSONValue, to request: AccountRequest) -> Response {
     .json(200, account)
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -14,14 +15,14 @@ struct GetFile: SyncRead {
     let shares: [Share]
   }
 
-  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> Answer {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Answer {
     let caller = try Caller(reader, request.credentials, now: now)
     var tree = AncestorTree(seenBy: caller.account)
     let file = try tree.file(request.identifier(0), reader)
     return Answer(file: file, shares: try Share.of(file, visibleTo: caller.account, reader))
   }
 
-  func respond(_ answer: Answer, to request: SyncAPI.Request) -> Response {
+  func respond(_ answer: Answer, to request: AccountRequest) -> Response {
     .json(200, answer.file.json(shares: answer.shares))
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -9,13 +10,13 @@ struct GetSessions: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/sessions"
 
-  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> JSONValue {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
     return try Sessions.list(
       reader, of: caller.account, askedBy: request.credentials.proof, now: now)
   }
 
-  func respond(_ sessions: JSONValue, to request: SyncAPI.Request) -> Response {
+  func respond(_ sessions: JSONValue, to request: AccountRequest) -> Response {
     .json(200, sessions)
   }
 }

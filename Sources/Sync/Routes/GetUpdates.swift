@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -9,12 +10,12 @@ struct GetUpdates: SyncRead {
   let pattern = "/v1/updates"
   let isLong = true
 
-  func answer(_ request: SyncAPI.Request, _ reader: Reader, now: Instant) throws -> Updates.Page {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Updates.Page {
     let question = try Updates.Question(request.credentials, query: request.head.query)
     return try Updates.page(reader, question, limits: api.limits, now: now)
   }
 
-  func respond(_ page: Updates.Page, to request: SyncAPI.Request) -> Response {
+  func respond(_ page: Updates.Page, to request: AccountRequest) -> Response {
     Response(
       status: 200, headers: [("Content-Type", "application/json")], body: .bytes(page.encoded()))
   }

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Configuration
 internal import Crypto
@@ -20,15 +21,15 @@ struct PostAccounts: SyncWrite {
     let code: String?
   }
 
-  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> SyncAPI.Request {
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
     try api.refuseRegistration(head)
-    return try SyncAPI.Request(head, captures, api)
+    return try AccountRequest(head, captures, api.gate)
   }
 
   /// The key need not be known.
-  func inquire(_ request: SyncAPI.Request) -> Inquiry? { nil }
+  func inquire(_ request: AccountRequest) -> Inquiry? { nil }
 
-  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     try api.countRegistration(request.head)
     let json = try JSON.body(body)
     try json.requireMembers(["invite", "root", "username"])
@@ -36,7 +37,7 @@ struct PostAccounts: SyncWrite {
     if api.registration == .invite, code == nil { throw Refusal.inviteRequired }
     let username = try json["username"].optionalText(
       characterCountMax: Username.characterCountMax
-    ).map { text throws(Refusal) in
+    ).map { text throws(RequestRefusal) in
       guard let username = Username(text) else {
         throw .bodyInvalid(
           path: "$.username", rule: "must be 1 to 32 of a-z, 0-9, dot, underscore and hyphen")
@@ -51,7 +52,7 @@ struct PostAccounts: SyncWrite {
   }
 
   func write(
-    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try Nonces.once(transaction, request.credentials) {
       let account: Account

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Crypto
 internal import Endpoints
@@ -20,14 +21,14 @@ struct PostDevices: SyncWrite {
     let label: String
   }
 
-  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let author = try request.credentials.requireSignature().keyID
     let json = try JSON.body(body)
     try json.requireMembers(["device", "label", "proof", "signature"])
     let label = try json["label"].optionalText(characterCountMax: Device.labelCharacterCountMax)
     let stated = try KeyStatement(.device, of: json)
     guard let key = Ed25519PublicKey(bytes: stated.key) else {
-      throw Refusal.bodyInvalid(path: "$.device.key", rule: "must be an Ed25519 public key")
+      throw RequestRefusal.bodyInvalid(path: "$.device.key", rule: "must be an Ed25519 public key")
     }
     let statement = Device.Statement(
       author: try stated.keySignature(of: json, by: author),
@@ -36,7 +37,7 @@ struct PostDevices: SyncWrite {
   }
 
   func write(
-    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
     return try Nonces.once(transaction, request.credentials) {

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -16,21 +17,21 @@ struct PostFiles: PlannedEndpoint {
   let bodyByteCountMax = Batch.bodyByteCountMax
 
   struct Input: Sendable {
-    let request: SyncAPI.Request
+    let request: AccountRequest
     let execution: BatchExecution
 
     var meter: RequestMeter { request.credentials.meter }
   }
 
-  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> SyncAPI.Request {
-    try SyncAPI.Request(head, captures, api)
+  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
+    try AccountRequest(head, captures, api.gate)
   }
 
-  func inquire(_ request: SyncAPI.Request) -> Inquiry? { api.inquiry(request.credentials) }
+  func inquire(_ request: AccountRequest) -> Inquiry? { api.gate.inquiry(request.credentials) }
 
-  func lane(_ request: SyncAPI.Request) -> Identifier? { request.credentials.lane }
+  func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
 
-  func prepare(_ request: SyncAPI.Request, _ body: [UInt8]) throws -> Input {
+  func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> Input {
     let body = try request.checked(body)
     // Before the signatures are checked, as they are also of a batch that is refused for one.
     request.credentials.meter.charge(Price.json(body.count), for: .json)

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -17,7 +18,7 @@ struct PostRevocations: SyncWrite {
     let revocation: KeySignature
   }
 
-  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let author = try request.credentials.requireSignature().keyID
     let json = try JSON.body(body)
     try json.requireMembers(["revocation", "signature"])
@@ -26,7 +27,7 @@ struct PostRevocations: SyncWrite {
   }
 
   func write(
-    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
     return try Nonces.once(transaction, request.credentials) {

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -11,17 +12,17 @@ struct PostSessions: SyncWrite {
   let pattern = "/v1/sessions"
   let bodyByteCountMax = 0
 
-  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws {
     _ = try request.credentials.requireSignature()
   }
 
   func write(
-    _ body: Void, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+    _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Sessions.New {
     try Sessions.create(transaction, request.credentials, now: now)
   }
 
-  func respond(_ session: Sessions.New, to input: SyncInput<Void>) -> Response {
+  func respond(_ session: Sessions.New, to input: AccountInput<Void>) -> Response {
     Outcome(201, session.json).response
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -37,24 +38,24 @@ struct PutSmallContent: SyncWrite {
     let bytes: [UInt8]
   }
 
-  func parse(_ body: [UInt8], of request: SyncAPI.Request) throws -> Body {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     Body(write: try Contents.Write(request), bytes: body)
   }
 
   func write(
-    _ body: Body, of request: SyncAPI.Request, in transaction: Transaction, now: Instant
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Contents.Replaced {
     try Contents.replace(
       transaction, body.write, with: .inline(body.bytes), catalogue: api.catalogue, now: now)
   }
 
-  func respond(_ replaced: Contents.Replaced, to input: SyncInput<Body>) -> Response {
+  func respond(_ replaced: Contents.Replaced, to input: AccountInput<Body>) -> Response {
     api.count(replaced).response
   }
 }
 
 extension Contents.Write {
-  init(_ request: SyncAPI.Request) throws {
+  init(_ request: AccountRequest) throws {
     try self.init(
       request.credentials, request.identifier(0), request.head.headers, digest: request.digest)
   }

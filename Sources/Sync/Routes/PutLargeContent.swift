@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -10,13 +11,15 @@ struct PutLargeContent: Upload {
   let byteCountMax = SyncAPI.contentByteCountMax
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> ContentUpload.Asked {
-    let request = try SyncAPI.Request(head, captures, api)
+    let request = try AccountRequest(head, captures, api.gate)
     return ContentUpload.Asked(
       write: try Contents.Write(request), byteCount: head.contentLength ?? 0,
       attempt: ContentUpload.Attempt(digest: request.digest, api.uploads))
   }
 
-  func inquire(_ asked: ContentUpload.Asked) -> Inquiry? { api.inquiry(asked.write.credentials) }
+  func inquire(_ asked: ContentUpload.Asked) -> Inquiry? {
+    api.gate.inquiry(asked.write.credentials)
+  }
 
   func lane(_ asked: ContentUpload.Asked) -> Identifier? { asked.write.credentials.lane }
 

@@ -1,3 +1,4 @@
+internal import Requests
 package import Base
 internal import Crypto
 internal import JSON
@@ -67,34 +68,38 @@ package struct Batch: Sendable {
 
 extension Batch {
   /// Reads the body and checks the signatures; what is malformed is refused with every place.
-  init(_ body: [UInt8], counting signatures: SignatureCounter) throws(Refusal) {
+  init(_ body: [UInt8], counting signatures: SignatureCounter) throws {
     let json = try JSON.body(body)
     try json.requireMembers(["author", "files", "shares"])
     let author = try json["author"].base64(byteCount: 32...32)
     guard let key = Ed25519PublicKey(bytes: author) else {
-      throw .bodyInvalid(path: "$.author", rule: "must be an Ed25519 public key")
+      throw RequestRefusal.bodyInvalid(path: "$.author", rule: "must be an Ed25519 public key")
     }
     let files = try json["files"].optionalArray()
     let shares = try json["shares"].optionalArray()
     let count = files.count + shares.count
-    guard count > 0 else { throw .bodyInvalid(path: "$", rule: "must change a file or a share") }
-    guard count <= Self.changeCountMax else { throw .batchTooLarge(max: Self.changeCountMax) }
+    guard count > 0 else {
+      throw RequestRefusal.bodyInvalid(path: "$", rule: "must change a file or a share")
+    }
+    guard count <= Self.changeCountMax else {
+      throw Refusal.batchTooLarge(max: Self.changeCountMax)
+    }
     var errors: [BodyError] = []
-    let fileChanges = Self.readable(files, &errors) { json throws(Refusal) in
+    let fileChanges = Self.readable(files, &errors) { json throws(RequestRefusal) in
       try FileChange(json, key, signatures)
     }
-    let shareChanges = Self.readable(shares, &errors) { json throws(Refusal) in
+    let shareChanges = Self.readable(shares, &errors) { json throws(RequestRefusal) in
       try ShareChange(json, key, signatures)
     }
-    guard errors.isEmpty else { throw .bodyInvalid(errors) }
+    guard errors.isEmpty else { throw RequestRefusal.bodyInvalid(errors) }
     self.init(author: author, files: fileChanges, shares: shareChanges)
   }
 
   private static func readable<Value>(
-    _ json: [JSON], _ errors: inout [BodyError], _ read: (JSON) throws(Refusal) -> Value
+    _ json: [JSON], _ errors: inout [BodyError], _ read: (JSON) throws(RequestRefusal) -> Value
   ) -> [Value] {
     json.compactMap { json in
-      do throws(Refusal) { return try read(json) } catch {
+      do throws(RequestRefusal) { return try read(json) } catch {
         if case .bodyInvalid(let found) = error { errors += found }
         return nil
       }
@@ -105,7 +110,7 @@ extension Batch {
 extension Batch.FileChange {
   fileprivate init(
     _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
-  ) throws(Refusal) {
+  ) throws(RequestRefusal) {
     try json.requireMembers(["expect", "file", "signature"])
     let expectation = try Batch.Expectation(json["expect"])
     let statement = try FileRecord.Statement(json["file"])
@@ -120,7 +125,7 @@ extension Batch.FileChange {
 extension Batch.ShareChange {
   fileprivate init(
     _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
-  ) throws(Refusal) {
+  ) throws(RequestRefusal) {
     try json.requireMembers(["expect", "share", "signature"])
     let expectation: Share.State? =
       json["expect"].string == "new" ? nil : try json["expect"].oneOf(Share.State.self)
@@ -134,7 +139,7 @@ extension Batch.ShareChange {
 }
 
 extension Batch.Expectation {
-  fileprivate init(_ json: JSON) throws(Refusal) {
+  fileprivate init(_ json: JSON) throws(RequestRefusal) {
     if json.string == "new" {
       self = .new
     } else if json.isObject {

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Endpoints
 internal import Storage
@@ -61,7 +62,8 @@ struct BatchExecution: Sendable {
   private func caller(_ queryable: some Queryable, now: Instant) throws -> Caller {
     let caller = try Caller(queryable, credentials, now: now)
     guard caller.publicKey == batch.author else {
-      throw Refusal.bodyInvalid(path: "$.author", rule: "must be the key that makes the request")
+      throw RequestRefusal.bodyInvalid(
+        path: "$.author", rule: "must be the key that makes the request")
     }
     return caller
   }

@@ -96,10 +96,51 @@ struct BatchWriter {
       let bytes = count * catalogue.metadataFeeByteCount - (removed[account] ?? 0)
       try owner.requireRoom(
         for: bytes, askedBy: caller, transaction, catalogue: catalogue, now: now)
-      if count > 0, owner.recordCount + count > limits.recordCountMax {
-        throw Refusal.tooManyRecords(max: limits.recordCountMax)
-      }
+      guard count > 0 else { continue }
+      let max = min(
+        limits.recordCountMax, try planLimits(of: account, catalogue)?.recordCount ?? .max)
+      if owner.recordCount + count > max { throw Refusal.tooManyRecords(max: max) }
     }
+    try requireShares(catalogue: catalogue)
+  }
+
+  /// What an owner's plan allows beside bytes; nil where no plan says anything of that.
+  private func planLimits(
+    of owner: Identifier, _ catalogue: Catalogue
+  ) throws -> Plan.Limits? {
+    guard catalogue.limitsMore else { return nil }
+    return try Cap(transaction, owner, catalogue: catalogue, now: now).limits(catalogue)
+  }
+
+  /// Refuses grants beyond what the owners' plans allow; what is shared already stays.
+  private func requireShares(catalogue: Catalogue) throws {
+    let granted = batch.shares.filter { $0.statement.isGrant }
+    guard !granted.isEmpty, catalogue.limitsMore else { return }
+    for (owner, made) in Dictionary(grouping: granted, by: { ownerOfShared($0.statement.file) }) {
+      guard let owner, let max = try planLimits(of: owner, catalogue)?.shareCount else { continue }
+      let live = try transaction.first(
+        """
+        SELECT count(*) FROM (SELECT 1 AS one FROM sync.shares
+          WHERE owner_id = $1 AND state IN ('pending', 'accepted') LIMIT $2) AS live
+        """, .id(owner), .integer(max)
+      ) { row in try row.integer(0) }
+      let new = try made.filter { try !isLive($0.statement) }.count
+      if (live ?? 0) + Int64(new) > max { throw Refusal.tooManyShares(max: max) }
+    }
+  }
+
+  private func ownerOfShared(_ file: Identifier) -> Identifier? {
+    plan.tree.final(file)?.owner
+  }
+
+  /// Whether it only changes a share that there is.
+  private func isLive(_ statement: Share.Statement) throws -> Bool {
+    try transaction.first(
+      """
+      SELECT 1 FROM sync.shares
+      WHERE file_id = $1 AND account_id = $2 AND state IN ('pending', 'accepted')
+      """, .id(statement.file), .id(statement.account)
+    ) { _ in true } ?? false
   }
 
   /// Takes the names of all changed files out of the index, so that none is in another's way.

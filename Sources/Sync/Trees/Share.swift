@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import JSON
 internal import Storage

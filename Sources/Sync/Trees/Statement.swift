@@ -1,3 +1,4 @@
+internal import Requests
 package import Base
 internal import JSON
 
@@ -33,7 +34,7 @@ extension FileRecord {
       self.target = target
     }
 
-    init(_ json: JSON) throws(Refusal) {
+    init(_ json: JSON) throws(RequestRefusal) {
       try json.requireMembers([
         "deleted", "id", "key", "name", "owner", "parent", "target", "type",
       ])
@@ -45,14 +46,14 @@ extension FileRecord {
         isDeleted: try json["deleted"].boolean(), target: try Self.target(json))
     }
 
-    private static func name(_ json: JSON) throws(Refusal) -> FileRecord.Name {
+    private static func name(_ json: JSON) throws(RequestRefusal) -> FileRecord.Name {
       try json.requireMembers(["ciphertext", "hmac"])
       return FileRecord.Name(
         ciphertext: try json["ciphertext"].base64(byteCount: 1...nameByteCountMax),
         hmac: try json["hmac"].hmac())
     }
 
-    private static func target(_ json: JSON) throws(Refusal) -> Identifier? {
+    private static func target(_ json: JSON) throws(RequestRefusal) -> Identifier? {
       if try json["type"].oneOf(FileRecord.Kind.self) == .link {
         return try json["target"].identifier()
       }
@@ -114,7 +115,7 @@ extension Share {
       self.action = action
     }
 
-    init(_ json: JSON) throws(Refusal) {
+    init(_ json: JSON) throws(RequestRefusal) {
       try json.requireMembers(["account", "file", "key", "mode", "state"])
       file = try json["file"].identifier()
       account = try json["account"].identifier()
@@ -153,7 +154,7 @@ extension Share {
 }
 
 extension JSON {
-  func hmac() throws(Refusal) -> [UInt8] {
+  func hmac() throws(RequestRefusal) -> [UInt8] {
     try base64(byteCount: FileRecord.Statement.hmacByteCount...FileRecord.Statement.hmacByteCount)
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 package import Base
 package import Storage
 package import Tiers

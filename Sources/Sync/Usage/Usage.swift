@@ -46,7 +46,37 @@ package struct Cap: Sendable, Equatable {
   }
 }
 
+extension Cap {
+  /// When what holds at `now` is over, if nothing more comes; nil: never.
+  package static func end(
+    _ queryable: some Queryable, _ account: Identifier, after now: Instant
+  ) throws -> Instant? {
+    try queryable.first(
+      """
+      SELECT from_ms FROM billing.entitlements WHERE account_id = $1 AND from_ms > $2
+      ORDER BY from_ms LIMIT 1
+      """, .id(account), .instant(now)
+    ) { row in try row.instant(0) }
+  }
+
+  /// What the plan that holds allows beside bytes.
+  package func limits(_ catalogue: Catalogue) -> Plan.Limits {
+    catalogue.plan(planID)?.limits ?? Plan.Limits()
+  }
+}
+
 extension LockedOwner {
+  /// Refuses content that is larger than the owner's plan allows for one document, and larger than what
+  /// it replaces.
+  func requireSize(
+    _ byteCount: Int64, insteadOf before: Int64, _ queryable: some Queryable, catalogue: Catalogue,
+    now: Instant
+  ) throws {
+    guard catalogue.limitsMore, byteCount > before else { return }
+    let limits = try Cap(queryable, account, catalogue: catalogue, now: now).limits(catalogue)
+    if let max = limits.fileByteCount, byteCount > max { throw Refusal.fileTooLarge(max: max) }
+  }
+
   /// Refuses a write that would leave usage above the cap and higher than before.
   ///
   /// `reserved` is what the owner's uploads under way have already been promised; `caller` learns the

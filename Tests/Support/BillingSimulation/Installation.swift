@@ -52,7 +52,7 @@ package final class Installation {
     let clock = Clock { clock.withLock { $0 } }
     return BillingService(
       database: database, rules: LedgerRules(catalogue: simulationCatalogue), sealing: sealing,
-      clock: clock, stores: stores(clock), claims: ClaimingDevice.policy)
+      clock: clock, stores: stores(clock), clients: ClaimingDevice.policy)
   }
 
   private static func server(_ service: BillingService) -> DirectServer {

@@ -34,12 +34,50 @@ package struct ClaimingDevice: Sendable {
     }
   }
 
-  /// The head of a claim, signed now.
-  private func head(_ bytes: [UInt8], at now: Instant) -> RequestHead {
+  package var publicKey: [UInt8] { key.publicKey.bytes }
+
+  /// The head of a request, signed now.
+  private func head(
+    _ method: String, _ target: String, _ bytes: [UInt8], at now: Instant
+  ) -> RequestHead {
     let headers = RequestSigner(key: key, authority: Self.authority).headers(
-      method: "POST", target: "/v1/claims", body: bytes, created: now, nonce: Random.bytes(16))
+      method: method, target: target, body: bytes, created: now, nonce: Random.bytes(16))
     return RequestHead(
-      method: "POST", target: "/v1/claims", headers: Headers(headers), authority: Self.authority)
+      method: method, target: target, headers: Headers(headers), authority: Self.authority)
+  }
+
+  /// Reads what the account is told.
+  package func read(
+    _ target: String, at now: Instant, through routes: [Route]
+  ) throws -> (status: Int, json: JSON) {
+    try Self.answer(to: head("GET", target, [], at: now), [], through: routes)
+  }
+
+  /// The same without a signature.
+  package static func read(
+    _ target: String, headers: [(String, String)], through routes: [Route]
+  ) throws -> (status: Int, json: JSON) {
+    let head = RequestHead(
+      method: "GET", target: target, headers: Headers(headers), authority: authority)
+    return try answer(to: head, [], through: routes)
+  }
+
+  private static func answer(
+    to head: RequestHead, _ bytes: [UInt8], through routes: [Route]
+  ) throws -> (status: Int, json: JSON) {
+    guard let route = routes.first(where: { $0.pattern == head.target }) else {
+      return (404, try JSON.parse(Array("{}".utf8)))
+    }
+    let response: Response
+    do {
+      response = try route.admit(head, []).outcome().finish(bytes).outcome()
+    } catch {
+      response = problem(for: error, head).response(requestID: "r")
+    }
+    guard case .bytes(let body) = response.body, !body.isEmpty else {
+      return (response.status, try JSON.parse(Array("{}".utf8)))
+    }
+    return (response.status, try JSON.parse(body))
   }
 
   /// Posts a claim through the service's route; returns the status and the answer's one word.
@@ -53,17 +91,9 @@ package struct ClaimingDevice: Sendable {
   package func claim(
     _ bytes: [UInt8], at now: Instant, through routes: [Route]
   ) throws -> (status: Int, word: String) {
-    let head = head(bytes, at: now)
-    guard let route = routes.first(where: { $0.pattern == head.target }) else { return (404, "") }
-    let response: Response
-    do {
-      response = try route.admit(head, []).outcome().finish(bytes).outcome()
-    } catch {
-      response = problem(for: error, head).response(requestID: "r")
-    }
-    guard case .bytes(let bytes) = response.body else { return (response.status, "") }
-    let json = try JSON.parse(bytes)
+    let (status, json) = try Self.answer(
+      to: head("POST", "/v1/claims", bytes, at: now), bytes, through: routes)
     let word = json["status"].string ?? json["type"].string ?? ""
-    return (response.status, word.split(separator: ":").last.map(String.init) ?? word)
+    return (status, word.split(separator: ":").last.map(String.init) ?? word)
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 package import Base
 internal import Crypto
 internal import HTTPMessages

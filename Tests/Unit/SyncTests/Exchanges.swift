@@ -1,5 +1,4 @@
 import Base
-import Glibc
 import HTTPMessages
 import JSON
 import TestDevices
@@ -33,20 +32,9 @@ final class Exchanges: Sendable {
     let json = JSONValue.array(all.map(\.json))
     try Files.write(json.encoded(), to: exchanges)
     let script = "\(Files.repository)/ops/interop/openapi_judge.py"
-    let (output, status) = try run("'\(python)' '\(script)' \(description) \(exchanges) 2>&1")
+    let (output, status) = Shell.run("'\(python)' '\(script)' \(description) \(exchanges) 2>&1")
     let lines = output.split(separator: "\n")
     return status == 0 ? [] : lines.isEmpty ? ["status \(status)"] : lines
-  }
-
-  private func run(_ command: String) throws -> (output: String, status: Int32) {
-    let stream = try unsafe #require(popen(command, "r"))
-    var bytes: [UInt8] = []
-    while true {
-      let byte = unsafe fgetc(stream)
-      if byte == EOF { break }
-      bytes.append(UInt8(byte))
-    }
-    return (String(decoding: bytes, as: UTF8.self), unsafe pclose(stream))
   }
 }
 
@@ -70,9 +58,3 @@ extension Exchanges.Exchange {
     (try? JSON.parse(bytes)).flatMap { JSONValue($0) } ?? .null
   }
 }
-
-/// A Python with the packages that `ops/test` installs; nil where COFFER_PYTHON names none.
-let pythonPath: String? = {
-  guard let text = unsafe getenv("COFFER_PYTHON"), unsafe text.pointee != 0 else { return nil }
-  return unsafe String(cString: text)
-}()

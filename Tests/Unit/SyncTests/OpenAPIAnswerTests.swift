@@ -1,15 +1,18 @@
 import JSON
 import TestDevices
+import TestFiles
 import Testing
 
 /// Answers of the running API, held against what its description promises.
 @Suite struct OpenAPIAnswerTests {
-  /// Problems that need a broken machine, an hour or a race; each has the shape of all others.
+  /// Problems that need a broken machine, an hour, a race or another catalogue; each has the shape of all others.
   private static let unreached: Set = [
     "account_exists", "batch_too_costly", "busy", "creation_limited", "internal",
-    "origin_unknown", "reservation_expired", "stopping", "storage_unavailable", "timeout",
+    "file_too_large", "origin_unknown", "reservation_expired", "stopping", "storage_unavailable",
+    "timeout",
     "too_many_connections",
-    "too_many_refusals", "too_much_held", "too_much_replaced", "upload_superseded",
+    "too_many_refusals", "too_many_shares", "too_much_held", "too_much_replaced",
+    "upload_superseded",
   ]
 
   @Test func `every success and every problem is described, and so is what they say`() throws {
@@ -26,13 +29,13 @@ import Testing
     #expect(codes.intersection(Self.unreached) == [])
     #expect(Self.successes(document).subtracting(Self.seen(exchanges, document)) == [])
 
-    guard let pythonPath else { return }
+    guard let python = Shell.python else { return }
     let complaints = try stories.exchanges.complaints(
-      about: description.answer.body, python: pythonPath)
+      about: description.answer.body, python: python)
     for complaint in complaints.prefix(20) { Issue.record("\(complaint)") }
   }
 
-  @Test(.enabled(if: pythonPath != nil, "COFFER_PYTHON is not set"))
+  @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
   func `an answer that is not described is noticed`() throws {
     let server = try TestServer()
     let account = try server.register().get("/v1/account")
@@ -42,7 +45,7 @@ import Testing
     exchanges.record(request, Answer(status: 299, headers: account.headers, body: account.body))
     exchanges.record(request, Answer(status: 200, headers: account.headers, body: Array("{}".utf8)))
     let complaints = try exchanges.complaints(
-      about: server.fetchDescription().body, python: #require(pythonPath))
+      about: server.fetchDescription().body, python: #require(Shell.python))
     #expect(complaints.count == 2, "\(complaints)")
   }
 

@@ -3,11 +3,12 @@ import Crypto
 import JSON
 import Sync
 import TestDevices
+import TestFiles
 import Testing
 
 /// The description and the server are equally strict: requests bent in every place that a schema
 /// speaks of, held against it by a validator that knows nothing of the server.
-@Suite(.enabled(if: pythonPath != nil, "COFFER_PYTHON is not set"))
+@Suite(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
 struct OpenAPIStrictnessTests {
   private let exchanges = Exchanges()
 
@@ -19,7 +20,7 @@ struct OpenAPIStrictnessTests {
   /// What is said of all that was sent.
   private func complaints(_ server: TestServer) throws -> [Substring] {
     try exchanges.complaints(
-      about: server.fetchDescription().body, python: #require(pythonPath))
+      about: server.fetchDescription().body, python: #require(Shell.python))
   }
 
   @Test func `a batch is taken as the description has it, and refused as it has it`() throws {

@@ -1,3 +1,4 @@
+import Requests
 import HTTPServer
 import JSON
 import Sync
@@ -107,7 +108,10 @@ struct CodedProblem: Hashable, CustomStringConvertible {
   /// that are not fail.
   static func all() throws -> Set<CodedProblem> {
     var problems = Set(
-      RefusalCode.allCases.map { CodedProblem(status: $0.row.status, code: $0.rawValue) })
+      RefusalCode.allCases.map { CodedProblem(status: $0.row.status, code: $0.rawValue) }
+        + RequestRefusal.Code.allCases.map {
+          CodedProblem(status: $0.row.status, code: $0.rawValue)
+        })
     let paths = homes.flatMap { home in
       Files.paths(under: "\(Files.repository)/\(home)").map { "\(home)/\($0)" }
     }

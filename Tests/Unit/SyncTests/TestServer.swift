@@ -1,3 +1,4 @@
+import Requests
 import Base
 import Configuration
 import Crypto
@@ -33,7 +34,7 @@ final class TestServer: Sendable {
   /// another it is a second instance of the program, over the same database.
   init(
     _ engine: TestEngine = .sqlite, beside other: TestServer? = nil,
-    freeByteCount: Int64 = 1_000_000,
+    freeByteCount: Int64 = 1_000_000, freeLimits: Plan.Limits = Plan.Limits(),
     limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
     registration: SyncConfiguration.Registration = .open, trustedProxies: [AddressRange] = [],
     options: DatabaseOptions = DatabaseOptions(),
@@ -52,7 +53,9 @@ final class TestServer: Sendable {
     objects = try ObjectStore(directory: scratch.directory.path + "/objects")
     pool = WorkPool(threads: 2, capacity: 64)
     catalogue = try Catalogue(
-      version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount),
+      version: "test",
+      free: Plan(
+        id: "free", title: "Free", byteCount: freeByteCount, limits: freeLimits),
       paid: [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)])
     let reader = clock.clock
     api = SyncAPI(

@@ -1,3 +1,4 @@
+import Requests
 import Base
 import Crypto
 import JSON

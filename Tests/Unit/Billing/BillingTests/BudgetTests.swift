@@ -35,7 +35,7 @@ struct BudgetTests {
         stores: StoreList.known(
           with: StripeStore(secrets: WebhookSecrets([Harness.secret])),
           AppleStore(verifier: AppleSample.verifier)),
-        claims: ClaimingDevice.policy, trustsProxies: trustsProxies
+        clients: ClaimingDevice.policy, trustsProxies: trustsProxies
       ).routes()
     }
 

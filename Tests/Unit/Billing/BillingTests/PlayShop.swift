@@ -62,7 +62,7 @@ final class PlayShop {
             keys: PushKeys(url: "https://keys.example/certs", transport: play, clock: clock)),
           api: GoogleAPI(
             package: "app.coffer", account: account, transport: play, clock: clock))),
-      claims: ClaimingDevice.policy)
+      clients: ClaimingDevice.policy)
     routes = service.routes()
   }
 

@@ -43,7 +43,7 @@ final class RecordedInstallation {
     let clock = Clock { [clock] in clock.withLock { $0 } }
     service = BillingService(
       database: database, rules: LedgerRules(catalogue: catalogue), sealing: Harness.sealing,
-      clock: clock, stores: try Self.stores(story, api, clock), claims: ClaimingDevice.policy,
+      clock: clock, stores: try Self.stores(story, api, clock), clients: ClaimingDevice.policy,
       search: Self.search)
   }
 
@@ -223,6 +223,15 @@ final class RecordedInstallation {
       try EntitlementExplanation(
         of: story.account, at: now, catalogue: catalogue, stores: .known, reading: reader)
     }
+  }
+
+  /// What the account is told, as it reads it.
+  func overview(at now: Instant) throws -> JSON {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let overview = try database.read { reader in
+      try ledger.overview(of: story.account, at: now, reading: reader)
+    }
+    return try JSON.parse(overview.json.encoded())
   }
 
   func attention(at now: Instant) throws -> AttentionList {

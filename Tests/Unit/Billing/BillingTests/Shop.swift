@@ -2,6 +2,7 @@ import Apple
 import Base
 import Billing
 import ClaimingDevice
+import Configuration
 import Crypto
 import Endpoints
 import HTTPMessages
@@ -24,7 +25,10 @@ final class Shop {
   private let rules: LedgerRules
   private let service: BillingService
 
-  init(_ engine: TestEngine = .sqlite, sandbox: Set<Identifier> = []) throws {
+  init(
+    _ engine: TestEngine = .sqlite, sandbox: Set<Identifier> = [],
+    restoring: RestorePolicy = .refuse
+  ) throws {
     scratch = try ScratchDatabase(engine)
     database = try Database.open(scratch.location, owning: .billing)
     rules = LedgerRules(catalogue: AppleSample.catalogue, sandboxAccounts: sandbox)
@@ -32,7 +36,7 @@ final class Shop {
       database: database, rules: rules, sealing: Harness.sealing,
       clock: Clock { [clock] in clock.withLock { $0 } },
       stores: StoreList.known(with: AppleStore(verifier: AppleSample.verifier)),
-      claims: ClaimingDevice.policy)
+      clients: ClaimingDevice.policy, restoring: restoring)
   }
 
   deinit { database.close() }
@@ -122,6 +126,34 @@ final class Shop {
       _ = try transaction.execute(
         "UPDATE sync.accounts SET usage_bytes = $2 WHERE id = $1", .id(account),
         .integer(byteCount))
+    }
+  }
+
+  /// The sync program opens a session for the device's key; returns its token.
+  func session(of device: ClaimingDevice, expires: Instant) throws -> String {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    let token = "session-\(Random.identifier())"
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.sessions (token_hash, account_id, public_key, expires_ms)
+        SELECT $1, account_id, public_key, $2 FROM sync.device_keys WHERE public_key = $3
+        """, .blob(SHA256.hash(Array(token.utf8))), .instant(expires), .blob(device.publicKey))
+    }
+    return token
+  }
+
+  /// The sync program writes down that the account changed something.
+  func show(_ account: Identifier, at moment: Instant) throws {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+        VALUES ($1, 1, 0, 'content_changed', $1, $2)
+        """, .id(account), .instant(moment))
     }
   }
 

@@ -1,15 +1,15 @@
 import Base
 import Crypto
-import Glibc
 import HTTPMessages
 import HTTPSignatures
 import JSON
+import TestFiles
 import Testing
 
 /// What the PyPI library http-message-signatures signs must be accepted.
 ///
 /// The environment variable COFFER_PYTHON names a Python that has the library; `ops/test` sets it.
-@Suite(.enabled(if: pythonPath != nil, "COFFER_PYTHON is not set"))
+@Suite(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
 struct IndependentClientTests {
   private struct Sample {
     var method = "PUT"
@@ -23,7 +23,7 @@ struct IndependentClientTests {
   private func signed(_ sample: Sample) throws -> RequestHead {
     let script = #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
     var arguments = [
-      pythonPath!, "/\(script)/ops/interop/http_message_signatures_client.py",
+      Shell.python!, "/\(script)/ops/interop/http_message_signatures_client.py",
       "--seed", String(repeating: "07", count: 32), "--method", sample.method, "--url", sample.url,
       "--created", String(TestRequest.now.seconds),
       "--expires", String(TestRequest.now.seconds + 300),
@@ -89,23 +89,11 @@ struct IndependentClientTests {
   }
 }
 
-private let pythonPath: String? = {
-  guard let text = unsafe getenv("COFFER_PYTHON"), unsafe text.pointee != 0 else { return nil }
-  return unsafe String(cString: text)
-}()
-
 /// What a command prints, which must end well.
 private func output(of arguments: [String]) throws -> [UInt8] {
   let command = arguments.map { "'" + $0.replacing("'", with: #"'\''"#) + "'" }
     .joined(separator: " ")
-  let stream = try unsafe #require(popen(command, "r"))
-  var bytes: [UInt8] = []
-  while true {
-    let byte = unsafe fgetc(stream)
-    if byte == EOF { break }
-    bytes.append(UInt8(byte))
-  }
-  let status = unsafe pclose(stream)
+  let (output, status) = Shell.run(command)
   #expect(status == 0, "\(command) failed")
-  return bytes
+  return Array(output.utf8)
 }

@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 internal import HTTPMessages
 
 /// How much an account may ask of this instance: so many units at once, then so many a second.
@@ -11,7 +11,7 @@ internal import HTTPMessages
 /// that was confirmed before is counted by its headers alone, and refused before anything is done
 /// for it; any other is counted where its own transaction finds the account, before its work. Keys
 /// that the database does not know, or no longer, are not remembered, and count for no account.
-final class RequestLimiter: Sendable {
+package final class RequestLimiter: Sendable {
   /// Accounts, and keys, told apart for certain within the time that a burst takes to come back.
   private static let countMax = 100_000
 
@@ -20,13 +20,15 @@ final class RequestLimiter: Sendable {
   private let buckets: TokenBuckets<Identifier>
   private let accounts = Locked(Epochs<[UInt8], Identifier>(countMax: countMax))
 
-  init(_ limits: SyncLimits, now: @escaping @Sendable () -> MonotonicTime) {
-    burst = limits.requestBurst
+  package init(
+    burst: Int64, perSecond: Int64, now: @escaping @Sendable () -> MonotonicTime
+  ) {
+    self.burst = burst
     // The window is the time in which the whole quota comes back; rounded up, as it must be whole.
-    let window = (burst + limits.requestsPerSecond - 1) / limits.requestsPerSecond
+    let window = (burst + perSecond - 1) / perSecond
     policy = "\"requests\";q=\(burst);w=\(window)"
     buckets = TokenBuckets(
-      burst: burst, perSecond: limits.requestsPerSecond, keyCountMax: Self.countMax, now: now)
+      burst: burst, perSecond: perSecond, keyCountMax: Self.countMax, now: now)
   }
 
   /// Whether the database has confirmed the key, not long ago, to be somebody's.
@@ -46,7 +48,7 @@ final class RequestLimiter: Sendable {
 
   /// Counts a request, and says in its answer what is left
   /// (draft-ietf-httpapi-ratelimit-headers-10).
-  fileprivate func count(_ account: Identifier, _ fields: AnswerFields) throws(Refusal) {
+  fileprivate func count(_ account: Identifier, _ fields: AnswerFields) throws(RequestRefusal) {
     let left = buckets.take(account)
     let level = left ?? buckets.level(account)
     tell(level, fields)
@@ -67,49 +69,56 @@ final class RequestLimiter: Sendable {
 
 /// What a request costs beside its one unit, in units of its account's limit: about three
 /// milliseconds of a processor each. docs/sync-api.md has the list.
-enum Price {
+package enum Price {
   /// Rows that its transaction read or changed.
-  static func rows(_ count: Int64) -> Int64 { count / 100 }
+  package static func rows(_ count: Int64) -> Int64 { count / 100 }
 
   /// Bytes of JSON that it has parsed, and of the signatures among them checked.
-  static func json(_ byteCount: Int) -> Int64 { Int64(byteCount) / (32 << 10) }
+  package static func json(_ byteCount: Int) -> Int64 { Int64(byteCount) / (32 << 10) }
 
   /// Bytes of content, to be hashed and stored, or to be sent.
-  static func content(_ byteCount: Int64) -> Int64 { byteCount >> 20 }
+  package static func content(_ byteCount: Int64) -> Int64 { byteCount >> 20 }
 }
 
 /// One request's part in its account's limit: counted once, however often its transaction runs.
-final class RequestMeter: Sendable {
+package final class RequestMeter: Sendable {
   private struct State {
     var account: Identifier?
+    var isRejected = false
     /// By what it was charged for.
     var charged: [Item: Int64] = [:]
   }
 
-  enum Item { case reading, writing, json, content }
+  package enum Item { case reading, writing, json, content }
 
   private let limiter: RequestLimiter
   private let key: [UInt8]
   private let fields: AnswerFields
+  private let rejected: @Sendable () -> Void
   private let state = Locked(State())
 
-  init(_ limiter: RequestLimiter, key: [UInt8], _ fields: AnswerFields) {
+  /// `rejected` is called once where the key is nobody's.
+  init(
+    _ limiter: RequestLimiter, key: [UInt8], _ fields: AnswerFields,
+    rejected: @escaping @Sendable () -> Void
+  ) {
     self.limiter = limiter
     self.key = key
     self.fields = fields
+    self.rejected = rejected
   }
 
   /// Whether it is known whose the request is.
-  var isCounted: Bool { state.withLock { $0.account != nil } }
+  package var isCounted: Bool { state.withLock { $0.account != nil } }
 
   /// Counts the request where its account is known already. The key must be proven the sender's.
-  func begin() throws(Refusal) {
+  func begin() throws(RequestRefusal) {
     guard let account = limiter.account(of: key) else { return }
     try count(account)
   }
 
   /// Takes from the database whose the key is; counts the request unless it was counted before.
-  func confirm(_ account: Identifier) throws(Refusal) {
+  func confirm(_ account: Identifier) throws(RequestRefusal) {
     let before = state.withLock { $0.account }
     guard before != account else { return }
     limiter.remember(key, of: account)
@@ -117,12 +126,19 @@ final class RequestMeter: Sendable {
   }
 
   /// Takes from the database that the key is nobody's, so that no account is charged for it again.
-  func reject() { limiter.forget(key) }
+  func reject() {
+    limiter.forget(key)
+    let isFirst = state.withLock { state in
+      defer { state.isRejected = true }
+      return !state.isRejected
+    }
+    if isFirst { rejected() }
+  }
 
   /// Charges the request's account for an item, which costs so many units in all: what was charged
   /// for it before is not charged again, so a transaction that runs twice costs what its dearer run
   /// does. Never refuses: what is not there is a debt.
-  func charge(_ units: Int64, for item: Item) {
+  package func charge(_ units: Int64, for item: Item) {
     let (account, rest) = state.withLock { state in
       let before = state.charged[item] ?? 0
       state.charged[item] = max(before, units)
@@ -131,7 +147,7 @@ final class RequestMeter: Sendable {
     if let account, rest > 0 { limiter.charge(account, rest, fields) }
   }
 
-  private func count(_ account: Identifier) throws(Refusal) {
+  private func count(_ account: Identifier) throws(RequestRefusal) {
     state.withLock { $0.account = account }
     try limiter.count(account, fields)
   }

@@ -1,18 +1,21 @@
-internal import Base
 internal import Crypto
+package import Base
 internal import HTTPSignatures
-internal import Storage
+package import Storage
 
 /// An account's key, checked against the database, of an account that may ask now.
-struct Caller: Sendable {
-  let account: Identifier
-  let publicKey: [UInt8]
+package struct Caller: Sendable {
+  package let account: Identifier
+  package let publicKey: [UInt8]
   /// Whether an operator lets nothing of the account's be written.
-  let isSuspended: Bool
+  package let isSuspended: Bool
 
   /// Throws where the key is unknown or revoked, the session over, or the account's requests used up.
-  init(_ queryable: some Queryable, _ credentials: Credentials, now: Instant) throws {
-    do { try self.init(queryable, credentials.proof, now: now) } catch let refusal as Refusal {
+  package init(
+    _ queryable: some Queryable, _ credentials: Credentials, now: Instant
+  ) throws {
+    do { try self.init(queryable, credentials.proof, now: now) } catch let refusal as RequestRefusal
+    {
       credentials.meter.reject()
       throw refusal
     }
@@ -28,7 +31,7 @@ struct Caller: Sendable {
         "SELECT public_key FROM sync.sessions WHERE token_hash = $1 AND expires_ms > $2",
         .blob(tokenHash), .instant(now)
       ) { row in try row.blob(0) }
-      guard let key else { throw Refusal.unknownSession }
+      guard let key else { throw RequestRefusal.unknownSession }
       self = try Self.ofKey(queryable, key, unknown: .unknownSession)
     }
   }
@@ -40,7 +43,7 @@ struct Caller: Sendable {
   }
 
   private static func ofKey(
-    _ queryable: some Queryable, _ publicKey: [UInt8], unknown: Refusal
+    _ queryable: some Queryable, _ publicKey: [UInt8], unknown: RequestRefusal
   ) throws -> Caller {
     let found = try queryable.first(
       """
@@ -50,19 +53,7 @@ struct Caller: Sendable {
       """, .blob(publicKey)
     ) { row in (try row.id(0), try row.optionalInteger(1), try row.optionalInteger(2)) }
     guard let (account, revoked, suspended) = found else { throw unknown }
-    guard revoked == nil else { throw Refusal.revokedKey }
+    guard revoked == nil else { throw RequestRefusal.revokedKey }
     return Caller(account: account, publicKey: publicKey, isSuspended: suspended != nil)
-  }
-}
-
-/// A caller whose own account row is held.
-struct LockedCaller {
-  let caller: Caller
-  var owners: LockedOwners
-
-  init(_ transaction: Transaction, _ credentials: Credentials, now: Instant) throws {
-    let before = try Caller(transaction, credentials, now: now)
-    owners = try LockedOwners(transaction, [before.account])
-    caller = try Caller(transaction, credentials, now: now)
   }
 }

@@ -1,3 +1,4 @@
+internal import Requests
 internal import Base
 internal import Crypto
 internal import HTTPSignatures
@@ -25,7 +26,7 @@ enum Nonces {
 
   /// Uses a nonce up for an answer that is given once: the same request again is a replay, too.
   static func spend(_ transaction: Transaction, _ signature: VerifiedSignature) throws {
-    guard let nonce = signature.nonce else { throw Refusal.signature(.nonceMissing) }
+    guard let nonce = signature.nonce else { throw RequestRefusal.signature(.nonceMissing) }
     try record(transaction, signature, nonce, Outcome(status: 201, body: []))
   }
 
@@ -55,7 +56,7 @@ enum Nonces {
       )
     }
     guard let found else { return nil }
-    guard found.fingerprint == signature.fingerprint else { throw Refusal.replayed }
+    guard found.fingerprint == signature.fingerprint else { throw RequestRefusal.replayed }
     return found.outcome
   }
 
@@ -74,7 +75,7 @@ enum Nonces {
       .blob(signature.keyID.bytes), .blob(nonce), .blob(signature.fingerprint),
       .instant(signature.expires), .integer(Int64(outcome.status)),
       .text(outcome.headers.map { "\($0.name): \($0.value)\n" }.joined()), .blob(outcome.body))
-    guard count == 1 else { throw Refusal.replayed }
+    guard count == 1 else { throw RequestRefusal.replayed }
   }
 
   private static func parse(_ text: String) -> [(String, String)] {

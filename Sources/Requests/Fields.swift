@@ -1,10 +1,10 @@
-internal import Base
-internal import JSON
+package import Base
+package import JSON
 
 /// Typed members of a request body; a refusal names the member and the rule it breaks.
 extension JSON {
   /// Parses a body, refusing whatever is not one JSON object.
-  static func body(_ bytes: [UInt8]) throws(Refusal) -> JSON {
+  package static func body(_ bytes: [UInt8]) throws(RequestRefusal) -> JSON {
     let json: JSON
     do { json = try JSON.parse(bytes) } catch {
       throw .bodyInvalid(path: error.path, rule: error.message)
@@ -13,14 +13,14 @@ extension JSON {
     return json
   }
 
-  func identifier() throws(Refusal) -> Identifier {
+  package func identifier() throws(RequestRefusal) -> Identifier {
     guard let text = string, let id = Identifier(text) else {
       throw .bodyInvalid(path: path, rule: "must be a UUID")
     }
     return id
   }
 
-  func base64(byteCount: ClosedRange<Int>) throws(Refusal) -> [UInt8] {
+  package func base64(byteCount: ClosedRange<Int>) throws(RequestRefusal) -> [UInt8] {
     guard let text = string, let bytes = Base64.standard.decode(text) else {
       throw .bodyInvalid(path: path, rule: "must be base64")
     }
@@ -33,15 +33,15 @@ extension JSON {
     return bytes
   }
 
-  func boolean() throws(Refusal) -> Bool {
+  package func boolean() throws(RequestRefusal) -> Bool {
     guard let value = bool else { throw .bodyInvalid(path: path, rule: "must be true or false") }
     return value
   }
 
   /// One of a closed set of words.
-  func oneOf<Word: RawRepresentable & CaseIterable>(
+  package func oneOf<Word: RawRepresentable & CaseIterable>(
     _: Word.Type
-  ) throws(Refusal) -> Word where Word.RawValue == String {
+  ) throws(RequestRefusal) -> Word where Word.RawValue == String {
     guard let text = string, let word = Word(rawValue: text) else {
       let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
       throw .bodyInvalid(path: path, rule: "must be one of \(words)")
@@ -50,14 +50,14 @@ extension JSON {
   }
 
   /// Empty where the member is absent.
-  func optionalArray() throws(Refusal) -> [JSON] {
+  package func optionalArray() throws(RequestRefusal) -> [JSON] {
     guard exists else { return [] }
     guard let values = array else { throw .bodyInvalid(path: path, rule: "must be an array") }
     return values
   }
 
   /// Refuses members beyond the known: a signature would cover what nobody reads.
-  func requireMembers(_ known: [String]) throws(Refusal) {
+  package func requireMembers(_ known: [String]) throws(RequestRefusal) {
     guard let members else { throw .bodyInvalid(path: path, rule: "must be an object") }
     for (name, value) in members where !known.contains(name) {
       throw .bodyInvalid(path: value.path, rule: "is not a member known here")
@@ -65,7 +65,7 @@ extension JSON {
   }
 
   /// Nil where the member is absent or null.
-  func optionalText(characterCountMax: Int) throws(Refusal) -> String? {
+  package func optionalText(characterCountMax: Int) throws(RequestRefusal) -> String? {
     guard exists, !isNull else { return nil }
     // As JSON Schema counts, and bounded: one letter may carry any number of accents.
     guard let text = string, text.unicodeScalars.count <= characterCountMax else {
@@ -78,7 +78,7 @@ extension JSON {
 
 /// The fields of a query in their order; a name without a value has an empty one. Nothing is
 /// percent-decoded: no value that is understood needs it.
-func queryFields(_ query: Substring?) -> [(name: Substring, value: String)] {
+package func queryFields(_ query: Substring?) -> [(name: Substring, value: String)] {
   (query ?? "").split(separator: "&").map { pair in
     let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     return (parts[0], parts.count == 2 ? String(parts[1]) : "")

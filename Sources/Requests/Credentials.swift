@@ -4,22 +4,22 @@ internal import HTTPMessages
 package import HTTPSignatures
 
 /// Who says they are asking, and what that counts for.
-struct Credentials: Sendable {
+package struct Credentials: Sendable {
   /// As far as the headers alone can tell.
-  enum Proof: Sendable {
+  package enum Proof: Sendable {
     /// A signature that holds, by a key that may or may not belong to an account.
     case signed(VerifiedSignature)
     /// The hash of a bearer token; only the hash is ever stored.
     case session(tokenHash: [UInt8])
 
     /// Nil for a request that is signed itself.
-    var tokenHash: [UInt8]? {
+    package var tokenHash: [UInt8]? {
       guard case .session(let tokenHash) = self else { return nil }
       return tokenHash
     }
 
     /// What stands for the caller as long as its account is not known.
-    var key: [UInt8] {
+    package var key: [UInt8] {
       switch self {
       case .signed(let signature): signature.keyID.bytes
       case .session(let tokenHash): tokenHash
@@ -27,16 +27,16 @@ struct Credentials: Sendable {
     }
   }
 
-  let proof: Proof
-  let meter: RequestMeter
+  package let proof: Proof
+  package let meter: RequestMeter
 
   /// What the database knows a session by.
-  static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
+  package static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
 
   /// Whose turn a request takes under load.
-  var lane: Identifier? { Identifier(bytes: proof.key.prefix(16)) }
+  package var lane: Identifier? { Identifier(bytes: proof.key.prefix(16)) }
 
-  func requireSignature() throws(Refusal) -> VerifiedSignature {
+  package func requireSignature() throws(RequestRefusal) -> VerifiedSignature {
     guard case .signed(let signature) = proof else { throw .signatureRequired }
     return signature
   }
@@ -46,7 +46,7 @@ struct Credentials: Sendable {
 package struct Authenticator: Sendable {
   let policy: SignaturePolicy
   let clock: Clock
-  let signatures = SignatureCounter()
+  package let signatures = SignatureCounter()
 
   package init(policy: SignaturePolicy, clock: Clock) {
     self.policy = policy
@@ -59,7 +59,7 @@ package struct Authenticator: Sendable {
     return HTTPSignatures.claimedKey(of: head)?.bytes
   }
 
-  func proof(_ head: RequestHead) throws(Refusal) -> Credentials.Proof {
+  func proof(_ head: RequestHead) throws(RequestRefusal) -> Credentials.Proof {
     if let token = bearerToken(head) {
       return .session(tokenHash: Credentials.hash(token: token))
     }
@@ -67,7 +67,7 @@ package struct Authenticator: Sendable {
     return .signed(try signature(head))
   }
 
-  func signature(_ head: RequestHead) throws(Refusal) -> VerifiedSignature {
+  func signature(_ head: RequestHead) throws(RequestRefusal) -> VerifiedSignature {
     do throws(SignatureRefusal) {
       let signature = try verify(head, policy: policy, now: clock.now())
       signatures.countRequest()

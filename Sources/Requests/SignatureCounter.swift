@@ -19,12 +19,12 @@ package final class SignatureCounter: Sendable {
   package var requestCount: Int64 { counts.withLock { $0.requests } }
   package var statementCount: Int64 { counts.withLock { $0.statements } }
 
-  func countRequest() {
+  package func countRequest() {
     counts.withLock { $0.requests += 1 }
     Self.requests.add()
   }
 
-  func countStatement() {
+  package func countStatement() {
     counts.withLock { $0.statements += 1 }
     Self.statements.add()
   }

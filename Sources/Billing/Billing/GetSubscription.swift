@@ -1,0 +1,26 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import Ledger
+internal import Requests
+internal import Storage
+
+/// `GET /v1/subscription`: what the account pays for, what holds, and what its customer can do now.
+struct GetSubscription: AccountRead {
+  let ledger: Ledger
+  let gate: RequestGate
+  let pattern = "/v1/subscription"
+
+  func answer(
+    _ request: AccountRequest, _ reader: Reader, now: Instant
+  ) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    return try ledger.overview(of: caller.account, at: now, reading: reader).json
+  }
+
+  func respond(_ overview: JSONValue, to request: AccountRequest) -> Response {
+    .json(200, overview)
+  }
+}

@@ -1,0 +1,114 @@
+internal import Base
+package import JSON
+package import Ledger
+internal import Subscriptions
+internal import Tiers
+
+extension SubscriptionOverview {
+  /// As clients read it; OpenAPI/billing.json has its schema.
+  package var json: JSONValue {
+    let main = main
+    return [
+      "account": .string(account.description),
+      "state": .string(main?.label.rawValue ?? "none"),
+      "plan": .string(current.planID), "cap": .integer(current.capByteCount),
+      "reason": .string(current.reason.rawValue),
+      "store": main.map { .string($0.key.provider.rawValue) } ?? .null,
+      "valid_until": .optional(main?.validUntil), "access_ends": .optional(accessEnds),
+      "will_renew": .bool(main?.willRenew ?? false),
+      "grace": main?.grace?.json ?? .null, "problem": problem ?? .null,
+      "subscriptions": .array(subscriptions.map(\.json)),
+    ]
+  }
+
+  /// What stands in the way, in the words for a customer; nil while nothing does.
+  private var problem: JSONValue? {
+    guard let main, current.reason != .granted else { return nil }
+    let code: String
+    var detail: String
+    if let pause = main.pause {
+      (code, detail) = ("paused", pause.reason.sentence)
+    } else if main.failure != nil {
+      code = "payment_failed"
+      detail = "The last payment failed. "
+      detail += main.grace.map { "The plan stays until \($0.until). " } ?? ""
+      detail += "Mend how it is paid, and everything goes on; nothing is deleted."
+    } else {
+      switch current.reason {
+      case .refunded: (code, detail) = ("refunded", "The payment was given back.")
+      case .disputed:
+        (code, detail) = (
+          "disputed", "The bank contests the payment; until it decides, the plan rests."
+        )
+      case .contested:
+        (code, detail) = ("contested", "The bank contests the payment; the plan stays meanwhile.")
+      case .leeway, .storeUnreachable:
+        (code, detail) = ("renewal_pending", "The store has not told of the renewal yet.")
+      default: return nil
+      }
+    }
+    return ["code": .string(code), "detail": .string(detail)]
+  }
+}
+
+extension Pause.Reason {
+  fileprivate var sentence: String {
+    switch self {
+    case .requested: "The subscription was paused on request. Resume it, and everything goes on."
+    case .paymentFailed:
+      "The subscription is paused because a payment failed. Mend how it is paid, and it goes on."
+    case .noPaymentMethod:
+      "The trial ended and there is nothing to pay with. Add a payment method, and it goes on."
+    case .collection: "No payment is asked for at the moment; the plan goes on."
+    case .unknown: "The store has paused the subscription."
+    }
+  }
+}
+
+extension SubscriptionOverview.Grace {
+  fileprivate var json: JSONValue {
+    ["since": .string(since.description), "until": .string(until.description)]
+  }
+}
+
+extension SubscriptionOverview.Subscription {
+  fileprivate var json: JSONValue {
+    [
+      "id": .string(key.description), "store": .string(key.provider.rawValue),
+      "environment": .string(environment.rawValue), "state": .string(label.rawValue),
+      "plan": planID.map { .string($0) } ?? .null, "valid_until": .optional(validUntil),
+      "will_renew": .bool(willRenew), "grace": grace?.json ?? .null,
+      "payment_failed": failure?.json ?? .null, "paused": pause?.json ?? .null,
+      "items": .array(
+        items.map { item in
+          [
+            "product": item.product.map { .string($0) } ?? .null,
+            "price": item.price.map { .string($0) } ?? .null, "leaving": .bool(item.isLeaving),
+          ]
+        }),
+      "actions": .array(actions.map(\.json)),
+    ]
+  }
+}
+
+extension SubscriptionOverview.Failure {
+  fileprivate var json: JSONValue {
+    ["since": .string(since.description), "amount": amount?.json ?? .null]
+  }
+}
+
+extension Pause {
+  fileprivate var json: JSONValue {
+    ["since": .optional(since), "reason": .string(reason.rawValue)]
+  }
+}
+
+extension JSONValue {
+  fileprivate static func optional(_ instant: Instant?) -> JSONValue {
+    instant.map { .string($0.description) } ?? .null
+  }
+}
+
+extension Money {
+  fileprivate var json: JSONValue { ["amount": .string(amount), "currency": .string(currency)] }
+}

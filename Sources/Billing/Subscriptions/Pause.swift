@@ -1,0 +1,26 @@
+package import Base
+
+/// That a subscription stands still, for its customer: nothing that is owed follows from it.
+package struct Pause: Hashable, Sendable {
+  /// Nil where the store does not tell.
+  package let since: Instant?
+  package let reason: Reason
+
+  package enum Reason: String, Hashable, Sendable, CaseIterable {
+    /// Somebody asked for it.
+    case requested
+    /// The store's answer to a payment that failed.
+    case paymentFailed = "payment_failed"
+    /// A trial ended and nothing is there to pay with.
+    case noPaymentMethod = "no_payment_method"
+    /// The subscription goes on, and no money is asked for meanwhile.
+    case collection
+    /// The store gives a reason that is not known here, or none.
+    case unknown
+  }
+
+  package init(since: Instant?, reason: Reason) {
+    self.since = since
+    self.reason = reason
+  }
+}

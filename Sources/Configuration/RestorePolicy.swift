@@ -1,0 +1,29 @@
+package import Base
+
+/// Who gets a purchase that another account owns, when its device presents it: people who lost their key
+/// make a new account, and pay for a dead one.
+package enum RestorePolicy: Hashable, Sendable {
+  /// Nobody but by an operator's transfer.
+  case refuse
+  /// The claimant, where the owner did nothing for so long.
+  case afterInactivity(Instant.Span)
+  /// The claimant, at once.
+  case transfer
+}
+
+extension Parser where Value == RestorePolicy {
+  static var restorePolicy: Parser {
+    Parser { (text) throws(ParseFailure) in
+      switch text {
+      case "refuse": return .refuse
+      case "transfer": return .transfer
+      default:
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "inactive", let days = Int64(parts[1]),
+          (1...3650).contains(days)
+        else { throw ParseFailure("is not refuse, transfer or inactive:<days from 1 to 3650>") }
+        return .afterInactivity(.days(days))
+      }
+    }
+  }
+}

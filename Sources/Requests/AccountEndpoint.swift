@@ -1,0 +1,82 @@
+package import Endpoints
+package import HTTPMessages
+internal import HTTPServer
+package import Base
+package import Storage
+
+/// An endpoint that only reads. Who asks is told by the headers, and what its rows cost is charged.
+package protocol AccountRead: ReadEndpoint
+where Request == AccountRequest, Input == AccountRequest {
+  var gate: RequestGate { get }
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Answer
+}
+
+extension AccountRead {
+  package var method: String { "GET" }
+  package var bodyByteCountMax: Int { 0 }
+  package var isLong: Bool { false }
+
+  package func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
+    try AccountRequest(head, captures, gate)
+  }
+
+  package func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
+
+  package func prepare(_ request: AccountRequest, _ body: [UInt8]) -> AccountRequest { request }
+
+  package func read(_ reader: Reader, _ request: AccountRequest) throws -> Answer {
+    defer { request.credentials.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
+    return try answer(request, reader, now: gate.clock.now())
+  }
+}
+
+/// What is asked of an endpoint that changes something: by whom, and what the body says.
+package struct AccountInput<Body: Sendable>: Sendable {
+  package let request: AccountRequest
+  package let body: Body
+}
+
+/// An endpoint that changes something. Whose the key or session is, is asked before the body is read, and
+/// again in the transaction.
+package protocol AccountWrite: WriteEndpoint
+where Request == AccountRequest, Input == AccountInput<Body> {
+  associatedtype Body: Sendable
+
+  var gate: RequestGate { get }
+
+  /// What the body says, once it is known to be the one that was signed.
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Answer
+}
+
+extension AccountWrite {
+  /// The longest JSON body that any endpoint takes that says nothing else.
+  package var bodyByteCountMax: Int { 16 * 1024 }
+
+  package func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
+    try AccountRequest(head, captures, gate)
+  }
+
+  package func inquire(_ request: AccountRequest) -> Inquiry? { gate.inquiry(request.credentials) }
+
+  package func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
+
+  package func prepare(
+    _ request: AccountRequest, _ body: [UInt8]
+  ) throws -> AccountInput<Body> {
+    AccountInput(request: request, body: try parse(request.checked(body), of: request))
+  }
+
+  package func transact(
+    _ transaction: Transaction, _ input: AccountInput<Body>
+  ) throws -> Answer {
+    defer {
+      input.request.credentials.meter.charge(
+        Price.rows(transaction.work.rowCount), for: .writing)
+    }
+    return try write(input.body, of: input.request, in: transaction, now: gate.clock.now())
+  }
+}

@@ -1,0 +1,98 @@
+package import Base
+package import Endpoints
+package import HTTPMessages
+package import HTTPServer
+package import HTTPSignatures
+
+/// Where requests of accounts come in: who asks is told by the headers, before a byte of the body is read.
+package struct RequestGate: Sendable {
+  package let authenticator: Authenticator
+  let limiter: RequestLimiter
+  private let refusals: AddressBudget
+  package let clock: Clock
+
+  /// `refusals` is what addresses may have refused; `limiter` what accounts may ask.
+  package init(
+    authenticator: Authenticator, limiter: RequestLimiter, refusals: AddressBudget, clock: Clock
+  ) {
+    self.authenticator = authenticator
+    self.limiter = limiter
+    self.refusals = refusals
+    self.clock = clock
+  }
+
+  /// Refuses, before anything is computed for it, a request of an address that has had too many
+  /// refused; but not one in the name of a key or session that was confirmed not long ago, since many
+  /// share an address.
+  func refuseSpent(_ head: RequestHead) throws(RequestRefusal) {
+    guard let seconds = refusals.secondsToWait(head.remoteAddress) else { return }
+    guard let key = authenticator.claimedKey(head), limiter.knows(key) else {
+      throw .addressRefused(retryAfterSeconds: seconds)
+    }
+  }
+
+  /// Has an address pay for what nobody known has caused.
+  func note(_ refusal: RequestRefusal, _ head: RequestHead) {
+    if refusal.isOfStranger { refusals.spend(head.remoteAddress) }
+  }
+
+  func meter(_ key: [UInt8], _ head: RequestHead) -> RequestMeter {
+    RequestMeter(limiter, key: key, head.answerFields) { refusals.spend(head.remoteAddress) }
+  }
+
+  /// Whose the key or session of a request is, unless that is remembered: asked before the body is
+  /// read, since strangers send bodies, too. The transaction asks again.
+  package func inquiry(_ credentials: Credentials) -> Inquiry? {
+    guard !credentials.meter.isCounted else { return nil }
+    return { reader in _ = try Caller(reader, credentials, now: clock.now()) }
+  }
+}
+
+/// A request whose headers were accepted.
+package struct AccountRequest: Sendable {
+  package let head: RequestHead
+  package let captures: [String]
+  package let credentials: Credentials
+  /// What the body must hash to; nil where the request has none.
+  package let digest: ContentDigest?
+
+  /// Authenticates by the headers, and refuses an account whose requests are used up.
+  package init(
+    _ head: RequestHead, _ captures: [Substring], _ gate: RequestGate
+  ) throws(RequestRefusal) {
+    self.head = head
+    self.captures = captures.map(String.init)
+    // Without an Authorization field caches that are shared could keep the answer (RFC 9111,
+    // section 3.5).
+    head.answerFields.set("Cache-Control", "private, no-store")
+    try gate.refuseSpent(head)
+    do {
+      let proof = try gate.authenticator.proof(head)
+      credentials = Credentials(proof: proof, meter: gate.meter(proof.key, head))
+      digest =
+        switch proof {
+        case .signed(let signature): signature.contentDigest
+        case .session: try Self.announcedDigest(head)
+        }
+    } catch {
+      gate.note(error, head)
+      throw error
+    }
+    try credentials.meter.begin()
+  }
+
+  /// A session's request may announce a digest without having to.
+  private static func announcedDigest(
+    _ head: RequestHead
+  ) throws(RequestRefusal) -> ContentDigest? {
+    guard let field = head.headers.combined("content-digest") else { return nil }
+    do { return try ContentDigest.parse(field) } catch { throw .signature(error) }
+  }
+
+  /// The body, once it is known to be the one that was signed.
+  package func checked(_ body: [UInt8]) throws(RequestRefusal) -> [UInt8] {
+    guard let digest else { return body }
+    guard digest.matches(body) else { throw .digestMismatch }
+    return body
+  }
+}
