@@ -146,12 +146,19 @@ let package = Package(
       resources: [.embedInCode("billing.json"), .embedInCode("sync.json")],
       swiftSettings: settings),
     module(
+      "Billing/Flows",
+      [
+        "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Jobs", "Ledger", "ProviderAPI", "Requests", "Storage",
+        "Stores", "Stripe", "Subscriptions", "Tiers",
+      ]),
+    module(
       "Billing/Billing",
       [
         "Audit", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
         "Tiers",
         "Configuration", "HTTPSignatures", "Subscriptions", "ProviderAPI", "Jobs", "KnownStores",
-        "Ledger", "OpenAPI", "Requests", "Stores",
+        "Flows", "Ledger", "OpenAPI", "Requests", "Stores",
       ]),
 
     module(
@@ -169,7 +176,8 @@ let package = Package(
       "Sources/Programs/coffer",
       [
         "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
-        "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Jobs",
+        "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Flows",
+        "Jobs",
         "KnownStores", "Ledger", "ProviderAPI", "Report", "Stores", "Subscriptions", "Stripe",
         "Sync",
       ]),
@@ -229,7 +237,8 @@ let package = Package(
     support(
       "Support/BillingSimulation",
       [
-        "Apple", "BTCPay", "Base", "Billing", "ClaimingDevice", "Crypto", "Endpoints", "Google",
+        "Apple", "BTCPay", "Base", "Billing", "ClaimingDevice", "Crypto", "Endpoints", "Flows",
+        "Google",
         "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
         "ProviderFakes", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
         "Stripe", "Subscriptions", "TestCertificates", "TestEngines", "Tiers",
@@ -347,9 +356,11 @@ let package = Package(
       "System/SimulationTests",
       [
         "Apple", "BTCPay", "Base", "Billing", "BillingSimulation", "Configuration", "Crypto",
+        "Flows",
         "Google", "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger",
         "ProviderAPI", "ProviderFakes",
-        "RecordedAPI", "RecordedStories", "SeededRandom", "Storage", "Stores", "Stripe",
+        "RecordedAPI", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
+        "Stripe",
         "Subscriptions", "TestEngines", "Tiers",
       ]),
     tests(
@@ -362,7 +373,8 @@ let package = Package(
       "System/ScenarioTests",
       [
         "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
-        "Configuration", "HTTPServer", "LocalServer", "RawClient", "RecordedAPI", "RecordedStories",
+        "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",
+        "RecordedStories",
         "StripeSamples", "TestDevices", "TestEngines", "TestFiles", "SeededRandom", "KnownStores",
       ]),
 

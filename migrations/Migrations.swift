@@ -61,5 +61,7 @@ package enum Migrations {
       number: 15, name: "attention", sql: PackageResources.billing_0015_attention_sql),
     Migration(
       number: 16, name: "proofs", isAdditive: true, sql: PackageResources.billing_0016_proofs_sql),
+    Migration(
+      number: 17, name: "flows", isAdditive: true, sql: PackageResources.billing_0018_flows_sql),
   ]
 }

@@ -10,7 +10,7 @@ extension Parser where Value == [String] {
   }
 
   /// Web origins as browsers write them: scheme and host, a port unless it is the scheme's own.
-  static var origins: Parser {
+  package static var origins: Parser {
     .list { (text, _) throws(ParseFailure) in
       let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, isScheme(parts[0]), isAuthority(String(parts[1])),

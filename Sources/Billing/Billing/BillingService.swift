@@ -4,6 +4,7 @@ package import Base
 package import Configuration
 package import Crypto
 internal import Endpoints
+package import Flows
 package import HTTPServer
 package import HTTPSignatures
 package import Jobs
@@ -77,7 +78,7 @@ package struct BillingService: Sendable {
           restoring: restoring, forgeries: forgeries, logsDeliveries: logsDeliveries
         ).route(on: database),
         GetSubscription(ledger: ledger, gate: gate).route(on: database),
-      ]
+      ] + flows.routes(on: database, through: gate, sealing: sealing)
     }
     let documents = [
       PublicDocument.route(
@@ -108,7 +109,15 @@ package struct BillingService: Sendable {
       ledger: ledger, sealing: sealing, search: search, clock: clock, stores: stores,
       database: database, logsDeliveries: logsDeliveries)
     let renewals = RenewalChecks(ledger: ledger, clock: clock)
-    return reads.handlers + [renewals.handler] + Acknowledgements(reads: reads).handlers
+    let flows = FlowRunner(
+      database: database, ledger: ledger, stores: stores, sealing: sealing, clock: clock)
+    return reads.handlers + [renewals.handler, flows.handler]
+      + Acknowledgements(reads: reads).handlers
+  }
+
+  /// What accounts ask a store to do.
+  package var flows: Flows {
+    Flows(ledger: ledger, stores: stores)
   }
 
   /// Has a subscription or purchase read again, as if something had been told of it.

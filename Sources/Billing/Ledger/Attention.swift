@@ -22,6 +22,8 @@ package struct Attention: Sendable, Equatable {
     case storeUnanswered = "store_unanswered"
     /// A read that was given up: nothing more will be known by itself.
     case deadJob = "dead_job"
+    /// What an account asked a store for and that does not go on: it may have paid.
+    case stuckFlow = "stuck_flow"
     /// A delivery that its store signed and nobody here can read.
     case undecodableDelivery = "undecodable_delivery"
     /// A payment that the bank contests, until it is decided.
@@ -62,8 +64,8 @@ package struct Attention: Sendable, Equatable {
     /// Whether somebody loses something unless it is dealt with.
     package var isUrgent: Bool {
       switch self {
-      case .unacknowledged, .storeUnanswered, .deadJob, .undecodableDelivery, .dispute,
-        .doublePayment, .unowned, .contestedOwner, .unknownProduct, .irregularPayment,
+      case .unacknowledged, .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery,
+        .dispute, .doublePayment, .unowned, .contestedOwner, .unknownProduct, .irregularPayment,
         .paidAfterEnd, .certificate:
         true
       case .reversal, .refusedClaim, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,

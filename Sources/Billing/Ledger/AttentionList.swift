@@ -15,6 +15,8 @@ package struct AttentionList: Sendable {
 
   /// How long what nobody undoes is told of.
   private static let toldSpan = Instant.Span.days(30)
+  /// How long a flow may be at a step at which no client is waited for.
+  private static let stepSpan = Instant.Span.hours(1)
   /// How long ago a cap may have shrunk of which accounts are told that hold more than they may.
   private static let overCapSpan = Instant.Span.days(365)
   /// How long before its end a certificate is told of.
@@ -80,7 +82,7 @@ package struct AttentionList: Sendable {
     let since = now - toldSpan
     return Attention.Kind.derived.map { derived($0, at: now) } + [
       doublePayments, refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs,
-      overCap(at: now),
+      overCap(at: now), stuckFlows(at: now),
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
     ]
@@ -137,6 +139,19 @@ package struct AttentionList: Sendable {
         kind: .deadJob, subject: "\(try row.text(0)) \(try row.text(1))", account: nil,
         detail: try row.optionalText(2) ?? "",
         since: failing ?? unsettled ?? Instant(milliseconds: 0), until: nil)
+    }
+  }
+
+  private static func stuckFlows(at now: Instant) -> Source {
+    Source(
+      kind: .stuckFlow, columns: "id, account_id, kind, step, step_ms",
+      found: """
+        FROM billing.flows WHERE closed_ms IS NULL AND status = 'running' AND step_ms <= $1
+        """, order: "step_ms, id", values: [.instant(now - stepSpan)]
+    ) { row in
+      Attention(
+        kind: .stuckFlow, subject: try row.id(0).description, account: try row.id(1),
+        detail: "\(try row.text(2)) at \(try row.text(3))", since: try row.instant(4), until: nil)
     }
   }
 
@@ -240,7 +255,7 @@ extension Attention.Kind {
   fileprivate var endsByItself: Bool {
     switch self {
     case .unacknowledged, .unowned, .contestedOwner: true
-    case .storeUnanswered, .deadJob, .undecodableDelivery, .dispute, .doublePayment,
+    case .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery, .dispute, .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
       .overCap, .certificate, .unusedSecret:

@@ -36,6 +36,7 @@ package struct SubscriptionOverview: Sendable {
     package let items: [Bill.Item]
     /// Where its store lets customers manage it; nil where that is done here.
     package let managePage: String?
+    package let isManagedHere: Bool
   }
 
   package struct Grace: Sendable, Hashable {
@@ -108,6 +109,7 @@ extension SubscriptionOverview.Subscription {
     self.key = key
     store = traits.title
     managePage = traits.managePage
+    isManagedHere = traits.isManagedHere
     environment = row.environment
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
     willRenew = row.willRenew

@@ -196,6 +196,8 @@ package struct StoreTraits: Sendable {
   package var orders: Set<StoreOrder.Kind> = []
   /// Where its customers manage what they bought; nil where that is done here.
   package var managePage: String?
+  /// Whether customers manage what they bought by wishes to this server, at `/v1/<store>/…`.
+  package var isManagedHere = false
   /// Where that is done of which it does nothing here.
   package var orderAdvice = ""
   /// Whether a payment goes back whole or not at all.

@@ -10,10 +10,11 @@ package struct StripeConfiguration: StoreConfiguration {
   /// Without a slash at its end.
   package let apiURL: String
   package let environment: StoreEnvironment
+  package let buying: StripeBuying
 
   package static let store = "stripe"
   package static let settings: [any AnySetting] = [
-    Keys.webhookSecrets, Keys.apiKey, Keys.apiURL,
+    Keys.webhookSecrets, Keys.apiKey, Keys.apiURL, Keys.returnURLs, Keys.portal, Keys.migration,
   ]
 
   package init?(reading reader: inout SettingsReader) {
@@ -25,6 +26,11 @@ package struct StripeConfiguration: StoreConfiguration {
         Keys.apiKey,
         "is set, but \(Keys.webhookSecrets.name) is not: set both or none")
     }
+    var buying = StripeBuying()
+    buying.origins = reader.value(Keys.returnURLs) ?? []
+    buying.portal = reader.value(Keys.portal)
+    buying.migratable = Set(reader.value(Keys.migration) ?? [])
+    self.buying = buying
     guard let secrets, let apiURL else { return nil }
     webhookSecrets = secrets
     apiKey = key?.secret
@@ -41,5 +47,28 @@ package struct StripeConfiguration: StoreConfiguration {
     reading reader: inout SettingsReader
   ) -> StoreEnvironment? {
     reader.value(Keys.apiKey)?.environment
+  }
+}
+
+/// What is sold through Stripe's API, beyond the catalogue.
+package struct StripeBuying: Sendable {
+  /// Where Stripe's pages may send customers back to.
+  package var origins: [String] = []
+  /// The configuration of the customer portal; nil: the account's default.
+  package var portal: String?
+  /// The stores whose subscriptions may be moved to Stripe.
+  package var migratable: Set<String> = []
+
+  package init() {}
+
+  /// Whether a page may send a customer back there.
+  package func allows(_ address: String) -> Bool {
+    guard address.utf8.count <= 2000, isPrintable(address) else { return false }
+    return origins.contains { origin in
+      guard address.hasPrefix(origin) else { return false }
+      let rest = address.utf8.dropFirst(origin.utf8.count).first
+      return rest == nil || rest == UInt8(ascii: "/") || rest == UInt8(ascii: "?")
+        || rest == UInt8(ascii: "#")
+    }
   }
 }

@@ -34,10 +34,7 @@ extension StripeAPI {
   private func send(
     _ method: String, _ path: String, _ form: [(String, String)] = [], key name: String? = nil
   ) throws(APIFailure) {
-    var headers = [
-      ("Authorization", "Bearer " + String(decoding: key.exposed, as: UTF8.self)),
-      ("Stripe-Version", Self.version),
-    ]
+    var headers = headers
     if let name { headers.append(("Idempotency-Key", name)) }
     var body: [UInt8]?
     if !form.isEmpty {

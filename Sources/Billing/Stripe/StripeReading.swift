@@ -150,12 +150,7 @@ struct StripeReading {
       .joined(separator: "&")
     let target = query.isEmpty ? path : "\(path)?\(query)"
     let reply = try api.transport.send(
-      APIRequest(
-        "GET", api.base + target,
-        headers: [
-          ("Authorization", "Bearer " + String(decoding: api.key.exposed, as: UTF8.self)),
-          ("Stripe-Version", StripeAPI.version),
-        ]))
+      APIRequest("GET", api.base + target, headers: api.headers))
     let body = try reply.stripeBody()
     // Without the provider's own clock nothing says what the answer outdates.
     guard let date = reply.date else { throw .malformed("the answer has no date") }

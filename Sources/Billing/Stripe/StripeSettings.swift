@@ -35,6 +35,37 @@ extension StripeConfiguration {
       "COFFER_STRIPE_API_URL", for: [.billing, .command], .value("https://api.stripe.com"),
       text: "Where Stripe's API answers. Plain http only to this machine.",
       example: "https://api.stripe.com", parser: .url)
+
+    package static let returnURLs = Setting<[String]>(
+      "COFFER_STRIPE_RETURN_URLS", for: [.billing, .command],
+      .meaning("no pages of Stripe's are opened"),
+      text: "Comma list of the origins to which Stripe's pages may send customers back: what apps "
+        + "name as return addresses must begin with one.",
+      example: "https://app.example.com", parser: .origins)
+
+    package static let portal = Setting<String>(
+      "COFFER_STRIPE_PORTAL", for: [.billing, .command], .meaning("the account's default"),
+      text: "The configuration of Stripe's customer portal that says what customers may do there.",
+      example: "bpc_1example",
+      parser: Parser { (text) throws(ParseFailure) in
+        guard text.hasPrefix("bpc_"), isPrintable(text) else {
+          throw ParseFailure("\(quoted(text)) does not begin with bpc_")
+        }
+        return text
+      })
+
+    package static let migration = Setting<[String]>(
+      "COFFER_STRIPE_MIGRATE_FROM", for: [.billing, .command], .meaning("none"),
+      text: "Comma list of the stores, apple or google, whose subscriptions accounts may move to "
+        + "Stripe. Only those whose programme, as you joined it, asks for no reports of payments "
+        + "outside the store: Coffer makes none.",
+      example: "apple",
+      parser: .list { (text, _) throws(ParseFailure) in
+        guard text == "apple" || text == "google" else {
+          throw ParseFailure("\(quoted(text)) is neither apple nor google")
+        }
+        return text
+      })
   }
 }
 

@@ -13,13 +13,17 @@ package struct StripeStore: Store {
   /// Nil where Stripe is off.
   private let secrets: WebhookSecrets?
   /// Nil where its API is never asked.
-  private let api: StripeAPI?
+  package let api: StripeAPI?
+  package let buying: StripeBuying
 
   package init() { self.init(secrets: nil) }
 
-  package init(secrets: WebhookSecrets?, api: StripeAPI? = nil) {
+  package init(
+    secrets: WebhookSecrets?, api: StripeAPI? = nil, buying: StripeBuying = StripeBuying()
+  ) {
     self.secrets = secrets
     self.api = api
+    self.buying = buying
   }
 
   /// As configured.
@@ -33,7 +37,7 @@ package struct StripeStore: Store {
           base: configuration.apiURL, key: key,
           environment: configuration.environment,
           transport: transport)
-      })
+      }, buying: configuration.buying)
   }
 
   package let provider = ObjectKey.Provider.stripe
@@ -53,6 +57,7 @@ package struct StripeStore: Store {
     traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true
     traits.orders = [.stopRenewal, .end, .refund]
+    traits.isManagedHere = api != nil
     traits.notes = StripeEvent.Note.allCases.map(\.rawValue)
     return traits
   }

@@ -129,9 +129,12 @@ extension Attention {
         + (account == nil ? ", and nobody owns it" : "")
     case .storeUnanswered: "\(subject) does not answer; waiting: \(detail)"
     case .deadJob: "\(shownSubject): given up; \(detail)"
+    case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
     case .undecodableDelivery: "\(shownSubject) cannot be read; \(detail)"
     case .dispute: "\(shownSubject): the bank contests \(detail)"
-    case .doublePayment: "\(subject) pays for more than one subscription; caps never add up"
+    case .doublePayment:
+      "\(subject) pays for more than one subscription, and caps never add up; "
+        + "subscription refund gives a payment back"
     case .unowned: "\(shownSubject) is paid and nobody's"
     case .contestedOwner: "\(shownSubject): its store names two owners, so that it is nobody's"
     case .unknownProduct: "\(shownSubject): \(detail) is in no catalogue"
@@ -170,6 +173,7 @@ extension Attention {
     case .deadJob:
       return words.count == 2
         ? ["jobs", "retry", words[0], "--object", words[1]] : ["jobs", "list"]
+    case .stuckFlow: return ["flow", "show", subject]
     case .undecodableDelivery, .conflictingDelivery:
       return words.count == 2
         ? ["event", "show", words[1], "--store", words[0]] : ["event", "list"]

@@ -9,6 +9,7 @@ enum CommandTable {
     .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund, .quotaSet,
     .quotaClear,
     .planList, .planDiff, .planApply, .planHistory, .report, .jobsList, .jobsRetry, .jobsDrop,
+    .flowList, .flowShow, .flowRetry, .flowDrop,
     .deliveryReseal,
     .auditList, .auditShow, .auditVerify,
     .webhookSend, .webhookProofs, .request, .backupVerify, .backup, .restore, .doctor,

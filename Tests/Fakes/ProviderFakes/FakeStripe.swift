@@ -26,7 +26,7 @@ package final class FakeStripe: Sendable {
     var bodies: [String: [UInt8]] = [:]
     var toldEventCount = 0
     /// What was answered under which idempotency key.
-    var obeyed: [String: (meaning: String, answer: FakeAnswer)] = [:]
+    var obeyed: [String: (meaning: String, answer: FakeAnswer, at: Instant)] = [:]
     /// The truth, each time it changed.
     var truths: [(since: Instant, sales: [StripeSale])] = []
   }

@@ -13,6 +13,16 @@ extension StripeReads {
     case "charges": charges
     case "customers": customers
     case "checkout/sessions": sessions
+    case "setup_intents":
+      rendering.world.setupIntents.rows.map {
+        Row(id: $0.id, fields: ["customer": $0.customer], json: rendering.setupIntent($0))
+      }
+    case "subscription_schedules":
+      rendering.world.schedules.rows.map {
+        Row(
+          id: $0.id, fields: ["customer": rendering.world.subscriptions[$0.subscription].customer],
+          json: rendering.schedule($0))
+      }
     case "events": rendering.world.events.rows.map { Row(id: $0.id, fields: [:], json: $0.json) }
     default: []
     }

@@ -16,6 +16,9 @@ struct StripeWorld: Sendable {
   var refunds = StripeTable<Refund>()
   var disputes = StripeTable<Dispute>()
   var sessions = StripeTable<Session>()
+  var paymentMethods = StripeTable<PaymentMethod>()
+  var setupIntents = StripeTable<SetupIntent>()
+  var schedules = StripeTable<Schedule>()
   var events = StripeTable<Event>()
   var timetable: [Appointment] = []
   var sales: [StripeSale] = []
@@ -32,7 +35,9 @@ struct StripeWorld: Sendable {
     let created: Instant
     var email: String
     var card: StripeCard
-    let paymentMethod: String
+    var paymentMethod: String
+    /// The account that its metadata names.
+    var account: Identifier?
     /// Negative: money that the next invoices use first.
     var balance: Int64 = 0
     var deletedAt: Instant?
@@ -45,6 +50,8 @@ struct StripeWorld: Sendable {
     let account: Identifier?
     /// Whether its metadata names the account.
     var isMarked = true
+    /// What else of the buyer's server its metadata names.
+    var flow: String?
     let created: Instant
     var anchor: Instant
     var period: Range<Instant>
@@ -145,6 +152,8 @@ struct StripeWorld: Sendable {
     var dueAt: Instant?
     /// Paid by other means than Stripe's.
     var isPaidOutside = false
+    /// What the customer's client confirms its payment with.
+    var clientSecret: String { "pi_\(stripeLetters(id, 24))_secret_\(stripeLetters(id + "s", 25))" }
 
     enum Status: String, Sendable { case draft, open, paid, uncollectible, void }
 
@@ -198,6 +207,7 @@ struct StripeWorld: Sendable {
     var additions: [StripePrice] = []
     let trialDays: Int64
     let created: Instant
+    var flow: String?
     var customer: String?
     /// Whether the subscription's metadata names the account, too, as the session's does.
     var marksSubscription = true

@@ -5,36 +5,49 @@ internal import JSON
 struct StripeOrders {
   let version: StripeVersion
 
+  static let places = [
+    ("POST", "/v1/subscriptions"), ("POST", "/v1/subscriptions/{id}"),
+    ("DELETE", "/v1/subscriptions/{id}"), ("POST", "/v1/refunds"), ("POST", "/v1/customers"),
+    ("POST", "/v1/customers/{id}"), ("POST", "/v1/setup_intents"),
+    ("POST", "/v1/invoices/{id}/pay"), ("POST", "/v1/invoices/{id}/void"),
+    ("POST", "/v1/checkout/sessions"), ("POST", "/v1/checkout/sessions/{id}/expire"),
+    ("POST", "/v1/billing_portal/sessions"), ("POST", "/v1/subscription_schedules"),
+    ("POST", "/v1/subscription_schedules/{id}"),
+    ("POST", "/v1/subscription_schedules/{id}/release"),
+  ]
+
   func obey(
     _ method: String, _ segments: [String], _ form: StripeReads.Parameters,
     _ world: inout StripeWorld
   ) throws(StripeReads.Refusal) -> JSONValue {
-    switch (method, segments.dropFirst().first, segments.count) {
-    case ("POST", "subscriptions", 3): try change(segments[2], form, &world)
-    case ("DELETE", "subscriptions", 3): try end(segments[2], &world)
-    case ("POST", "refunds", 2): try refund(form, &world)
+    let words = Array(segments.dropFirst())
+    switch (method, words.first, words.count) {
+    case ("POST", "subscriptions", 1): return try buy(form, &world)
+    case ("POST", "subscriptions", 2): return try change(words[1], form, &world)
+    case ("DELETE", "subscriptions", 2): return try end(words[1], &world)
+    case ("POST", "refunds", 1): return try refund(form, &world)
+    case ("POST", "customers", 1): return try makeCustomer(form, &world)
+    case ("POST", "customers", 2): return try changeCustomer(words[1], form, &world)
+    case ("POST", "setup_intents", 1): return try setUp(form, &world)
+    case ("POST", "invoices", 3) where words[2] == "pay":
+      return try pay(words[1], form, &world)
+    case ("POST", "invoices", 3) where words[2] == "void":
+      return try void(words[1], &world)
+    case ("POST", "checkout", 2) where words[1] == "sessions":
+      return try openSession(form, &world)
+    case ("POST", "checkout", 4) where words[3] == "expire":
+      return try expireSession(words[2], &world)
+    case ("POST", "billing_portal", 2): return try openPortal(form, &world)
+    case ("POST", "subscription_schedules", 1): return try schedule(form, &world)
+    case ("POST", "subscription_schedules", 2):
+      return try plan(words[1], form, &world)
+    case ("POST", "subscription_schedules", 3) where words[2] == "release":
+      return try release(words[1], &world)
     default:
       throw .init(
         status: 404, code: nil,
         message: "Unrecognized request URL (\(method): /\(segments.joined(separator: "/"))).")
     }
-  }
-
-  private func change(
-    _ id: String, _ form: StripeReads.Parameters, _ world: inout StripeWorld
-  ) throws(StripeReads.Refusal) -> JSONValue {
-    let subscription = try living(id, world)
-    guard form.map(\.name) == ["cancel_at_period_end"], let wish = Bool(form[0].value) else {
-      throw .init(
-        status: 400, code: "parameter_unknown", message: "Received unknown parameter.",
-        parameter: form.first?.name)
-    }
-    switch (wish, subscription.cancelAtPeriodEnd) {
-    case (true, false): world.cancel(id, at: nil)
-    case (false, true): world.uncancel(id)
-    default: break
-    }
-    return shown(id, world)
   }
 
   private func end(
@@ -76,7 +89,7 @@ struct StripeOrders {
     return StripeRendering(world: world, version: version).refund(world.refunds[id])
   }
 
-  private func living(
+  func living(
     _ id: String, _ world: StripeWorld
   ) throws(StripeReads.Refusal) -> StripeWorld.Subscription {
     guard let found = world.subscriptions[optional: id], !found.isEnded else {
@@ -87,7 +100,14 @@ struct StripeOrders {
     return found
   }
 
-  private func shown(_ id: String, _ world: StripeWorld) -> JSONValue {
-    StripeRendering(world: world, version: version).subscription(world.subscriptions[id])
+  func shown(
+    _ id: String, _ world: StripeWorld, _ form: StripeReads.Parameters = []
+  ) -> JSONValue {
+    let rendering = rendering(world)
+    return rendering.expanded(rendering.subscription(world.subscriptions[id]), form)
+  }
+
+  func rendering(_ world: StripeWorld) -> StripeRendering {
+    StripeRendering(world: world, version: version)
   }
 }

@@ -26,7 +26,7 @@ extension StripeRendering {
   func session(_ session: StripeWorld.Session) -> JSONValue {
     let isFree = session.trialDays > 0
     var values: [String: JSONValue] = [
-      "id": .string(session.id), "live": live, "metadata": metadata(session.account),
+      "id": .string(session.id), "live": live, "metadata": metadata(session.account, session.flow),
       "amount": .integer(isFree ? 0 : session.amount), "status": .string(session.status),
       "payment_status": .string(session.paymentStatus), "created": .seconds(session.created),
       "expires_at": .seconds(session.created + StripeSettings.sessionSpan),

@@ -41,6 +41,7 @@ extension StripeWorld {
       customer, session.account, session.price, with: session.additions,
       trialDays: session.trialDays, missingCard)
     subscriptions[sub].isMarked = session.marksSubscription
+    subscriptions[sub].flow = session.flow
     let invoice = addInvoice(sub, "subscription_create", lines: firstLines(sub))
     subscriptions[sub].latestInvoice = invoice
     if session.trialDays > 0 {
@@ -136,13 +137,14 @@ extension StripeWorld {
 
   mutating func addSubscription(
     _ customer: String, _ account: Identifier?, _ price: StripePrice,
-    with additions: [StripePrice] = [], trialDays: Int64 = 0,
+    with additions: [StripePrice] = [], trialDays: Int64 = 0, trialEnd: Instant? = nil,
     _ missingCard: StripeMissingCard = .createInvoice
   ) -> String {
     let id = newID("sub")
-    let isTrial = trialDays > 0
+    let isTrial = trialDays > 0 || trialEnd != nil
     let end =
-      isTrial ? now + .days(trialDays) : now.adding(months: price.interval.monthCount)
+      isTrial
+      ? trialEnd ?? now + .days(trialDays) : now.adding(months: price.interval.monthCount)
     var sub = Subscription(
       id: id, item: newID("si"), customer: customer, account: account, created: now,
       anchor: isTrial ? end : now, period: now..<end, price: price,
@@ -174,7 +176,7 @@ extension StripeWorld {
   }
 
   /// The first events: `isActiveFirst` where the subscription is made only after its payment.
-  private mutating func begin(_ sub: String, _ invoice: String, isActiveFirst: Bool) {
+  mutating func begin(_ sub: String, _ invoice: String, isActiveFirst: Bool) {
     if !isActiveFirst { subscriptions[sub].status = .incomplete }
     emit(subscription: sub, "created", isAsked: true)
     emit(invoice: invoice, "created")

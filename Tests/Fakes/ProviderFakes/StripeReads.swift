@@ -15,6 +15,8 @@ struct StripeReads {
     let code: String?
     let message: String
     var parameter: String?
+    var type: String?
+    var declineCode: String?
 
     var json: JSONValue {
       var members: [JSONValue.Member] = []
@@ -22,9 +24,10 @@ struct StripeReads {
         members.append(.init("code", .string(code)))
         members.append(.init("doc_url", .string("https://stripe.com/docs/error-codes/\(code)")))
       }
+      if let declineCode { members.append(.init("decline_code", .string(declineCode))) }
       members.append(.init("message", .string(message)))
       if let parameter { members.append(.init("param", .string(parameter))) }
-      let type = status >= 500 ? "api_error" : "invalid_request_error"
+      let type = type ?? (status >= 500 ? "api_error" : "invalid_request_error")
       return ["error": .object(members + [.init("type", .string(type))])]
     }
   }
@@ -46,6 +49,7 @@ struct StripeReads {
     let isNested = rest.first == "checkout"
     let kind = rest.prefix(isNested ? 2 : 1).joined(separator: "/")
     let tail = rest.dropFirst(isNested ? 2 : 1)
+    if kind == "customers", tail.first == "search" { return try search(parameters, path) }
     guard let allowed = Self.filters[kind] else { throw unknown(path) }
     let expands = parameters.contains {
       $0.name.hasPrefix("expand[") && $0.value.hasSuffix("payments")
@@ -61,12 +65,23 @@ struct StripeReads {
         status: 404, code: "resource_missing", message: "No such \(kind.dropLast()): '\(id)'",
         parameter: "id")
     }
-    if tail.count == 1 { return row.json }
+    if tail.count == 1 { return rendering.expanded(row.json, parameters) }
     guard kind == "invoices", tail.count == 2, tail.last == "lines",
       case .array(let lines)? = row.json["lines"]?["data"]
     else { throw unknown(path) }
     return try page(
       lines.map { Row(id: $0["id"].text, fields: [:], json: $0) }, path, parameters, allowed: [])
+  }
+
+  /// By the one key of metadata that a server of ours looks for.
+  private func search(_ parameters: Parameters, _ path: String) throws(Refusal) -> JSONValue {
+    let found = world.customers.rows.filter { customer in
+      customer.deletedAt == nil
+        && customer.account.map {
+          parameters.value(of: "query") == "metadata['coffer_account']:'\($0)'"
+        } == true
+    }
+    return rendering.list(found.map { rendering.customer($0) }, url: path)
   }
 
   private func unknown(_ path: String) -> Refusal {
@@ -83,6 +98,7 @@ struct StripeReads {
     "refunds": ["charge", "payment_intent"], "disputes": ["charge", "payment_intent"],
     "charges": ["customer", "payment_intent"], "customers": ["email"],
     "checkout/sessions": ["customer", "subscription", "status"],
+    "setup_intents": ["customer"], "subscription_schedules": ["customer"],
     "events": ["type", "types[]", "created[gt]", "created[gte]", "created[lt]", "created[lte]"],
   ]
 

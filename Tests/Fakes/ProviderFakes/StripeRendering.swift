@@ -29,7 +29,8 @@ struct StripeRendering {
     var values: Values = [
       "id": .string(sub.id), "live": live, "customer": .string(sub.customer),
       "status": .string(sub.status.rawValue), "created": .seconds(sub.created),
-      "anchor": .seconds(sub.anchor), "metadata": metadata(sub.marked), "plan": price.plan,
+      "anchor": .seconds(sub.anchor), "metadata": metadata(sub.marked, sub.flow),
+      "plan": price.plan,
       "items": list(items, url: "/v1/subscription_items?subscription=\(sub.id)"),
       "latest_invoice": .text(sub.latestInvoice), "schedule": .text(sub.schedule),
       "payment_method": customer.card == .missing ? .null : .string(customer.paymentMethod),
@@ -228,8 +229,11 @@ struct StripeRendering {
 
   var live: JSONValue { .bool(world.settings.isLive) }
 
-  func metadata(_ account: Identifier?) -> JSONValue {
-    account.map { ["coffer_account": .string($0.description)] } ?? .object([])
+  func metadata(_ account: Identifier?, _ flow: String? = nil) -> JSONValue {
+    let members: [(String, String?)] = [
+      ("coffer_account", account?.description), ("coffer_flow", flow),
+    ]
+    return .object(members.compactMap { name, value in value.map { .init(name, .string($0)) } })
   }
 
   func person(_ customer: String?) -> [String: JSONValue] {

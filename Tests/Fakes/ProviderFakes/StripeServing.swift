@@ -8,13 +8,13 @@ extension FakeStripe {
   /// For a server of our own.
   package func routes() -> [Route] {
     let names = ["subscriptions", "invoices", "invoice_payments", "refunds", "disputes"]
-    let all = names + ["charges", "customers", "checkout/sessions", "events"]
+    let all =
+      names + [
+        "charges", "customers", "checkout/sessions", "events", "setup_intents",
+        "subscription_schedules",
+      ]
     let places = all.flatMap { ["/v1/\($0)", "/v1/\($0)/{id}"] } + ["/v1/invoices/{id}/lines"]
-    let orders = [
-      ("POST", "/v1/subscriptions/{id}"), ("DELETE", "/v1/subscriptions/{id}"),
-      ("POST", "/v1/refunds"),
-    ]
-    return FakeRoutes.routes(places.map { ("GET", $0) } + orders) { self.answer($0) }
+    return FakeRoutes.routes(places.map { ("GET", $0) } + StripeOrders.places) { self.answer($0) }
   }
 
   /// Answers a request at the clock's now; nil is a timeout.
@@ -88,11 +88,14 @@ extension FakeStripe {
     let form = try Self.parameters(String(decoding: request.body, as: UTF8.self)[...])
     let meaning = "\(request.method) \(request.path) \(form)"
     let key = request.header("idempotency-key")
-    if let key, let known = state.withLock({ $0.obeyed[key] }) {
+    let now = clock.now
+    // Forgotten after a day.
+    if let key, let known = state.withLock({ $0.obeyed[key] }), now - known.at < .hours(24) {
       guard known.meaning == meaning else {
         throw .init(
           status: 400, code: nil,
-          message: "Keys for idempotent requests can only be used with the same parameters.")
+          message: "Keys for idempotent requests can only be used with the same parameters.",
+          type: "idempotency_error")
       }
       return FakeAnswer(
         status: known.answer.status,
@@ -113,7 +116,10 @@ extension FakeStripe {
       answer = reply(200, json, [("Stripe-Version", version.rawValue)])
     case .failure(let refusal): answer = reply(refusal: refusal)
     }
-    if let key { state.withLock { $0.obeyed[key] = (meaning, answer) } }
+    // What was judged before anything was done may be sent again.
+    if let key, answer.status == 200 || answer.status == 402 {
+      state.withLock { $0.obeyed[key] = (meaning, answer, now) }
+    }
     return answer
   }
 

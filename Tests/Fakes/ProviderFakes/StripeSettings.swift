@@ -49,6 +49,8 @@ package struct StripeSettings: Sendable {
 /// Whether money can be taken from a customer.
 package enum StripeCard: Sendable, Equatable {
   case works, declines
+  /// The bank says that there is not enough money.
+  case lacksFunds
   /// The bank wants the customer to confirm each payment, and nobody is there to do so.
   case needsConfirmation
   /// There is none on file.

@@ -39,6 +39,10 @@ package struct StripePrice: Hashable, Sendable {
   package static let premiumYearly = StripePrice(
     id: "price_1SXQR7Lk4QzTmRvXcE0wvE5o", product: premium, amount: 3000, interval: .year,
     nickname: "Premium yearly", title: "Coffer Premium")
+  static let all: [StripePrice] = [
+    premiumMonthly, premiumYearly, plusMonthly, extraMonthly, stickersMonthly, supportMonthly,
+  ]
+
   /// A second, larger tier.
   package static let plusMonthly = StripePrice(
     id: "price_1Hq7tdLk4QzTmRvXcE0wPl5m", product: "prod_Rk2vPlusXq81Bd", amount: 999,

@@ -128,6 +128,26 @@ struct Operations {
     return ["id": .string(id)]
   }
 
+  /// What a customer does for a flow that waits: on a page, or at their bank.
+  private func customerDid(
+    _ operation: String, _ input: ControlInput
+  ) throws -> JSONValue? {
+    let store = stores.stripe
+    switch operation {
+    case "visit":
+      let id = input.text("id") ?? ""
+      guard store.isOpen(checkout: id) else { throw ControlInput.unknown("id", id) }
+      return ["id": .string(store.complete(checkout: id))]
+    case "confirm":
+      let secret = input.text("client_secret") ?? ""
+      guard store.confirm(secret, succeeds: input.flag("succeeds") ?? true) else {
+        throw ControlInput.unknown("client_secret", secret)
+      }
+      return ["id": .string(secret)]
+    default: return nil
+    }
+  }
+
   private func stripe(_ operation: String, _ input: ControlInput) throws -> JSONValue {
     let store = stores.stripe
     if operation == "buy" {
@@ -136,6 +156,7 @@ struct Operations {
         trialDays: try input.trialDays)
       return ["id": .string(store.complete(checkout: page))]
     }
+    if let did = try customerDid(operation, input) { return did }
     let id = try input.id(of: store.subscriptions)
     func may(_ deed: FakeStripe.Act) throws { try refuse(store.hindrance(to: deed, id)) }
     switch operation {

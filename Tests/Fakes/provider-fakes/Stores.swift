@@ -48,6 +48,8 @@ struct Stores: Sendable {
     settings += [
       ("COFFER_STRIPE_WEBHOOK_SECRETS", Self.text(self.stripe.secrets[0])),
       ("COFFER_STRIPE_API_KEY", Self.text(self.stripe.key)), ("COFFER_STRIPE_API_URL", base),
+      ("COFFER_STRIPE_RETURN_URLS", "https://app.example"),
+      ("COFFER_STRIPE_MIGRATE_FROM", "apple, google"),
     ]
     settings += Self.btcpay(btcpay, base)
     trust = [

@@ -3,6 +3,7 @@ internal import Billing
 internal import ClaimingDevice
 internal import Crypto
 internal import Endpoints
+package import Flows
 internal import HTTPMessages
 internal import HTTPServer
 package import JSON
@@ -153,6 +154,17 @@ package final class Installation {
       }
     }
   }
+
+  /// What a request of an account's does in its transaction.
+  package func ask<Value: Sendable>(
+    _ body: @escaping @Sendable (Flows, Transaction, Instant) throws -> Value
+  ) throws -> Value {
+    let (flows, now) = (service.flows, self.now)
+    return try database.write(for: nil) { transaction in try body(flows, transaction, now) }
+  }
+
+  /// What a flow has its client do.
+  package func action(of flow: Flow) -> ClientAction? { flow.action(Self.sealing) }
 
   package func reread(_ keys: [ObjectKey]) throws {
     let service = self.service

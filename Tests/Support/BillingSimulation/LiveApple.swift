@@ -38,6 +38,19 @@ package enum AppleTales {
   private static let signer = AppleSigner(chain)
   private static let key = P256PrivateKey()
 
+  /// One in which nothing was sold.
+  package static func store(_ clock: FakeClock) -> FakeAppStore {
+    var settings = FakeAppStore.Settings()
+    settings.apiKey = key.publicKey
+    return FakeAppStore(clock: clock, signer: signer, settings: settings)
+  }
+
+  /// As our installation knows it.
+  package static func asStore(_ store: FakeAppStore, _ clock: Clock) -> AppleStore {
+    let verifier = verifier(store)
+    return AppleStore(verifier: verifier, apis: [environment(store): api(store, verifier, clock)])
+  }
+
   package static func record(_ story: AppleStory) -> AppleRecorder {
     story.record(signer: signer, apiKey: key.publicKey)
   }

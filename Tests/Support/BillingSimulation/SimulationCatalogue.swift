@@ -12,6 +12,7 @@ package let simulationCatalogue: Catalogue = {
           id: "premium", title: "Premium", byteCount: 30_000_000_000,
           products: [
             Plan.Product(provider: "stripe", id: StripePrice.premiumMonthly.product),
+            .stripe(.premiumMonthly), .stripe(.premiumYearly),
             Plan.Product(provider: "apple", id: "com.example.coffer.premium.monthly"),
             Plan.Product(provider: "apple", id: "com.example.coffer.premium.yearly"),
             Plan.Product(provider: "google", id: "premium"),
@@ -21,6 +22,7 @@ package let simulationCatalogue: Catalogue = {
           id: "plus", title: "Plus", byteCount: 200_000_000_000,
           products: [
             Plan.Product(provider: "stripe", id: StripePrice.plusMonthly.product),
+            .stripe(.plusMonthly),
             Plan.Product(provider: "apple", id: "com.example.coffer.plus.monthly"),
             Plan.Product(provider: "google", id: "plus"),
             .btcpay(.plusMonth),
@@ -43,6 +45,14 @@ package let simulationCatalogue: Catalogue = {
 }()
 
 extension Plan.Product {
+  fileprivate static func stripe(_ price: StripePrice) -> Plan.Product {
+    Plan.Product(
+      provider: "stripe", id: price.id,
+      price: Plan.Price(
+        amountMinorUnits: price.amount, currency: "usd",
+        interval: price.interval == .year ? .year : .month), productID: price.product)
+  }
+
   fileprivate static func btcpay(_ product: BTCPayProduct) -> Plan.Product {
     Plan.Product(
       provider: "btcpay", id: product.itemCode,

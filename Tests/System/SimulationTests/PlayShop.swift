@@ -34,20 +34,10 @@ final class PlayShop {
     settings.serviceKey = service.publicKey
     let store = FakePlayStore(
       clock: clock, issuer: GoogleIssuer(keys: [issuer]), settings: settings)
-    let account = try #require(ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)))
     self.store = store
     self.clock = clock
     installation = try Installation(engine) { clock in
-      let play = LivePlay(store: store)
-      return StoreList.known(
-        with: GoogleStore(
-          verifier: GoogleVerifier(
-            GoogleTrust(
-              package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
-            keys: PushKeys(
-              url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
-          api: GoogleAPI(
-            package: settings.packageName, account: account, transport: play, clock: clock)))
+      StoreList.known(with: LivePlay.store(store, clock))
     }
     installation.now = clock.now
   }
@@ -102,8 +92,24 @@ final class PlayShop {
 }
 
 /// The store's own answers at its own time.
-private struct LivePlay: ProviderTransport {
-  let store: FakePlayStore
+struct LivePlay: ProviderTransport {
+  private let store: FakePlayStore
+
+  /// A store that is asked so.
+  static func store(_ store: FakePlayStore, _ clock: Clock) -> GoogleStore {
+    guard let account = ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)) else {
+      preconditionFailure("the key of the stories is none")
+    }
+    let (play, settings) = (LivePlay(store: store), store.settings)
+    return GoogleStore(
+      verifier: GoogleVerifier(
+        GoogleTrust(
+          package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
+        keys: PushKeys(
+          url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
+      api: GoogleAPI(
+        package: settings.packageName, account: account, transport: play, clock: clock))
+  }
 
   func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
     let parts = request.url.split(separator: "/", maxSplits: 2)

@@ -10,10 +10,11 @@ import TreeSimulation
 /// cannot change it. `ops/simulate` runs many.
 
 let arguments = CommandLine.arguments.dropFirst()
-guard arguments.count == 2, let what = arguments.first, ["billing", "sync"].contains(what),
+guard arguments.count == 2, let what = arguments.first,
+  ["billing", "buying", "sync"].contains(what),
   let seed = arguments.last.flatMap({ UInt64($0) })
 else {
-  print("usage: simulate billing|sync SEED")
+  print("usage: simulate billing|buying|sync SEED")
   exit(64)
 }
 guard seed_openssl(seed) == 1 else {
@@ -23,7 +24,11 @@ guard seed_openssl(seed) == 1 else {
 
 let log = SimulationLog()
 do {
-  if what == "billing" { try Storm.run(seed: seed, log) } else { try Story.run(seed: seed, log) }
+  switch what {
+  case "billing": try Storm.run(seed: seed, log)
+  case "buying": try BuyingStorm.run(seed: seed, log)
+  default: try Story.run(seed: seed, log)
+  }
 } catch {
   print(log.text, terminator: "")
   print("failed: \(error)")

@@ -1,0 +1,167 @@
+internal import Base
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import Requests
+internal import Storage
+internal import Tiers
+
+/// `POST /v1/stripe/…`: an account asks for something to be done at Stripe, and gets the flow that does it.
+/// The same wish again is the same flow.
+struct BeginFlow: AccountWrite {
+  let wish: Wish
+  let flows: Flows
+  let gate: RequestGate
+  let sealing: SealingKeys
+
+  /// One place of the API, and what its body says.
+  struct Wish: Sendable {
+    let kind: Intention.Kind
+    let pattern: String
+    let members: Set<String>
+
+    static let all: [Wish] = [
+      Wish(
+        kind: .checkout, pattern: "/v1/stripe/checkout",
+        members: ["plan", "interval", "success_url", "cancel_url"]),
+      Wish(kind: .portal, pattern: "/v1/stripe/portal", members: ["return_url"]),
+      Wish(
+        kind: .subscribe, pattern: "/v1/stripe/subscription",
+        members: ["plan", "interval", "payment_method"]),
+      Wish(kind: .change, pattern: "/v1/stripe/change", members: ["plan", "interval"]),
+      Wish(kind: .cancel, pattern: "/v1/stripe/cancel", members: []),
+      Wish(kind: .uncancel, pattern: "/v1/stripe/uncancel", members: []),
+      Wish(kind: .card, pattern: "/v1/stripe/card", members: ["payment_method"]),
+      Wish(kind: .pay, pattern: "/v1/stripe/pay", members: []),
+      Wish(
+        kind: .migrate, pattern: "/v1/stripe/migrate",
+        members: ["plan", "interval", "payment_method"]),
+    ]
+  }
+
+  let method = "POST"
+  var pattern: String { wish.pattern }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Intention {
+    do throws(JSONError) { return try intention(body) } catch {
+      throw RequestRefusal.bodyInvalid(path: error.path, rule: error.message)
+    }
+  }
+
+  func write(
+    _ intention: Intention, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Flow {
+    let caller = try Caller(transaction, request.credentials, now: now)
+    return try flows.begin(intention, of: caller.account, at: now, in: transaction)
+  }
+
+  func respond(_ flow: Flow, to input: AccountInput<Intention>) throws -> Response {
+    var response = Response.json(flow.isOpen ? 202 : 200, flow.answer(sealing))
+    response.headers.append(("Location", "/v1/flows/\(flow.id)"))
+    return response
+  }
+
+  // MARK: the body
+
+  private func intention(_ body: [UInt8]) throws(JSONError) -> Intention {
+    var intention = Intention(wish.kind)
+    guard !(body.isEmpty && wish.members.isEmpty) else { return intention }
+    try CardNumber.refuse(in: body)
+    let json = try JSON.parse(body).requireObject()
+    for member in json.members ?? [] where !wish.members.contains(member.name) {
+      throw JSONError(
+        code: .wrongType, path: "$.\(member.name)", message: "is no member of this request")
+    }
+    if wish.members.contains("plan") { intention.plan = try text(json["plan"], byteCountMax: 100) }
+    if wish.members.contains("interval") {
+      let word = try json["interval"].requireString()
+      guard let interval = Plan.Interval(rawValue: word) else {
+        throw JSONError(
+          code: .wrongType, path: "$.interval", message: "must be month or year")
+      }
+      intention.interval = interval
+    }
+    if wish.members.contains("payment_method") {
+      intention.paymentMethod = try paymentMethod(json["payment_method"])
+    }
+    if wish.members.contains("success_url") {
+      intention.returnURL = try address(json["success_url"])
+      if json["cancel_url"].exists { intention.cancelURL = try address(json["cancel_url"]) }
+    }
+    if wish.members.contains("return_url") {
+      intention.returnURL = try address(json["return_url"])
+    }
+    return intention
+  }
+
+  private func text(_ json: JSON, byteCountMax: Int) throws(JSONError) -> String {
+    let text = try json.requireString()
+    guard (1...byteCountMax).contains(text.utf8.count), !text.contains("\0") else {
+      throw JSONError(
+        code: .wrongType, path: json.path, message: "must have 1 to \(byteCountMax) bytes")
+    }
+    return text
+  }
+
+  /// The id of what the client made with Stripe's library.
+  private func paymentMethod(_ json: JSON) throws(JSONError) -> String {
+    let text = try text(json, byteCountMax: 100)
+    let isWord = text.utf8.allSatisfy { byte in
+      UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || byte == UInt8(ascii: "_")
+    }
+    guard text.hasPrefix("pm_"), isWord else {
+      throw JSONError(
+        code: .wrongType, path: json.path,
+        message: "must be the id of a payment method of Stripe's, pm_…")
+    }
+    return text
+  }
+
+  private func address(_ json: JSON) throws(JSONError) -> String {
+    let text = try text(json, byteCountMax: 2000)
+    guard flows.allowsReturn(to: text) else {
+      throw JSONError(
+        code: .wrongType, path: json.path,
+        message: "must begin with an origin that the operator allows")
+    }
+    return text
+  }
+}
+
+/// The number of a payment card, which must never come here: it is Stripe's alone to hear.
+enum CardNumber {
+  /// Refuses a body that holds what is one by its digits, without repeating it.
+  static func refuse(in body: [UInt8]) throws(JSONError) {
+    guard holds(body) else { return }
+    throw JSONError(
+      code: .wrongType,
+      message: "holds a card's number. Never send one: make a payment method with Stripe's library")
+  }
+
+  /// Whether 13 to 19 digits, blanks and dashes between them aside, end in the right check digit
+  /// (ISO/IEC 7812, Luhn).
+  static func holds(_ bytes: [UInt8]) -> Bool {
+    var digits: [Int] = []
+    for byte in bytes + [0] {
+      if UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte {
+        digits.append(Int(byte - UInt8(ascii: "0")))
+      } else if byte != UInt8(ascii: " "), byte != UInt8(ascii: "-") {
+        if (13...19).contains(digits.count), isChecked(digits) { return true }
+        digits = []
+      }
+    }
+    return false
+  }
+
+  private static func isChecked(_ digits: [Int]) -> Bool {
+    let sum = digits.reversed().enumerated().reduce(0) { sum, place in
+      guard place.offset % 2 == 1 else { return sum + place.element }
+      let double = place.element * 2
+      return sum + (double > 9 ? double - 9 : double)
+    }
+    return sum % 10 == 0
+  }
+}

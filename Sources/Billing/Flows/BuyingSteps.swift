@@ -1,0 +1,273 @@
+internal import Base
+internal import JSON
+internal import ProviderAPI
+internal import Stripe
+
+/// Customer, payment method, subscription.
+extension FlowSteps {
+  // MARK: customer
+
+  func makeCustomer() throws(APIFailure) -> StepResult {
+    if let id = customer.id { return .go(afterCustomer, [.customer: id]) }
+    if now - flow.stepSince > Self.keySpan, let id = try foundCustomer() {
+      return StepResult(.go(afterCustomer), [.customer: id], effect: .keepCustomer(id))
+    }
+    // Not the flow's: another one of the account's makes the same customer.
+    let key = "coffer-customer-\(flow.account)-\(customer.number)"
+    switch try api.post(
+      "/v1/customers", [("metadata[coffer_account]", flow.account.description)], key: key)
+    {
+    case .answered(let json):
+      guard let id = json["id"].string else { throw .malformed("a customer without an id") }
+      return StepResult(.go(afterCustomer), [.customer: id], effect: .keepCustomer(id))
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  private var afterCustomer: Flow.Step {
+    switch intention.kind {
+    case .checkout: .open
+    case .portal: .portal
+    case .subscribe, .migrate, .change, .cancel, .uncancel, .card, .pay: .setup
+    }
+  }
+
+  private func foundCustomer() throws(APIFailure) -> String? {
+    let query = "metadata['coffer_account']:'\(flow.account)'"
+    guard case .answered(let json) = try api.get("/v1/customers/search", [("query", query)]) else {
+      return nil
+    }
+    return json["data"].array?.first?["id"].string
+  }
+
+  // MARK: payment method
+
+  func setUp() throws(APIFailure) -> StepResult {
+    let form: StripeAPI.Form = [
+      ("customer", flow.state[.customer] ?? ""),
+      ("payment_method", intention.paymentMethod ?? ""), ("usage", "off_session"),
+      ("confirm", "true"), ("automatic_payment_methods[enabled]", "true"),
+      ("automatic_payment_methods[allow_redirects]", "never"),
+    ]
+    switch try api.post("/v1/setup_intents", form + metadata(), key: flow.key()) {
+    case .answered(let json): return try setupTransition(json)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  func confirmed() throws(APIFailure) -> StepResult {
+    switch try api.get(path("setup_intents", .setupIntent)) {
+    case .answered(let json):
+      let transition = try setupTransition(json)
+      if case .wait = transition.next, isOverdue { return .failed(.notCompleted) }
+      return transition
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  private func setupTransition(_ json: JSON) throws(APIFailure) -> StepResult {
+    guard let id = json["id"].string else { throw .malformed("a setup intent without an id") }
+    var found: Flow.State = [.setupIntent: id]
+    found[.paymentMethod] =
+      json["payment_method"].string ?? json["payment_method"]["id"].string
+    switch json["status"].string {
+    case "succeeded": return .go(intention.kind == .card ? .attach : .subscribe, found)
+    case "requires_action", "requires_confirmation":
+      guard let secret = json["client_secret"].string else {
+        throw .malformed("a setup intent without a client secret")
+      }
+      return StepResult(.wait(.confirm, .confirmSetup(clientSecret: secret)), found)
+    case "processing": return StepResult(.wait(.confirm, nil), found)
+    default:
+      let error = json["last_setup_error"]
+      return declined(error["code"].string, error["decline_code"].string)
+    }
+  }
+
+  // MARK: subscription
+
+  enum PaymentBehavior: String {
+    case errorIfIncomplete = "error_if_incomplete"
+    case defaultIncomplete = "default_incomplete"
+  }
+
+  /// Refused at once where the card is, with nothing made. What the bank wants confirmed is bought
+  /// again, so that it waits for that.
+  func subscribe(_ behavior: PaymentBehavior) throws(APIFailure) -> StepResult {
+    if let transition = try existing() { return transition }
+    var form: StripeAPI.Form = [
+      ("customer", flow.state[.customer] ?? ""), ("items[0][price]", flow.state[.price] ?? ""),
+      ("default_payment_method", flow.state[.paymentMethod] ?? ""), ("off_session", "true"),
+      ("payment_behavior", behavior.rawValue),
+    ]
+    if behavior == .defaultIncomplete {
+      form.removeAll { $0.name == "off_session" }
+    }
+    var call = ""
+    // What the other store was paid for is used up first, and a call under one key says one thing.
+    if let end = paidUntil, end > now + .minutes(1) {
+      form.append(("trial_end", String(end.seconds)))
+      call = "later"
+    }
+    switch try api.post("/v1/subscriptions", form + metadata(), key: flow.key(call)) {
+    case .answered(let json): return try subscribed(json)
+    case .refused(let refusal) where refusal.asksCustomer && behavior == .errorIfIncomplete:
+      return .go(.authenticate)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  private var paidUntil: Instant? {
+    flow.state[.paidUntil].flatMap { Int64($0) }.map { Instant(seconds: $0) }
+  }
+
+  /// The customer's subscriptions tell whether it was done, and whether somebody else was faster.
+  func existing() throws(APIFailure) -> StepResult? {
+    let outcome = try api.get(
+      "/v1/subscriptions", [("customer", flow.state[.customer] ?? ""), ("limit", "100")])
+    guard case .answered(let json) = outcome else {
+      if case .refused(let refusal) = outcome { return failure(refusal) }
+      return nil
+    }
+    let all = json["data"].array ?? []
+    if let own = all.first(where: { $0["metadata"]["coffer_flow"].string == flow.id.description }) {
+      return try subscribed(own)
+    }
+    let isTaken = all.contains { subscription in
+      switch subscription["status"].string {
+      case "active", "trialing", "past_due", "unpaid", "paused": true
+      default: false
+      }
+    }
+    return isTaken ? .failed(.alreadySubscribed) : nil
+  }
+
+  private func subscribed(_ json: JSON) throws(APIFailure) -> StepResult {
+    guard let id = json["id"].string else { throw .malformed("a subscription without an id") }
+    switch json["status"].string {
+    case "active", "trialing", "past_due": return .go(.record, [.subscription: id])
+    // Asked for to fail at once, it failed and was made all the same.
+    case "incomplete" where flow.step == .subscribe:
+      let invoice = json["latest_invoice"].string ?? json["latest_invoice"]["id"].string
+      var found: Flow.State = [
+        .subscription: id, .reason: FlowProblem.Code.cardDeclined.rawValue,
+      ]
+      found[.invoice] = invoice
+      return .go(.undo, found)
+    case "incomplete": return .go(.awaitPayment, [.subscription: id])
+    default: return .failed(.notCompleted)
+    }
+  }
+
+  func awaited() throws(APIFailure) -> StepResult {
+    let outcome = try api.get(
+      path("subscriptions", .subscription),
+      [("expand[]", "latest_invoice.confirmation_secret")])
+    guard case .answered(let json) = outcome else { return .failed(.notCompleted) }
+    switch json["status"].string {
+    case "incomplete":
+      let invoice = json["latest_invoice"]
+      let state: Flow.State = invoice["id"].string.map { [.invoice: $0] } ?? [:]
+      if isOverdue { return .go(.undo, state) }
+      return StepResult(
+        .wait(
+          .awaitPayment,
+          invoice["confirmation_secret"]["client_secret"].string.map {
+            .confirmPayment(clientSecret: $0)
+          }), state)
+    case "incomplete_expired", "canceled": return .failed(.notCompleted)
+    default: return .go(.record)
+    }
+  }
+
+  // MARK: pages
+
+  func openPage() throws(APIFailure) -> StepResult {
+    if let transition = try existing() { return transition }
+    var form: StripeAPI.Form = [
+      ("mode", "subscription"), ("customer", flow.state[.customer] ?? ""),
+      ("line_items[0][price]", flow.state[.price] ?? ""), ("line_items[0][quantity]", "1"),
+      ("success_url", intention.returnURL ?? ""),
+    ]
+    if let url = intention.cancelURL { form.append(("cancel_url", url)) }
+    switch try api.post(
+      "/v1/checkout/sessions", form + metadata() + metadata("subscription_data[metadata]"),
+      key: flow.key())
+    {
+    case .answered(let json): return try sessionTransition(json)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  func visited() throws(APIFailure) -> StepResult {
+    switch try api.get(path("checkout/sessions", .session)) {
+    case .answered(let json):
+      let transition = try sessionTransition(json)
+      if case .wait = transition.next, isOverdue { return .go(.undo) }
+      return transition
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  private func sessionTransition(_ json: JSON) throws(APIFailure) -> StepResult {
+    guard let id = json["id"].string else { throw .malformed("a session without an id") }
+    switch json["status"].string {
+    case "complete":
+      guard let subscription = json["subscription"].string ?? json["subscription"]["id"].string
+      else { return StepResult(.wait(.visit, nil)) }
+      return .go(.record, [.session: id, .subscription: subscription])
+    case "open":
+      guard let url = json["url"].string else { throw .malformed("a session without an address") }
+      return StepResult(.wait(.visit, .visit(url: url)), [.session: id])
+    default: return StepResult(.failed(reason))
+    }
+  }
+
+  func openPortal() throws(APIFailure) -> StepResult {
+    var form: StripeAPI.Form = [
+      ("customer", flow.state[.customer] ?? ""), ("return_url", intention.returnURL ?? ""),
+    ]
+    if let portal { form.append(("configuration", portal)) }
+    switch try api.post("/v1/billing_portal/sessions", form, key: flow.key()) {
+    case .answered(let json):
+      guard let url = json["url"].string else { throw .malformed("a session without an address") }
+      return StepResult(.done(.visit(url: url)))
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  // MARK: undoing
+
+  /// Why what was begun comes to nothing.
+  var reason: FlowProblem {
+    FlowProblem(flow.state[.reason].flatMap { .init(rawValue: $0) } ?? .notCompleted)
+  }
+
+  /// Takes back what was not completed. What was, in the last moment, stays: the invoice that is paid
+  /// cannot be voided, the page that was used not be closed.
+  func undo() throws(APIFailure) -> StepResult {
+    if flow.state[.session] != nil {
+      _ = try api.post(path("checkout/sessions", .session, "/expire"), [], key: flow.key())
+      guard case .answered(let json) = try api.get(path("checkout/sessions", .session)) else {
+        return StepResult(.failed(reason))
+      }
+      let transition = try sessionTransition(json)
+      if case .wait = transition.next {
+        throw .transient("the page is still open", retryAfter: nil)
+      }
+      return transition
+    }
+    guard flow.state[.invoice] != nil, intention.kind != .pay, intention.kind != .card else {
+      return StepResult(.failed(reason))
+    }
+    _ = try api.post(path("invoices", .invoice, "/void"), [], key: flow.key())
+    guard case .answered(let invoice) = try api.get(path("invoices", .invoice)) else {
+      return StepResult(.failed(reason))
+    }
+    switch invoice["status"].string {
+    case "paid": return .go(.record)
+    case "open", "draft": throw .transient("the invoice is still open", retryAfter: nil)
+    default: return StepResult(.failed(reason))
+    }
+  }
+}

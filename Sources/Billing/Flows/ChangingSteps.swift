@@ -1,0 +1,244 @@
+internal import Base
+internal import JSON
+internal import ProviderAPI
+internal import Stripe
+internal import Tiers
+
+/// What is done to a subscription that is there.
+extension FlowSteps {
+  private var subscription: String { path("subscriptions", .subscription) }
+
+  func look() throws(APIFailure) -> StepResult {
+    let outcome = try api.get(subscription, [("expand[]", "latest_invoice")])
+    guard case .answered(let json) = outcome else { return .failed(.subscriptionEnded) }
+    var found: Flow.State = [:]
+    if let id = json["customer"].string ?? json["customer"]["id"].string { found[.customer] = id }
+    if let id = json["schedule"].string ?? json["schedule"]["id"].string { found[.schedule] = id }
+    let status = json["status"].string
+    if status == "canceled" || status == "incomplete_expired" {
+      return .failed(intention.kind == .cancel ? .nothingToCancel : .subscriptionEnded)
+    }
+    let effect = found[.customer].map { StepResult.Effect.keepCustomer($0) }
+    let next = try next(json, status, &found)
+    return StepResult(next, found, effect: effect)
+  }
+
+  private func next(
+    _ json: JSON, _ status: String?, _ found: inout Flow.State
+  ) throws(APIFailure) -> StepResult.Next {
+    let isCancelling =
+      json["cancel_at_period_end"].bool == true || json["cancel_at"].integer != nil
+    switch intention.kind {
+    case .cancel:
+      if isCancelling { return .go(.record) }
+      if status != "active", status != "trialing", status != "past_due" { return .go(.end) }
+      return .go(found[.schedule] == nil ? .cancel : .release)
+    case .uncancel: return .go(isCancelling ? .uncancel : .record)
+    case .card: return .go(.setup)
+    case .pay:
+      guard let id = openInvoice(of: json) else { return .failed(FlowProblem(.nothingToPay)) }
+      found[.invoice] = id
+      return .go(.pay)
+    case .change: return try change(json, status, &found)
+    case .subscribe, .checkout, .migrate, .portal: return .failed(FlowProblem(.stripeRefused))
+    }
+  }
+
+  /// A larger plan, or a longer interval of the same, at once; anything else when the period ends.
+  private func change(
+    _ json: JSON, _ status: String?, _ found: inout Flow.State
+  ) throws(APIFailure) -> StepResult.Next {
+    switch status {
+    case "past_due", "unpaid", "incomplete": return .failed(FlowProblem(.paymentDue))
+    case "paused": return .failed(FlowProblem(.subscriptionPaused))
+    default: break
+    }
+    guard let item = planItem(of: json), let id = item.json["id"].string,
+      let price = flow.state[.price], let plan = intention.plan.flatMap({ catalogue.plan($0) })
+    else {
+      return .failed(
+        FlowProblem(.stripeRefused, [.init("stripe_code", "no_item_with_a_plan")]))
+    }
+    found[.item] = id
+    found[.oldPrice] = item.price
+    if item.price == price { return .go(found[.schedule] == nil ? .record : .release) }
+    let isLarger =
+      plan.byteCount > item.plan.byteCount
+      || plan.id == item.plan.id && intention.interval == .year
+    if isLarger { return .go(found[.schedule] == nil ? .update : .release) }
+    return .go(found[.schedule] == nil ? .schedule : .phases)
+  }
+
+  /// The item that is billed for the plan, not for what comes on top of it.
+  private func planItem(of json: JSON) -> (json: JSON, price: String, plan: Plan)? {
+    for item in json["items"]["data"].array ?? [] {
+      guard let price = item["price"]["id"].string else { continue }
+      let product = item["price"]["product"].string ?? item["price"]["product"]["id"].string
+      switch catalogue.mapping(provider: "stripe", price: price, product: product) {
+      case .plan(let plan) where !plan.isAddition: return (item, price, plan)
+      case .kept(let plan, _) where !plan.isAddition: return (item, price, plan)
+      case .plan, .kept, .ignored, .unknown: continue
+      }
+    }
+    return nil
+  }
+
+  func release() throws(APIFailure) -> StepResult {
+    // Refused where it is released already.
+    _ = try api.post(
+      path("subscription_schedules", .schedule, "/release"), [], key: flow.key())
+    switch intention.kind {
+    case .cancel: return .go(.cancel)
+    default: return .go(flow.state[.oldPrice] == flow.state[.price] ? .record : .update)
+    }
+  }
+
+  // MARK: at once
+
+  private func updateForm(_ behavior: String) -> StripeAPI.Form {
+    [
+      ("items[0][id]", flow.state[.item] ?? ""), ("items[0][price]", flow.state[.price] ?? ""),
+      ("proration_behavior", "always_invoice"), ("payment_behavior", behavior),
+    ]
+  }
+
+  /// Refused at once where the card is, with nothing changed.
+  func update() throws(APIFailure) -> StepResult {
+    switch try api.post(subscription, updateForm("error_if_incomplete"), key: flow.key()) {
+    case .answered: return .go(.record)
+    case .refused(let refusal) where refusal.asksCustomer: return .go(.updateLater)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  func updateLater() throws(APIFailure) -> StepResult {
+    switch try api.post(subscription, updateForm("pending_if_incomplete"), key: flow.key()) {
+    case .answered: return .go(.awaitUpdate)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  func awaitedUpdate() throws(APIFailure) -> StepResult {
+    let outcome = try api.get(
+      subscription, [("expand[]", "latest_invoice.confirmation_secret")])
+    guard case .answered(let json) = outcome else { return .failed(.subscriptionEnded) }
+    if json["pending_update"].isObject {
+      let invoice = json["latest_invoice"]
+      let state: Flow.State = invoice["id"].string.map { [.invoice: $0] } ?? [:]
+      if isOverdue { return .go(.undo, state) }
+      let secret = invoice["confirmation_secret"]["client_secret"].string
+      return StepResult(
+        .wait(.awaitUpdate, secret.map { .confirmPayment(clientSecret: $0) }), state)
+    }
+    let isChanged = (json["items"]["data"].array ?? []).contains {
+      $0["price"]["id"].string == flow.state[.price]
+    }
+    return isChanged ? .go(.record) : .failed(.notCompleted)
+  }
+
+  // MARK: when the period ends
+
+  func schedule() throws(APIFailure) -> StepResult {
+    let form: StripeAPI.Form = [("from_subscription", flow.state[.subscription] ?? "")]
+    switch try api.post("/v1/subscription_schedules", form, key: flow.key()) {
+    case .answered(let json):
+      guard let id = json["id"].string else { throw .malformed("a schedule without an id") }
+      return .go(.phases, [.schedule: id])
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  func putPhases() throws(APIFailure) -> StepResult {
+    let schedule = path("subscription_schedules", .schedule)
+    guard case .answered(let json) = try api.get(schedule),
+      let start = json["current_phase"]["start_date"].integer,
+      let end = json["current_phase"]["end_date"].integer
+    else { return .failed(.stripeRefused, [.init("stripe_code", "no_current_phase")]) }
+    let form: StripeAPI.Form = [
+      ("end_behavior", "release"), ("proration_behavior", "none"),
+      ("phases[0][items][0][price]", flow.state[.oldPrice] ?? ""),
+      ("phases[0][items][0][quantity]", "1"), ("phases[0][start_date]", String(start)),
+      ("phases[0][end_date]", String(end)),
+      ("phases[1][items][0][price]", flow.state[.price] ?? ""),
+      ("phases[1][items][0][quantity]", "1"), ("phases[1][iterations]", "1"),
+    ]
+    switch try api.post(schedule, form, key: flow.key(String(end))) {
+    case .answered: return .go(.record)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  // MARK: ending
+
+  func setCancel(_ wish: Bool) throws(APIFailure) -> StepResult {
+    let form: StripeAPI.Form = [("cancel_at_period_end", wish ? "true" : "false")]
+    switch try api.post(subscription, form, key: flow.key()) {
+    case .answered: return .go(.record)
+    case .refused(let refusal) where refusal.status == 404:
+      return .failed(wish ? .nothingToCancel : .subscriptionEnded)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  /// Again it is not there, which is what was wanted.
+  func end() throws(APIFailure) -> StepResult {
+    switch try api.delete(subscription) {
+    case .answered: return .go(.record)
+    case .refused(let refusal) where refusal.status == 404: return .go(.record)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  // MARK: paying
+
+  func attach() throws(APIFailure) -> StepResult {
+    let form: StripeAPI.Form = [
+      ("invoice_settings[default_payment_method]", flow.state[.paymentMethod] ?? "")
+    ]
+    switch try api.post(path("customers", .customer), form, key: flow.key()) {
+    case .answered: return .go(.assign)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  /// What is overdue is paid with it.
+  func assign() throws(APIFailure) -> StepResult {
+    let form: StripeAPI.Form = [
+      ("default_payment_method", flow.state[.paymentMethod] ?? ""), ("expand[]", "latest_invoice"),
+    ]
+    switch try api.post(subscription, form, key: flow.key()) {
+    case .answered(let json):
+      return openInvoice(of: json).map { .go(.pay, [.invoice: $0]) } ?? .go(.record)
+    case .refused(let refusal) where refusal.status == 404: return .failed(.subscriptionEnded)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  private func openInvoice(of subscription: JSON) -> String? {
+    let invoice = subscription["latest_invoice"]
+    return invoice["status"].string == "open" ? invoice["id"].string : nil
+  }
+
+  func pay() throws(APIFailure) -> StepResult {
+    guard case .answered(let invoice) = try api.get(path("invoices", .invoice)) else {
+      return .failed(.nothingToPay)
+    }
+    // Paid meanwhile, by whatever attempt.
+    guard invoice["status"].string == "open" else { return .go(.record) }
+    switch try api.post(path("invoices", .invoice, "/pay"), [], key: flow.key()) {
+    case .answered: return .go(.record)
+    case .refused(let refusal) where refusal.asksCustomer: return .go(.awaitInvoice)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  func awaitedPayment() throws(APIFailure) -> StepResult {
+    let outcome = try api.get(
+      path("invoices", .invoice), [("expand[]", "confirmation_secret")])
+    guard case .answered(let json) = outcome else { return .failed(.nothingToPay) }
+    guard json["status"].string == "open" else { return .go(.record) }
+    if isOverdue { return .failed(.notCompleted) }
+    let secret = json["confirmation_secret"]["client_secret"].string
+    return StepResult(.wait(.awaitInvoice, secret.map { .confirmPayment(clientSecret: $0) }))
+  }
+}

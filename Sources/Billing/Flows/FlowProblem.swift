@@ -1,0 +1,144 @@
+internal import Base
+internal import Endpoints
+package import HTTPMessages
+package import JSON
+
+/// Why a flow came to nothing, or cannot begin: a code for programs, with what goes with it.
+package struct FlowProblem: AnswerableError, Equatable {
+  package let code: Code
+  /// Beside the code, such as the bank's reason.
+  package let members: [JSONValue.Member]
+
+  package init(_ code: Code, _ members: [JSONValue.Member] = []) {
+    self.code = code
+    self.members = members
+  }
+
+  package enum Code: String, Sendable, CaseIterable {
+    case cardDeclined = "card_declined"
+    case paymentMethodUnusable = "payment_method_unusable"
+    case notCompleted = "not_completed"
+    case givenUp = "given_up"
+    case droppedByOperator = "dropped_by_operator"
+    case alreadySubscribed = "already_subscribed"
+    case subscribedElsewhere = "subscribed_elsewhere"
+    case flowOpen = "flow_open"
+    case tooManyFlows = "too_many_flows"
+    case planUnknown = "plan_unknown"
+    case planNotSold = "plan_not_sold"
+    case noSubscription = "no_subscription"
+    case noCustomer = "no_customer"
+    case subscriptionEnded = "subscription_ended"
+    case subscriptionPaused = "subscription_paused"
+    case nothingToCancel = "nothing_to_cancel"
+    case nothingToPay = "nothing_to_pay"
+    case nothingToMigrate = "nothing_to_migrate"
+    case migrationNotOffered = "migration_not_offered"
+    case paymentDue = "payment_due"
+    case stripeRefused = "stripe_refused"
+    case stripeOff = "stripe_off"
+    case flowUnknown = "flow_unknown"
+    case flowRunning = "flow_running"
+  }
+
+  package var problem: Problem {
+    let (status, title, detail) = code.words
+    return Problem(status, code.rawValue, title, detail, members: members)
+  }
+}
+
+extension FlowProblem.Code {
+  /// The one table of status, title and what to do.
+  fileprivate var words: (status: Int, title: String, detail: String) {
+    switch self {
+    case .cardDeclined:
+      (
+        402, "Card declined",
+        "The bank does not take the payment. Use another card, or ask the bank; nothing was charged."
+      )
+    case .paymentMethodUnusable:
+      (
+        409, "Payment method unusable",
+        "Stripe does not know this payment method, or it belongs to another customer or was used up. "
+          + "Make a new one."
+      )
+    case .notCompleted:
+      (
+        409, "Not completed",
+        "What had to be done at the bank or on Stripe's page was not done in time. Nothing was "
+          + "charged; begin again."
+      )
+    case .givenUp: (409, "Given up", "The account gave this up before it was completed.")
+    case .droppedByOperator: (409, "Dropped", "The operator ended this. Begin again.")
+    case .alreadySubscribed:
+      (
+        409, "Already subscribed",
+        "The account has a subscription at Stripe. Change, cancel or resume that one."
+      )
+    case .subscribedElsewhere:
+      (
+        409, "Subscribed elsewhere",
+        "The account pays for a subscription in another store. End that one there, or migrate."
+      )
+    case .flowOpen:
+      (
+        409, "Something else is under way",
+        "The account has asked for something else that is not over. Complete it or give it up."
+      )
+    case .tooManyFlows:
+      (429, "Too many attempts", "An account begins at most 30 of these in an hour.")
+    case .planUnknown: (404, "Unknown plan", "There is no plan of this name to be bought.")
+    case .planNotSold:
+      (409, "Not sold here", "This plan is not sold through Stripe at that interval.")
+    case .noSubscription: (404, "No subscription", "The account has no subscription at Stripe.")
+    case .noCustomer: (404, "No customer", "The account has never bought anything through Stripe.")
+    case .subscriptionEnded:
+      (409, "The subscription has ended", "What has ended cannot be resumed. Subscribe again.")
+    case .subscriptionPaused:
+      (
+        409, "The subscription is paused",
+        "A paused subscription cannot be changed. Resume it first."
+      )
+    case .nothingToCancel:
+      (409, "Nothing to cancel", "The account has no subscription at Stripe that goes on.")
+    case .nothingToPay: (409, "Nothing to pay", "No invoice of the subscription is open.")
+    case .nothingToMigrate:
+      (409, "Nothing to migrate", "The account has no subscription in another store.")
+    case .migrationNotOffered:
+      (
+        409, "Migration is not offered",
+        "Subscriptions of that store cannot be moved to Stripe here. End it there and subscribe then."
+      )
+    case .paymentDue:
+      (
+        409, "A payment is due",
+        "The last payment failed. Pay it, or use another card, before the plan is changed."
+      )
+    case .stripeRefused:
+      (502, "Stripe refuses", "Stripe refuses this for a reason that is the operator's to mend.")
+    case .stripeOff: (503, "Stripe is off", "Nothing can be bought through Stripe on this server.")
+    case .flowUnknown: (404, "Unknown flow", "The account has no such flow.")
+    case .flowRunning:
+      (409, "Under way", "This is being done right now, or is over, and cannot be given up.")
+    }
+  }
+}
+
+extension FlowProblem {
+  var json: JSONValue {
+    .object([.init("code", .string(code.rawValue)), .init("members", .object(members))])
+  }
+
+  var text: String { String(decoding: json.encoded(), as: UTF8.self) }
+
+  /// Reads what `text` is; what an earlier version knew and this one does not is a refusal.
+  init(text: String) {
+    let json = try? JSON.parse(Array(text.utf8))
+    let members = json?["members"].members ?? []
+    self.init(
+      json?["code"].string.flatMap { Code(rawValue: $0) } ?? .stripeRefused,
+      members.compactMap { member in
+        JSONValue(member.value).map { .init(member.name, $0) }
+      })
+  }
+}

@@ -1,0 +1,108 @@
+internal import Base
+package import Crypto
+internal import Endpoints
+internal import HTTPMessages
+package import HTTPServer
+internal import JSON
+package import Requests
+package import Storage
+
+extension Flows {
+  /// What accounts' clients ask.
+  package func routes(
+    on database: Database, through gate: RequestGate, sealing: SealingKeys
+  ) -> [Route] {
+    let wishes = BeginFlow.Wish.all.map { wish in
+      BeginFlow(wish: wish, flows: self, gate: gate, sealing: sealing).route(on: database)
+    }
+    let changes = [ChangeFlow.Change.goOn, .giveUp].map { change in
+      ChangeFlow(change: change, flows: self, gate: gate, sealing: sealing).route(on: database)
+    }
+    return wishes + changes
+      + [GetFlow(flows: self, gate: gate, sealing: sealing).route(on: database)]
+  }
+}
+
+/// `GET /v1/flows/{id}`: how far it has come.
+struct GetFlow: AccountRead {
+  let flows: Flows
+  let gate: RequestGate
+  let sealing: SealingKeys
+  let pattern = "/v1/flows/{id}"
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Flow {
+    let caller = try Caller(reader, request.credentials, now: now)
+    return try flows.find(request.flow(), of: caller.account, reading: reader)
+  }
+
+  func respond(_ flow: Flow, to request: AccountRequest) -> Response {
+    .json(200, flow.answer(sealing))
+  }
+}
+
+/// `POST /v1/flows/{id}/continue`, once the client has done its part, and `DELETE /v1/flows/{id}`, where
+/// it will not.
+struct ChangeFlow: AccountWrite {
+  enum Change: Sendable { case goOn, giveUp }
+
+  let change: Change
+  let flows: Flows
+  let gate: RequestGate
+  let sealing: SealingKeys
+
+  var method: String { change == .goOn ? "POST" : "DELETE" }
+  var pattern: String { change == .goOn ? "/v1/flows/{id}/continue" : "/v1/flows/{id}" }
+  let bodyByteCountMax = 0
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Identifier {
+    try request.flow()
+  }
+
+  func write(
+    _ id: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Flow {
+    let account = try Caller(transaction, request.credentials, now: now).account
+    switch change {
+    case .goOn: return try flows.continue(id, of: account, at: now, in: transaction)
+    case .giveUp: return try flows.giveUp(id, of: account, at: now, in: transaction)
+    }
+  }
+
+  func respond(_ flow: Flow, to input: AccountInput<Identifier>) throws -> Response {
+    .json(flow.isOpen ? 202 : 200, flow.answer(sealing))
+  }
+}
+
+extension AccountRequest {
+  /// The flow that the path names.
+  fileprivate func flow() throws(FlowProblem) -> Identifier {
+    guard let id = Identifier(captures[0]) else { throw FlowProblem(.flowUnknown) }
+    return id
+  }
+}
+
+extension Flow {
+  /// What its account is told of it.
+  func answer(_ sealing: SealingKeys) -> JSONValue {
+    [
+      "flow": .string(id.description), "kind": .string(intention.kind.rawValue),
+      "status": .string(status.rawValue), "asked": intention.json,
+      "action": action(sealing)?.json ?? .null, "problem": problem.map(\.answer) ?? .null,
+      "created": .string(created.description), "since": .string(stepSince.description),
+      "closed": closed.map { .string($0.description) } ?? .null,
+    ]
+  }
+}
+
+extension FlowProblem {
+  /// In the form of RFC 9457, within another answer.
+  fileprivate var answer: JSONValue {
+    let problem = problem
+    return .object(
+      [
+        .init("type", .string("urn:coffer:problem:" + problem.code)),
+        .init("title", .string(problem.title)), .init("status", .integer(Int64(problem.status))),
+        .init("detail", .string(problem.detail)),
+      ] + problem.members)
+  }
+}

@@ -1,0 +1,238 @@
+package import Base
+package import Crypto
+package import Jobs
+package import Ledger
+internal import ProviderAPI
+package import Storage
+package import Stores
+internal import Stripe
+internal import Subscriptions
+internal import Tiers
+
+/// Leads flows from step to step: a call outside of any transaction, then one that keeps what it brought.
+package struct FlowRunner: Sendable {
+  package static let job = "flow"
+  /// Steps of one flow, far more than any has: whatever goes in a circle ends.
+  private static let stepCountMax = 40
+
+  private let database: Database
+  private let ledger: Ledger
+  private let stores: StoreList
+  private let catalogue: Catalogue
+  private let sealing: SealingKeys
+  private let clock: Clock
+
+  package init(
+    database: Database, ledger: Ledger, stores: StoreList, sealing: SealingKeys, clock: Clock
+  ) {
+    self.database = database
+    self.ledger = ledger
+    self.stores = stores
+    catalogue = ledger.rules.catalogue
+    self.sealing = sealing
+    self.clock = clock
+  }
+
+  package var handler: JobHandler {
+    JobHandler(Self.job, concurrencyMax: 2) { lease throws(JobFailure) in try run(lease) }
+  }
+
+  /// When the job looks again: the longer it has waited, the later; a client tells when it is done.
+  private static func due(_ flow: Flow, at now: Instant) -> Instant {
+    let shortest: Instant.Span = flow.status == .requiresAction ? .seconds(15) : .seconds(1)
+    let waited = (now - flow.stepSince).milliseconds / 4
+    return now
+      + .milliseconds(
+        min(max(waited, shortest.milliseconds), JobRules.backoffMax.milliseconds))
+  }
+
+  private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
+    guard let id = Identifier(lease.object) else { throw .refused("is no flow") }
+    for _ in 0..<Self.stepCountMax {
+      guard let flow = try stored({ try database.read { try FlowRows.find(id, reading: $0) } }),
+        flow.isOpen
+      else { return JobResult(readBegan: nil, writes: { _ in }) }
+      let transition = try perform(flow)
+      let now = clock.now()
+      guard case .go = transition.next else { return result(transition, flow, lease, at: now) }
+      _ = try stored {
+        try database.write(for: nil) { transaction in
+          try keep(transition, of: flow, at: now, in: transaction)
+        }
+      }
+    }
+    throw .refused("the flow goes in a circle")
+  }
+
+  private func perform(_ flow: Flow) throws(JobFailure) -> StepResult {
+    switch flow.step {
+    case .record: return try recorded(flow)
+    case .stopStore: return try stopStore(flow)
+    default: break
+    }
+    guard let stripe = stores.stripe, let api = stripe.api else {
+      throw .transient("no key of Stripe's API is configured", retryAfter: .minutes(5))
+    }
+    let customer = try stored {
+      try database.read { try StripeCustomers(of: flow.account, reading: $0) }
+    }
+    let steps = FlowSteps(
+      api: api, portal: stripe.buying.portal, catalogue: catalogue, flow: flow, customer: customer,
+      now: clock.now())
+    do throws(APIFailure) { return try steps.perform() } catch { throw failure(error) }
+  }
+
+  /// Nothing of a flow is given up because of a failure: what ends it is Stripe's word, or the client's.
+  private func failure(_ failure: APIFailure) -> JobFailure {
+    if case .transient(let reason, let retryAfter) = failure {
+      return .transient(reason, retryAfter: retryAfter)
+    }
+    return .transient("\(failure)", retryAfter: .minutes(1))
+  }
+
+  private func result(
+    _ transition: StepResult, _ flow: Flow, _ lease: Lease, at now: Instant
+  ) -> JobResult {
+    JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        let kept = try keep(transition, of: flow, at: now, in: transaction)
+        if let kept, kept.isOpen {
+          try Jobs.request(
+            Self.job, lease.object, due: Self.due(kept, at: now), in: transaction)
+        }
+        return kept
+      }, committed: { kept in if let kept { Self.log(kept) } })
+  }
+
+  /// One line for each flow that ends.
+  private static func log(_ flow: Flow) {
+    guard !flow.isOpen else { return }
+    Log.info(
+      "billing.flow",
+      [
+        "flow": flow.object, "account": flow.account.description,
+        "kind": flow.intention.kind.rawValue, "status": flow.status.rawValue,
+        "problem": flow.problem?.code.rawValue ?? "-",
+      ])
+  }
+
+  /// Writes what a step found; nil where the flow is another meanwhile.
+  private func keep(
+    _ transition: StepResult, of old: Flow, at now: Instant, in transaction: Transaction
+  ) throws -> Flow? {
+    var flow = old
+    flow.state.merge(transition.state) { $1 }
+    switch transition.effect {
+    case .keepCustomer(let id):
+      flow.state[.customer] = try StripeCustomers.keep(id, of: flow.account, in: transaction)
+    case .forgetCustomer(let id):
+      try StripeCustomers.forget(id, of: flow.account, in: transaction)
+      flow.state[.customer] = nil
+    case nil: break
+    }
+    switch transition.next {
+    case .go(let step):
+      flow.step = step
+      (flow.status, flow.sealedAction) = (.running, nil)
+      if step == .record { try askLedger(&flow, at: now, in: transaction) }
+    case .wait(let step, let action):
+      flow.step = step
+      flow.status = action == nil ? .running : .requiresAction
+      flow.sealedAction = action.map { flow.sealed($0, sealing) }
+    case .done(let action):
+      (flow.status, flow.closed) = (.done, now)
+      flow.sealedAction = action.map { flow.sealed($0, sealing) }
+    case .failed(let problem):
+      (flow.status, flow.closed, flow.problem) = (.failed, now, problem)
+      flow.sealedAction = nil
+    }
+    if flow.step != old.step { flow.stepSince = now }
+    guard try FlowRows.store(flow, in: transaction) else { return nil }
+    return flow
+  }
+
+  // MARK: the ledger
+
+  /// What came of it is read by the same door as everything, so that it holds before the flow is done.
+  private func askLedger(
+    _ flow: inout Flow, at now: Instant, in transaction: Transaction
+  ) throws {
+    guard let key = flow.subscriptionKey(in: ledger.rules.grantingEnvironment) else { return }
+    _ = try ledger.read(key, at: now, in: transaction)
+    let job = try Jobs.find(Ledger.readJob, key.description, reading: transaction)
+    flow.state[.readNumber] = job.map { String($0.requested) }
+  }
+
+  private func recorded(_ flow: Flow) throws(JobFailure) -> StepResult {
+    if let key = flow.subscriptionKey(in: ledger.rules.grantingEnvironment),
+      let number = flow.state[.readNumber].flatMap({ Int64($0) })
+    {
+      let job = try stored {
+        try database.read { try Jobs.find(Ledger.readJob, key.description, reading: $0) }
+      }
+      if let job, job.committed < number, job.state != .dead {
+        return StepResult(.wait(.record, nil))
+      }
+    }
+    return flow.intention.kind == .migrate ? .go(.stopStore) : StepResult(.done(nil))
+  }
+
+  // MARK: the other store
+
+  /// Stripe begins when the other store's paid time is over, so that store is told to bill no more;
+  /// where only the customer can tell it, they hear so.
+  private func stopStore(_ flow: Flow) throws(JobFailure) -> StepResult {
+    guard let key = flow.state[.purchase].flatMap({ ObjectKey($0) }),
+      let store = stores[key.provider]
+    else { return StepResult(.done(nil)) }
+    let subscription = try stored {
+      try database.read { try ledger.reading($0).subscription(key) }
+    }
+    guard subscription.willRenew else { return StepResult(.done(nil)) }
+    guard store.traits.orders.contains(.stopRenewal), store.isReadable else {
+      return StepResult(.done(.endRenewal(store: key.provider.rawValue)))
+    }
+    let request = try storeRead(of: key)
+    do throws(APIFailure) {
+      try store.perform(.stopRenewal, request, subscription.record)
+    } catch {
+      switch error {
+      case .notFound, .gone, .refused:
+        return StepResult(.done(.endRenewal(store: key.provider.rawValue)))
+      case .transient, .misconfigured, .malformed: throw failure(error)
+      }
+    }
+    let now = clock.now()
+    try stored {
+      try database.write(for: nil) { transaction in
+        _ = try ledger.read(key, at: now, in: transaction)
+      }
+    }
+    return StepResult(.done(nil))
+  }
+
+  /// With the secret that deliveries told, where the store is asked by one.
+  private func storeRead(of key: ObjectKey) throws(JobFailure) -> StoreRead {
+    let (database, ledger, sealing) = (database, ledger, sealing)
+    return try stored {
+      let payload = try database.read {
+        try Jobs.payload(Ledger.readJob, key.description, reading: $0)
+      }
+      let secret = try payload.map {
+        Secret(try sealing.open($0, context: PreparedDelivery.payloadContext(key)))
+      }
+      return StoreRead(key, readNumber: 0, secret: secret) {
+        try database.read { try ledger.reading($0).known(of: key) }
+      }
+    }
+  }
+
+  private func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
+    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
+  }
+}
+
+extension StoreList {
+  var stripe: StripeStore? { lazy.compactMap { $0 as? StripeStore }.first }
+}

@@ -1,0 +1,132 @@
+internal import Base
+internal import JSON
+internal import ProviderAPI
+internal import Stripe
+internal import Subscriptions
+internal import Tiers
+
+/// What a step found, and what comes next.
+struct StepResult {
+  let next: Next
+  var state: Flow.State = [:]
+  var effect: Effect?
+
+  enum Next: Equatable {
+    case go(Flow.Step)
+    /// The client does something, where there is an action, or Stripe takes its time.
+    case wait(Flow.Step, ClientAction?)
+    case done(ClientAction?)
+    case failed(FlowProblem)
+  }
+
+  /// What is written with it.
+  enum Effect: Equatable {
+    case keepCustomer(String)
+    case forgetCustomer(String)
+  }
+
+  init(_ next: Next, _ state: Flow.State = [:], effect: Effect? = nil) {
+    (self.next, self.state, self.effect) = (next, state, effect)
+  }
+
+  static func go(_ step: Flow.Step, _ state: Flow.State = [:]) -> StepResult {
+    StepResult(.go(step), state)
+  }
+
+  static func failed(_ code: FlowProblem.Code, _ members: [JSONValue.Member] = []) -> StepResult {
+    StepResult(.failed(FlowProblem(code, members)))
+  }
+}
+
+/// What each step does at Stripe: a few calls that can be made again, outside of any transaction.
+///
+/// All that a call says follows from the flow as it was kept, so that a repeat says the same.
+/// https://docs.stripe.com/api
+struct FlowSteps {
+  let api: StripeAPI
+  /// What the customer portal offers; nil: the account's default.
+  let portal: String?
+  let catalogue: Catalogue
+  let flow: Flow
+  let customer: StripeCustomers
+  let now: Instant
+
+  /// Stripe forgets keys after a day: before, a call is simply made again, later it is looked for first.
+  static let keySpan = Instant.Span.hours(23)
+  /// How long a client may take.
+  static let patience = Instant.Span.hours(22)
+
+  var intention: Intention { flow.intention }
+
+  func perform() throws(APIFailure) -> StepResult {
+    switch flow.step {
+    case .customer: try makeCustomer()
+    case .setup: try setUp()
+    case .confirm: try confirmed()
+    case .subscribe: try subscribe(.errorIfIncomplete)
+    case .authenticate: try subscribe(.defaultIncomplete)
+    case .awaitPayment: try awaited()
+    case .open: try openPage()
+    case .visit: try visited()
+    case .look: try look()
+    case .release: try release()
+    case .update: try update()
+    case .updateLater: try updateLater()
+    case .awaitUpdate: try awaitedUpdate()
+    case .schedule: try schedule()
+    case .phases: try putPhases()
+    case .cancel: try setCancel(true)
+    case .uncancel: try setCancel(false)
+    case .end: try end()
+    case .attach: try attach()
+    case .assign: try assign()
+    case .pay: try pay()
+    case .awaitInvoice: try awaitedPayment()
+    case .portal: try openPortal()
+    case .undo: try undo()
+    // Not Stripe's: the runner does them.
+    case .record, .stopStore: preconditionFailure("\(flow.step) asks Stripe nothing")
+    }
+  }
+
+  /// Whether the client had its time.
+  var isOverdue: Bool { now - flow.stepSince > Self.patience }
+
+  func path(_ collection: String, _ key: Flow.Key, _ rest: String = "") -> String {
+    "/v1/\(collection)/\(flow.state[key] ?? "none")\(rest)"
+  }
+
+  /// What every object of ours says: whose it is and why it was made.
+  func metadata(_ prefix: String = "metadata") -> StripeAPI.Form {
+    [
+      ("\(prefix)[coffer_account]", flow.account.description),
+      ("\(prefix)[coffer_flow]", flow.id.description),
+    ]
+  }
+
+  /// What a refusal means where nothing better is known.
+  func failure(_ refusal: StripeRefusal) -> StepResult {
+    if refusal.isOfCard { return declined(refusal.code, refusal.declineCode) }
+    if let customer = flow.state[.customer], refusal.parameter == "customer",
+      refusal.code == "resource_missing", intention.kind.isPurchase
+    {
+      // Deleted at Stripe: another one is made.
+      return StepResult(.go(.customer), effect: .forgetCustomer(customer))
+    }
+    if refusal.parameter == "payment_method" || refusal.parameter == "default_payment_method" {
+      return .failed(.paymentMethodUnusable)
+    }
+    return .failed(.stripeRefused, [.init("stripe_code", .string(refusal.code ?? "unknown"))])
+  }
+
+  func declined(_ code: String?, _ declineCode: String?) -> StepResult {
+    .failed(
+      .cardDeclined,
+      [
+        .init("decline_code", .string(declineCode ?? code ?? "generic_decline")),
+        .init(
+          "mend",
+          .string(intention.kind.isPurchase ? "another_payment_method" : "change_payment_method")),
+      ])
+  }
+}

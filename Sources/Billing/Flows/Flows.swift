@@ -1,0 +1,243 @@
+package import Base
+internal import Crypto
+internal import JSON
+internal import Stripe
+internal import Jobs
+package import Ledger
+package import Storage
+package import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// Begins flows, and ends them for those who asked for them. All of it re-runnable, in a transaction.
+package struct Flows: Sendable {
+  private let ledger: Ledger
+  /// Nil where Stripe is off.
+  private let stripe: StripeStore?
+
+  /// An account begins no more of them in an hour.
+  private static let countMax: Int64 = 30
+  private static let countSpan = Instant.Span.hours(1)
+  /// How many an account's closed ones are kept.
+  private static let keptCount = 100
+  /// Who repeats a request so long after it was done hears of the same flow.
+  private static let repeatSpan = Instant.Span.minutes(15)
+  /// Stripe takes no later beginning.
+  private static let migrationSpanMax = Instant.Span.days(700)
+
+  package init(ledger: Ledger, stores: StoreList) {
+    self.ledger = ledger
+    stripe = stores.stripe
+  }
+
+  /// Whether a page of Stripe's may send a customer back there.
+  package func allowsReturn(to address: String) -> Bool {
+    stripe?.buying.allows(address) ?? false
+  }
+
+  /// The flow of an intention: the one that is open for it, or a new one. Throws a `FlowProblem` with
+  /// nothing changed.
+  package func begin(
+    _ intention: Intention, of account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws -> Flow {
+    guard stripe?.api != nil else { throw FlowProblem(.stripeOff) }
+    if intention.kind.isExclusive, let flow = try known(intention, account, now, transaction) {
+      return flow
+    }
+    let state = try beginning(intention, of: account, at: now, in: transaction)
+    let count = try FlowRows.count(
+      of: account, since: now - Self.countSpan, reading: transaction)
+    guard count < Self.countMax else { throw FlowProblem(.tooManyFlows) }
+    let flow = Flow(intention, of: account, id: Random.identifier(), state: state, at: now)
+    guard try FlowRows.insert(flow, in: transaction) else {
+      // On PostgreSQL another request was faster.
+      guard let flow = try known(intention, account, now, transaction) else {
+        throw FlowProblem(.flowRunning)
+      }
+      return flow
+    }
+    try FlowRows.prune(of: account, keeping: Self.keptCount, in: transaction)
+    try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+    return flow
+  }
+
+  /// The client has done its part, or thinks so: the flow goes on at once.
+  package func `continue`(
+    _ id: Identifier, of account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws -> Flow {
+    var flow = try find(id, of: account, reading: transaction)
+    guard flow.isOpen else { return flow }
+    // What was to be done is told again where it was not.
+    if flow.status == .requiresAction {
+      (flow.status, flow.sealedAction) = (.running, nil)
+      guard try FlowRows.store(flow, in: transaction) else { throw FlowProblem(.flowRunning) }
+    }
+    try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+    return flow
+  }
+
+  /// The account does not want it any more: what was begun at Stripe is taken back, unless it was
+  /// completed in the last moment.
+  package func giveUp(
+    _ id: Identifier, of account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws -> Flow {
+    var flow = try find(id, of: account, reading: transaction)
+    guard flow.status == .requiresAction else {
+      if flow.problem?.code == .givenUp || flow.step == .undo { return flow }
+      throw FlowProblem(.flowRunning)
+    }
+    flow.state[.reason] = FlowProblem.Code.givenUp.rawValue
+    (flow.step, flow.status, flow.sealedAction, flow.stepSince) = (.undo, .running, nil, now)
+    guard try FlowRows.store(flow, in: transaction) else { throw FlowProblem(.flowRunning) }
+    try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+    return flow
+  }
+
+  package func find(
+    _ id: Identifier, of account: Identifier, reading reader: some Queryable
+  ) throws -> Flow {
+    guard let flow = try FlowRows.find(id, reading: reader), flow.account == account else {
+      throw FlowProblem(.flowUnknown)
+    }
+    return flow
+  }
+
+  /// An operator ends it, wherever it is: what was begun at Stripe stays as it is. False where it is over.
+  package static func drop(
+    _ id: Identifier, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    guard var flow = try FlowRows.find(id, reading: transaction), flow.isOpen else { return false }
+    (flow.status, flow.closed, flow.sealedAction) = (.failed, now, nil)
+    flow.problem = FlowProblem(.droppedByOperator)
+    return try FlowRows.store(flow, in: transaction)
+  }
+
+  // MARK: what is there
+
+  /// The same intention's flow that is open, or was done a moment ago as the account's last.
+  private func known(
+    _ intention: Intention, _ account: Identifier, _ now: Instant, _ transaction: Transaction
+  ) throws -> Flow? {
+    if let open = try FlowRows.open(of: account, reading: transaction) {
+      guard open.intention == intention else {
+        throw FlowProblem(
+          .flowOpen,
+          [
+            .init("flow", .string(open.id.description)),
+            .init("kind", .string(open.intention.kind.rawValue)),
+          ])
+      }
+      return open
+    }
+    let last = try FlowRows.newest(of: account, limit: 10, reading: transaction)
+      .first { $0.intention.kind.isExclusive }
+    guard let last, last.intention == intention, last.status == .done, let closed = last.closed,
+      now - closed < Self.repeatSpan
+    else { return nil }
+    return last
+  }
+
+  /// What the steps need to know, or why there is nothing to do.
+  private func beginning(
+    _ intention: Intention, of account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws -> Flow.State {
+    let purchases = try ledger.purchases(of: account, at: now, reading: transaction)
+    let stripe = purchases.filter { $0.key.provider.rawValue == "stripe" }
+    let current = stripe.first { $0.isCurrent }
+    let elsewhere = purchases.first { $0.key.provider.rawValue != "stripe" && $0.isCurrent }
+    var state: Flow.State = [:]
+    if let plan = intention.plan {
+      state[.price] = try price(of: plan, intention.interval ?? .month)
+    }
+    switch intention.kind {
+    case .subscribe, .checkout:
+      if let current { throw already(current) }
+      if let elsewhere { throw self.elsewhere(elsewhere) }
+    case .migrate:
+      if let current { throw already(current) }
+      guard let elsewhere else { throw FlowProblem(.nothingToMigrate) }
+      let store = elsewhere.key.provider.rawValue
+      guard mayMigrate(from: elsewhere.key) else {
+        throw FlowProblem(.migrationNotOffered, [.init("store", .string(store))])
+      }
+      state[.purchase] = elsewhere.key.description
+      state[.paidUntil] = elsewhere.paidUntil.map {
+        // Stripe counts in seconds: not one before the end.
+        String(min($0 + .milliseconds(999), now + Self.migrationSpanMax).seconds)
+      }
+    case .change, .card, .pay:
+      guard let current else {
+        throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
+      }
+      state[.subscription] = current.key.id
+    case .cancel:
+      guard let current else { throw FlowProblem(.nothingToCancel) }
+      state[.subscription] = current.key.id
+    case .uncancel:
+      guard let current else {
+        throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
+      }
+      state[.subscription] = current.key.id
+    case .portal:
+      guard let customer = try customer(of: account, stripe, transaction) else {
+        throw FlowProblem(.noCustomer)
+      }
+      state[.customer] = customer
+    }
+    return state
+  }
+
+  private func price(of id: String, _ interval: Plan.Interval) throws(FlowProblem) -> String {
+    guard let plan = ledger.rules.catalogue.paid.first(where: { $0.id == id && !$0.isAddition })
+    else { throw FlowProblem(.planUnknown, [.init("plan", .string(id))]) }
+    let price = plan.products.first {
+      $0.provider == "stripe" && $0.price?.interval == interval
+    }
+    guard let price else {
+      throw FlowProblem(
+        .planNotSold,
+        [.init("plan", .string(id)), .init("interval", .string(interval.rawValue))])
+    }
+    return price.id
+  }
+
+  /// That of the account, or the one that bought what it owns.
+  private func customer(
+    of account: Identifier, _ purchases: [OwnedPurchase], _ transaction: Transaction
+  ) throws -> String? {
+    if let id = try StripeCustomers(of: account, reading: transaction).id { return id }
+    for purchase in purchases {
+      let subscription = try ledger.reading(transaction).subscription(purchase.key)
+      if let customer = subscription.companions.first { return customer.id }
+    }
+    return nil
+  }
+
+  /// Prepaid time ends by itself and belongs to no programme; of others the operator says it.
+  private func mayMigrate(from key: ObjectKey) -> Bool {
+    let store = key.provider.rawValue
+    return store == "btcpay" || stripe?.buying.migratable.contains(store) == true
+  }
+
+  private func already(_ purchase: OwnedPurchase) -> FlowProblem {
+    FlowProblem(
+      .alreadySubscribed,
+      [
+        .init("store", "stripe"), .init("subscription", .string(purchase.key.description)),
+        .init("choices", .array(["change", purchase.willRenew ? "cancel" : "uncancel"])),
+      ])
+  }
+
+  private func elsewhere(_ purchase: OwnedPurchase) -> FlowProblem {
+    let choices: [JSONValue] =
+      mayMigrate(from: purchase.key) ? ["end_at_store", "migrate"] : ["end_at_store"]
+    return FlowProblem(
+      .subscribedElsewhere,
+      [
+        .init("store", .string(purchase.key.provider.rawValue)),
+        .init("subscription", .string(purchase.key.description)),
+        .init("paid_until", purchase.paidUntil.map { .string($0.description) } ?? .null),
+        .init("will_renew", .bool(purchase.willRenew)), .init("choices", .array(choices)),
+      ])
+  }
+}

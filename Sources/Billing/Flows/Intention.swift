@@ -1,0 +1,71 @@
+package import JSON
+package import Tiers
+
+/// What an account asks to be done at Stripe. Equal ones are one flow while it is open.
+package struct Intention: Hashable, Sendable {
+  package let kind: Kind
+  package var plan: String?
+  package var interval: Plan.Interval?
+  /// A payment method that the client made with Stripe; no card's number ever comes here.
+  package var paymentMethod: String?
+  /// Where the browser comes back to from a page of Stripe's.
+  package var returnURL: String?
+  /// The same for who does not buy.
+  package var cancelURL: String?
+
+  package init(_ kind: Kind) { self.kind = kind }
+
+  package enum Kind: String, Sendable, CaseIterable {
+    /// Buys with a payment method.
+    case subscribe
+    /// Buys on a page of Stripe's.
+    case checkout
+    /// Another plan or interval: a larger one at once, a smaller one when the period ends.
+    case change
+    /// Ends the subscription with its period.
+    case cancel
+    /// Takes that back.
+    case uncancel
+    /// Another payment method, with which what is open is paid.
+    case card
+    /// Pays what is open with the payment method that is there.
+    case pay
+    /// Opens Stripe's page on which customers manage their subscription.
+    case portal
+    /// Buys from the day on at which another store's paid period ends.
+    case migrate
+
+    /// Whether it buys or changes, so that an account does one of them at a time.
+    package var isExclusive: Bool { self != .portal }
+
+    /// Whether it makes a subscription.
+    package var isPurchase: Bool { self == .subscribe || self == .checkout || self == .migrate }
+  }
+}
+
+extension Intention {
+  /// In one form: equal intentions are equal texts.
+  package var json: JSONValue {
+    let members: [(String, String?)] = [
+      ("cancel_url", cancelURL), ("interval", interval?.rawValue), ("kind", kind.rawValue),
+      ("payment_method", paymentMethod), ("plan", plan), ("return_url", returnURL),
+    ]
+    return .object(members.compactMap { name, value in value.map { .init(name, .string($0)) } })
+  }
+
+  var text: String { String(decoding: json.encoded(), as: UTF8.self) }
+
+  /// Reads what `text` is.
+  init(text: String) throws(JSONError) {
+    let json = try JSON.parse(Array(text.utf8))
+    guard let kind = Kind(rawValue: try json["kind"].requireString()) else {
+      throw JSONError(code: .wrongType, path: "$.kind", message: "must be a known kind")
+    }
+    self.kind = kind
+    plan = json["plan"].string
+    interval = json["interval"].string.flatMap { Plan.Interval(rawValue: $0) }
+    paymentMethod = json["payment_method"].string
+    returnURL = json["return_url"].string
+    cancelURL = json["cancel_url"].string
+  }
+}

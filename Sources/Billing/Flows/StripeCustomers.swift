@@ -1,0 +1,39 @@
+internal import Base
+internal import Storage
+
+/// The one customer of an account at Stripe.
+struct StripeCustomers {
+  /// Nil where none was made yet, or Stripe has it no more.
+  let id: String?
+  /// Grows when Stripe has it no more: the next one is another.
+  let number: Int64
+
+  init(of account: Identifier, reading reader: some Queryable) throws {
+    let row = try reader.first(
+      "SELECT customer, number FROM billing.customers WHERE account_id = $1", .id(account)
+    ) { row in (try row.optionalText(0), try row.integer(1)) }
+    (id, number) = row ?? (nil, 0)
+  }
+
+  /// Keeps the first that was made; returns that.
+  static func keep(
+    _ customer: String, of account: Identifier, in transaction: Transaction
+  ) throws -> String {
+    try transaction.execute(
+      """
+      INSERT INTO billing.customers (account_id, customer, number) VALUES ($1, $2, 0)
+      ON CONFLICT (account_id) DO UPDATE SET customer = COALESCE(customers.customer, excluded.customer)
+      """, .id(account), .text(customer))
+    return try StripeCustomers(of: account, reading: transaction).id ?? customer
+  }
+
+  static func forget(
+    _ customer: String, of account: Identifier, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      UPDATE billing.customers SET customer = NULL, number = number + 1
+      WHERE account_id = $1 AND customer = $2
+      """, .id(account), .text(customer))
+  }
+}

@@ -1,0 +1,108 @@
+internal import Base
+internal import HTTPMessages
+package import JSON
+package import ProviderAPI
+
+/// What flows have Stripe do, and what it says to that.
+extension StripeAPI {
+  package typealias Form = [(name: String, value: String)]
+
+  /// What came of a call that Stripe has judged.
+  package enum Outcome: Sendable {
+    case answered(JSON)
+    case refused(StripeRefusal)
+  }
+
+  /// Has something done. Under one key it is done once, and refused where the form is another.
+  /// https://docs.stripe.com/api/idempotent_requests
+  package func post(
+    _ path: String, _ form: Form, key name: String
+  ) throws(APIFailure) -> Outcome {
+    let fields = form.map {
+      "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))"
+    }
+    return try call(
+      APIRequest(
+        "POST", base + path,
+        headers: headers + [
+          ("Idempotency-Key", name), ("Content-Type", "application/x-www-form-urlencoded"),
+        ], body: Array(fields.joined(separator: "&").utf8)))
+  }
+
+  /// Looks at something.
+  package func get(_ path: String, _ query: Form = []) throws(APIFailure) -> Outcome {
+    let fields = query.map {
+      "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))"
+    }
+    let target = fields.isEmpty ? path : "\(path)?\(fields.joined(separator: "&"))"
+    return try call(APIRequest("GET", base + target, headers: headers))
+  }
+
+  /// Ends something; again it is not there.
+  package func delete(_ path: String) throws(APIFailure) -> Outcome {
+    try call(APIRequest("DELETE", base + path, headers: headers))
+  }
+
+  var headers: [(String, String)] {
+    [
+      ("Authorization", "Bearer " + String(decoding: key.exposed, as: UTF8.self)),
+      ("Stripe-Version", Self.version),
+    ]
+  }
+
+  private func call(_ request: APIRequest) throws(APIFailure) -> Outcome {
+    let reply = try transport.send(request)
+    let body: [UInt8]
+    do { body = try reply.stripeBody() } catch {
+      switch error {
+      case .refused, .notFound:
+        // What is not Stripe's word says nothing of what was asked.
+        guard let refusal = StripeRefusal(status: reply.status, reply.body) else {
+          throw .malformed("a refusal without an error")
+        }
+        return .refused(refusal)
+      case .transient, .gone, .misconfigured, .malformed: throw error
+      }
+    }
+    return .answered(
+      try malformed { () throws(JSONError) in try JSON.parse(body).requireObject() })
+  }
+}
+
+/// Why Stripe does not do something, in its own few words: never its texts, which may repeat what was
+/// sent. https://docs.stripe.com/api/errors
+package struct StripeRefusal: Sendable, Equatable {
+  package let status: Int
+  package let type: String?
+  package let code: String?
+  package let declineCode: String?
+  package let parameter: String?
+
+  init?(status: Int, _ body: [UInt8]) {
+    guard let error = (try? JSON.parse(body))?["error"], error.isObject else { return nil }
+    func word(_ name: String) -> String? {
+      guard let word = error[name].string, word.utf8.count <= 100,
+        word.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
+      else { return nil }
+      return word
+    }
+    self.status = status
+    type = word("type")
+    code = word("code")
+    declineCode = word("decline_code")
+    parameter = word("param")
+  }
+
+  /// The bank, or Stripe for it, says no to the card.
+  package var isOfCard: Bool { type == "card_error" || status == 402 }
+
+  /// The bank asks the customer first.
+  package var asksCustomer: Bool {
+    switch code {
+    case "authentication_required", "subscription_payment_intent_requires_action",
+      "invoice_payment_intent_requires_action":
+      true
+    default: declineCode == "authentication_required"
+    }
+  }
+}

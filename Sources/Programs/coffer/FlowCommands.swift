@@ -1,0 +1,238 @@
+internal import Base
+internal import Configuration
+internal import Flows
+internal import HTTPMessages
+internal import JSON
+internal import Jobs
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  private static let limit = Parameter<Int>.limit()
+  private static let account = Parameter<String?>.optional(
+    "--account", "account", text: "of this account, those that are over, too", .text)
+  private static let after = Parameter<String?>.optional(
+    "--after", "flow", text: "go on behind this flow, as the page before says", .text)
+  private static let flowID = Parameter<String>.required(
+    "flow", text: "its id, as coffer flow list shows it", .text)
+
+  static let flowList = Command(
+    words: ["flow", "list"],
+    abstract: "Lists what accounts have asked to be done at Stripe and that is not over.",
+    discussion: """
+      A flow is one wish of an account: to buy, to change, to cancel, to pay. It goes on step by step, \
+      each done once whatever crashes, and waits at one of them for Stripe or, as requires_action says, \
+      for its client. Those that are longest at their step come first. With --account, the account's \
+      flows, the newest first.
+      """,
+    options: [account, limit, after],
+    answers: ["flows": .list(FlowText.shape)],
+    run: { invocation in
+      let limit = invocation[limit]
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let now = configuration.clock.now()
+        let (page, count) = try database.read { reader -> (ListPage<Flow>, Int64) in
+          if let text = invocation[account] {
+            guard invocation[after] == nil else {
+              throw CommandFailure(.usage, "--after goes without --account")
+            }
+            let id = try Identifier(text) ?? DatabaseSession.account(reader, text).id
+            let flows = try FlowRows.newest(of: id, limit: limit, reading: reader)
+            return (ListPage(flows, limit: limit), Int64(flows.count))
+          }
+          let last = try invocation[after].map { try found($0, reader) }
+          let flows = try FlowRows.open(limit: limit + 1, after: last, reading: reader)
+          return (
+            ListPage(flows, limit: limit),
+            Int64(try FlowRows.openCount(max: FlowText.countMax, reading: reader))
+          )
+        }
+        let notice = page.notice(of: "flows", next: { $0.id.description }) { count }
+        return Answer(
+          text: FlowText.table(page.rows, at: now),
+          json: ["flows": .array(page.rows.map { FlowText.json($0) })], notice: notice)
+      }
+    })
+
+  static let flowShow = Command(
+    words: ["flow", "show"],
+    abstract: "Tells what an account asked for at Stripe, how far it is and what it waits for.",
+    discussion: """
+      The ids are Stripe's and found in its dashboard; each object that a flow makes bears the flow's \
+      id in its metadata, as coffer_flow. What a client confirms payments with is not shown.
+      """,
+    arguments: [flowID],
+    answers: FlowText.shape.adding([
+      .init("waits_for", .text), .init("last_error", .orNull(.text)),
+      .init("due", .orNull(.time)),
+    ]),
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let now = configuration.clock.now()
+        let (flow, job) = try database.read { reader -> (Flow, JobSummary?) in
+          let flow = try found(invocation[flowID], reader)
+          return (flow, try Jobs.find(FlowRunner.job, flow.object, reading: reader))
+        }
+        return FlowText.answer(flow, job, at: now)
+      }
+    })
+
+  static let flowRetry = Command(
+    words: ["flow", "retry"],
+    abstract: "Has a flow go on now, whatever it waits for.",
+    discussion: """
+      Its step is done again under the same key, so that Stripe does nothing twice. A running \
+      coffer-billing sees it within a second.
+      """,
+    arguments: [flowID],
+    options: Act.handyOptions,
+    answers: Act.handyAnswers(["retried": .text]),
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let now = configuration.clock.now()
+        return try Act(invocation, on: database).atOnce(at: now) { transaction in
+          let flow = try found(invocation[flowID], transaction)
+          guard flow.isOpen else { throw CommandFailure(.refused, "the flow \(flow.id) is over") }
+          try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+          _ = try Jobs.revive(FlowRunner.job, flow.object, now: now, in: transaction)
+          return Act.Effect(
+            subject: flow.object, account: flow.account, before: .object([]),
+            after: ["step": .string(flow.step.rawValue)], text: "retried  \(flow.id)\n",
+            members: [.init("retried", .string(flow.object))])
+        }
+      }
+    })
+
+  static let flowDrop = Command(
+    words: ["flow", "drop"],
+    abstract: "Ends a flow where it is, so that its account can ask for something else.",
+    discussion: """
+      What it has made at Stripe stays there as it is: look with coffer flow show before, and end in \
+      Stripe's dashboard what must not be. A subscription that was paid for is told by Stripe's \
+      deliveries and counts all the same.
+      """,
+    arguments: [flowID],
+    options: Act.options,
+    answers: Act.answers(["dropped": .text]),
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let now = configuration.clock.now()
+        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          let flow = try found(invocation[flowID], transaction)
+          guard try Flows.drop(flow.id, at: now, in: transaction) else {
+            throw CommandFailure(.refused, "the flow \(flow.id) is over")
+          }
+          return Act.Effect(
+            subject: flow.object, account: flow.account,
+            before: [
+              "status": .string(flow.status.rawValue), "step": .string(flow.step.rawValue),
+            ], after: ["status": "failed", "step": .string(flow.step.rawValue)],
+            text: "dropped  \(flow.id)\n", members: [.init("dropped", .string(flow.object))])
+        }
+      }
+    })
+
+  private static func found(_ text: String, _ reader: some Queryable) throws -> Flow {
+    guard let id = Identifier(text) else {
+      throw CommandFailure(.usage, "\(quoted(text)) is no id of a flow")
+    }
+    guard let flow = try FlowRows.find(id, reading: reader) else {
+      throw CommandFailure(.refused, "there is no flow \(id)")
+    }
+    return flow
+  }
+}
+
+/// Flows for people and for programs.
+enum FlowText {
+  /// More are not counted.
+  static let countMax = 100_000
+
+  static let shape: JSONShape = [
+    "flow": .text, "account": .text, "kind": .text,
+    "asked": .object(
+      ["kind", "plan", "interval", "payment_method", "return_url", "cancel_url"].map {
+        .init($0, .text, isOptional: true)
+      }),
+    "status": .text, "step": .text, "step_since": .time, "created": .time,
+    "closed": .orNull(.time), "problem": .orNull(.text),
+    "state": .object(Flow.Key.allCases.map { .init($0.rawValue, .text, isOptional: true) }),
+  ]
+
+  static func table(_ flows: [Flow], at now: Instant) -> String {
+    var table = Table(
+      ("FLOW", .left), ("ACCOUNT", .left), ("KIND", .left), ("STATUS", .left), ("STEP", .left),
+      ("SINCE", .right))
+    for flow in flows {
+      table.add(
+        flow.id.description, flow.account.description, flow.intention.kind.rawValue,
+        flow.problem?.code.rawValue ?? flow.status.rawValue, flow.step.rawValue,
+        SpanText.text(now - flow.stepSince), tint: flow.status == .failed ? .bad : nil)
+    }
+    return table.text
+  }
+
+  static func json(_ flow: Flow) -> JSONValue { .object(members(flow)) }
+
+  private static func members(_ flow: Flow) -> [JSONValue.Member] {
+    let state = flow.state.sorted { $0.key.rawValue < $1.key.rawValue }
+    return [
+      .init("flow", .string(flow.id.description)),
+      .init("account", .string(flow.account.description)),
+      .init("kind", .string(flow.intention.kind.rawValue)), .init("asked", flow.intention.json),
+      .init("status", .string(flow.status.rawValue)), .init("step", .string(flow.step.rawValue)),
+      .init("step_since", .string(flow.stepSince.description)),
+      .init("created", .string(flow.created.description)),
+      .init("closed", flow.closed.map { .string($0.description) } ?? .null),
+      .init("problem", flow.problem.map { .string($0.code.rawValue) } ?? .null),
+      .init("state", .object(state.map { .init($0.key.rawValue, .string($0.value)) })),
+    ]
+  }
+
+  static func answer(_ flow: Flow, _ job: JobSummary?, at now: Instant) -> Answer {
+    let waits = waits(flow, job)
+    var lines: [(String, String)] = [
+      ("flow", flow.id.description), ("account", flow.account.description),
+      ("asked", asked(flow)), ("status", flow.status.rawValue),
+      ("step", "\(flow.step.rawValue), for \(SpanText.text(now - flow.stepSince))"),
+      ("waits for", waits),
+    ]
+    if let problem = flow.problem {
+      lines.append(("problem", "\(problem.code.rawValue): \(problem.problem.detail)"))
+    }
+    if let error = job?.lastError, flow.isOpen { lines.append(("last error", error)) }
+    for (key, value) in flow.state.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      lines.append((key.rawValue, value))
+    }
+    let width = lines.map(\.0.count).max() ?? 0
+    let text = lines.map { name, value in
+      name + String(repeating: " ", count: width - name.count + 2) + Printable.text(value) + "\n"
+    }.joined()
+    return Answer(
+      text: text,
+      json: .object(
+        members(flow) + [
+          .init("waits_for", .string(waits)),
+          .init("last_error", flow.isOpen ? job?.lastError.map { .string($0) } ?? .null : .null),
+          .init("due", flow.isOpen ? job?.due.map { .string($0.description) } ?? .null : .null),
+        ]))
+  }
+
+  private static func asked(_ flow: Flow) -> String {
+    let words = [flow.intention.plan, flow.intention.interval?.rawValue].compactMap { $0 }
+    return ([flow.intention.kind.rawValue] + words).joined(separator: " ")
+  }
+
+  private static func waits(_ flow: Flow, _ job: JobSummary?) -> String {
+    if !flow.isOpen { return "nothing" }
+    if job?.state == .dead { return "an operator: its job was given up" }
+    if flow.status == .requiresAction { return "its client" }
+    if flow.step == .record { return "the ledger's read of the subscription" }
+    return job?.failingSince == nil ? "its turn" : "Stripe"
+  }
+}

@@ -1,0 +1,185 @@
+internal import Base
+internal import JSON
+
+extension StripeWorld {
+  struct PaymentMethod: Sendable {
+    let id: String
+    let card: StripeCard
+    /// Whether the bank asks the customer before it may be used later.
+    let asksAtSetup: Bool
+    var customer: String?
+  }
+
+  struct SetupIntent: Sendable {
+    let id: String
+    let customer: String
+    let paymentMethod: String
+    var status: String
+
+    var clientSecret: String { "\(id)_secret_\(stripeLetters(id, 25))" }
+  }
+
+  /// What a test's token stands for: each use makes a payment method of its own.
+  /// https://docs.stripe.com/testing
+  private static let tokens: [String: (card: StripeCard, asksAtSetup: Bool)] = [
+    "pm_card_visa": (.works, false), "pm_card_mastercard": (.works, false),
+    "pm_card_chargeCustomerFail": (.declines, false),
+    "pm_card_visa_chargeDeclinedInsufficientFunds": (.lacksFunds, false),
+    "pm_card_authenticationRequiredOnSetup": (.works, true),
+    "pm_card_authenticationRequired": (.needsConfirmation, true),
+  ]
+
+  mutating func addPaymentMethod(
+    _ card: StripeCard, asksAtSetup: Bool = false, customer: String? = nil
+  ) -> String {
+    let id = newID("pm")
+    paymentMethods.add(
+      PaymentMethod(id: id, card: card, asksAtSetup: asksAtSetup, customer: customer), id: id)
+    return id
+  }
+
+  /// A payment method for the customer; refused where there is none, or it is another's.
+  mutating func paymentMethod(
+    _ name: String, for customer: String
+  ) throws(StripeReads.Refusal) -> PaymentMethod {
+    if let token = Self.tokens[name] {
+      return paymentMethods[addPaymentMethod(token.card, asksAtSetup: token.asksAtSetup)]
+    }
+    guard let method = paymentMethods[optional: name] else {
+      throw .init(
+        status: 400, code: "resource_missing", message: "No such PaymentMethod: '\(name)'",
+        parameter: "payment_method")
+    }
+    guard method.customer == nil || method.customer == customer else {
+      throw .init(
+        status: 400, code: nil,
+        message: "The payment method belongs to a different Customer.",
+        parameter: "payment_method")
+    }
+    return method
+  }
+
+  /// From now on the customer pays with it.
+  mutating func use(_ method: PaymentMethod, for customer: String) {
+    paymentMethods[method.id].customer = customer
+    customers[customer].card = method.card
+    customers[customer].paymentMethod = method.id
+  }
+}
+
+extension StripeRendering {
+  func setupIntent(_ intent: StripeWorld.SetupIntent) -> JSONValue {
+    [
+      "id": .string(intent.id), "object": "setup_intent",
+      "client_secret": .string(intent.clientSecret), "customer": .string(intent.customer),
+      "last_setup_error": .null, "livemode": live,
+      "payment_method": .string(intent.paymentMethod), "status": .string(intent.status),
+      "usage": "off_session",
+    ]
+  }
+
+  func schedule(_ schedule: StripeWorld.Schedule) -> JSONValue {
+    let sub = world.subscriptions[schedule.subscription]
+    let phase: JSONValue = [
+      "start_date": .seconds(sub.period.lowerBound), "end_date": .seconds(sub.period.upperBound),
+    ]
+    return [
+      "id": .string(schedule.id), "object": "subscription_schedule", "current_phase": phase,
+      "customer": .string(sub.customer), "end_behavior": "release", "livemode": live,
+      "status": .string(sub.schedule == schedule.id ? "active" : "released"),
+      "subscription": .string(sub.id),
+    ]
+  }
+
+  /// With what was asked to be shown within it.
+  func expanded(_ json: JSONValue, _ parameters: StripeReads.Parameters) -> JSONValue {
+    let wishes = parameters.filter { $0.name.hasPrefix("expand[") }.map(\.value)
+    var json = json
+    let own = json["id"]
+    if wishes.contains("confirmation_secret"), let invoice = world.invoices[optional: own.text] {
+      json = json.replacing("confirmation_secret", with: confirmation(invoice))
+    }
+    let latest = json["latest_invoice"]
+    guard let invoice = world.invoices[optional: latest.text],
+      let wish = wishes.first(where: { $0.hasPrefix("latest_invoice") })
+    else { return json }
+    var shown = self.invoice(invoice)
+    if wish.hasSuffix("confirmation_secret") {
+      shown = shown.replacing("confirmation_secret", with: confirmation(invoice))
+    }
+    return json.replacing("latest_invoice", with: shown)
+  }
+
+  private func confirmation(_ invoice: StripeWorld.Invoice) -> JSONValue {
+    guard invoice.status == .open else { return .null }
+    return ["client_secret": .string(invoice.clientSecret), "type": "payment_intent"]
+  }
+}
+
+/// What customers do on their side.
+extension FakeStripe {
+  /// As Stripe's library makes one on a page of the app; somebody's where a customer is given.
+  package func addPaymentMethod(
+    _ card: StripeCard, asksAtSetup: Bool = false, customer: String? = nil
+  ) -> String {
+    operate { $0.addPaymentMethod(card, asksAtSetup: asksAtSetup, customer: customer) }
+  }
+
+  /// The customer answers their bank, about a payment method or a payment, by the secret that the
+  /// server handed to the client. False where the secret opens nothing.
+  @discardableResult
+  package func confirm(_ clientSecret: String, succeeds: Bool = true) -> Bool {
+    operate { world in
+      if let intent = world.setupIntents.rows.first(where: { $0.clientSecret == clientSecret }) {
+        guard intent.status == "requires_action" else { return false }
+        world.setupIntents[intent.id].status = succeeds ? "succeeded" : "requires_payment_method"
+        if succeeds {
+          world.use(world.paymentMethods[intent.paymentMethod], for: intent.customer)
+        }
+        return true
+      }
+      guard
+        let invoice = world.invoices.rows.first(where: {
+          $0.clientSecret == clientSecret && $0.status == .open
+        })
+      else { return false }
+      if succeeds { world.collect(invoice.id) } else { world.fail(invoice.id) }
+      return true
+    }
+  }
+
+  /// The customer, where there is one alone who was not deleted.
+  package var onlyCustomer: String? {
+    operate { world in
+      let all = world.customers.rows.filter { $0.deletedAt == nil }
+      return all.count == 1 ? all[0].id : nil
+    }
+  }
+
+  package func isOpen(checkout id: String) -> Bool {
+    operate { $0.sessions[optional: id]?.status == "open" }
+  }
+
+  package var openSessionCount: Int {
+    operate { $0.sessions.rows.filter { $0.status == "open" }.count }
+  }
+
+  package var customerCount: Int { operate { $0.customers.rows.count } }
+
+  /// Those that took money.
+  package var chargeCount: Int {
+    operate { $0.payments.rows.filter { $0.status == .succeeded }.count }
+  }
+
+  package func price(of subscription: String) -> StripePrice {
+    operate { $0.subscriptions[subscription].price }
+  }
+
+  package func scheduledPrice(of subscription: String) -> StripePrice? {
+    operate { $0.subscriptions[subscription].scheduled }
+  }
+
+  package func isTrialing(_ subscription: String) -> Bool {
+    operate { $0.subscriptions[subscription].status == .trialing }
+  }
+}

@@ -1,0 +1,131 @@
+internal import Base
+internal import Flows
+internal import ProviderFakes
+internal import SeededRandom
+package import Simulation
+internal import TestEngines
+
+/// An account that buys, changes its mind, loses its card and comes back, while every call to Stripe can
+/// come to grief and the process dies: whatever happens, it pays for one subscription at a time and has
+/// what it pays for.
+package final class BuyingStorm {
+  private let shop: BuyingShop
+  private let log: SimulationLog
+  private var random: SeededGenerator
+  /// Subscriptions that were bought, over all; each by one wish.
+  private var purchaseCount = 0
+
+  /// What a seed makes of it; throws where it is not as it must be.
+  package static func run(seed: UInt64, _ log: SimulationLog) throws {
+    let storm = try BuyingStorm(seed, log)
+    for _ in 0..<Int.random(in: 3...8, using: &storm.random) { try storm.turn() }
+    try storm.judge()
+  }
+
+  private init(_ seed: UInt64, _ log: SimulationLog) throws {
+    random = SeededGenerator(seed: seed)
+    shop = try BuyingShop(.sqlite)
+    shop.delivers = Bool.random(using: &random)
+    self.log = log
+  }
+
+  /// One wish, from asking to its end.
+  private func turn() throws {
+    if Int.random(in: 0..<3, using: &random) == 0 { changeCard() }
+    if Int.random(in: 0..<3, using: &random) == 0 { try pass() }
+    let wish = wish()
+    shop.client = [.confirms, .confirms, .confirms, .refuses, .isAway].randomElement(
+      using: &random)!
+    for _ in 0..<Int.random(in: 0...3, using: &random) {
+      let mishap = RoughWay.Mishap.allCases.randomElement(using: &random)!
+      shop.way.plan(mishap, atCall: shop.way.callCount + Int.random(in: 0...14, using: &random))
+    }
+    let before = shop.current.count
+    do {
+      let flow = try shop.ask(wish)
+      let end = try shop.finish(flow.id)
+      log.write(
+        shop.installation.now,
+        "\(wish.kind) \(wish.plan ?? "") ends \(end.problem?.code.rawValue ?? end.status.rawValue)")
+      try check(end, before)
+    } catch let problem as FlowProblem {
+      log.write(shop.installation.now, "\(wish.kind) is refused: \(problem.code.rawValue)")
+    }
+    shop.way.clear()
+  }
+
+  private func wish() -> Intention {
+    let cards = [
+      "pm_card_visa", "pm_card_visa", "pm_card_visa", "pm_card_chargeCustomerFail",
+      "pm_card_visa_chargeDeclinedInsufficientFunds", "pm_card_authenticationRequiredOnSetup",
+      "pm_card_authenticationRequired",
+    ]
+    let card = cards.randomElement(using: &random)!
+    let plan = Bool.random(using: &random) ? "premium" : "plus"
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0, 1, 2: return .subscribe(card, plan: plan)
+    case 3: return .checkout(plan)
+    case 4, 5: return .change(to: plan)
+    case 6: return Intention(.cancel)
+    case 7: return Intention(.uncancel)
+    case 8: return .card(card)
+    default: return Intention(.pay)
+    }
+  }
+
+  private func changeCard() {
+    guard let subscription = shop.current.first else { return }
+    let card = [StripeCard.works, .declines, .lacksFunds, .needsConfirmation].randomElement(
+      using: &random)!
+    shop.stripe.setCard(of: subscription, card)
+    log.write(shop.installation.now, "the card now \(card)")
+  }
+
+  /// Up to a month and a half; what is due is done on the way.
+  private func pass() throws {
+    let end = shop.installation.now + .hours(Int64.random(in: 1...1000, using: &random))
+    while shop.installation.now < end {
+      shop.installation.now = min(end, shop.installation.now + .hours(12))
+      shop.stripe.run(until: max(shop.stripe.clock.now, shop.installation.now))
+      try shop.runDue()
+    }
+    log.write(shop.installation.now, "time has passed")
+  }
+
+  // MARK: what must hold
+
+  private func check(_ flow: Flow, _ before: Int) throws {
+    guard shop.stripe.customerCount <= 1 else {
+      throw wrong("\(shop.stripe.customerCount) customers")
+    }
+    guard shop.current.count <= 1 else { throw wrong("two subscriptions at once") }
+    guard flow.status == .done, flow.intention.kind.isPurchase else { return }
+    purchaseCount += 1
+    guard shop.current.count == 1 else { throw wrong("bought, and nothing is there") }
+    guard try shop.plan == flow.intention.plan else {
+      throw wrong("bought \(flow.intention.plan ?? ""), has \(try shop.plan)")
+    }
+  }
+
+  /// At the end all is read: what was sold is what the account has.
+  private func judge() throws {
+    shop.way.clear()
+    let keys = try shop.installation.keys
+    try shop.installation.reread(keys)
+    for _ in 0..<20 { try shop.step() }
+    let drift = try shop.installation.drift()
+    guard drift.isEmpty else { throw wrong("\(drift)") }
+    let now = shop.installation.now
+    let sold = shop.stripe.sales(asOf: shop.stripe.clock.now).filter {
+      $0.from <= now && now < $0.to
+    }
+    let plan = try shop.plan
+    log.write(now, "has \(plan), sold \(sold.count), charged \(shop.stripe.chargeCount) times")
+    guard sold.isEmpty || plan != "free" else { throw wrong("paid for, and not there") }
+  }
+
+  private func wrong(_ text: String) -> BuyingShop.Wrong {
+    BuyingShop.Wrong(
+      description: "\(text) at \(shop.installation.now); calls: \(shop.way.calls.suffix(12))")
+  }
+}

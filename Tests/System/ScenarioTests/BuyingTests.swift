@@ -1,0 +1,179 @@
+import Base
+import Configuration
+import Crypto
+import Glibc
+import HTTPServer
+import JSON
+import LocalServer
+import ProviderFakes
+import RecordedStories
+import TestDevices
+import TestEngines
+import Testing
+
+/// Buying through the real programs, over sockets.
+struct BuyingTests {
+  private static let wish: JSONValue = [
+    "plan": "premium", "interval": "month", "payment_method": "pm_card_visa",
+  ]
+
+  @Test(arguments: TestEngine.available)
+  func `fifty requests at once buy one subscription, which the account then has`(
+    engine: TestEngine
+  ) throws {
+    let scene = try BuyingScene(engine)
+    let answers = Locked<[(status: Int, flow: String)]>([])
+    let threads = (0..<50).map { _ in
+      Thread {
+        guard let answer = try? scene.buyer().post("/v1/stripe/subscription", Self.wish) else {
+          return
+        }
+        let flow = (try? answer.json["flow"].string) ?? ""
+        answers.withLock { $0.append((answer.status, flow)) }
+      }
+    }
+    for thread in threads { thread.join() }
+    let all = answers.withLock { $0 }
+    #expect(all.count == 50)
+    #expect(all.allSatisfy { $0.status == 202 || $0.status == 200 }, "\(all.map(\.status))")
+    let flows = Set(all.map(\.flow))
+    try #require(flows.count == 1)
+    let flow = try scene.finished(try #require(flows.first))
+    #expect(flow["status"].string == "done")
+    #expect(scene.stripe.subscriptions.count == 1)
+    #expect(scene.stripe.customerCount == 1)
+    #expect(scene.stripe.chargeCount == 1)
+    let cap = try scene.account.get("/v1/account").json["cap"].integer
+    #expect(cap == 30_000_000_000)
+    let told = try scene.buyer().get("/v1/subscription").json["subscriptions"][0]
+    #expect(told["state"].string == "active")
+    #expect(
+      told["actions"].array?.compactMap { $0["path"].string }
+        == ["/v1/stripe/change", "/v1/stripe/cancel", "/v1/stripe/card"])
+  }
+
+  @Test func `a flow that its program died over is gone on with by the next`() throws {
+    let scene = try BuyingScene(.sqlite)
+    scene.stripe.faults.fail(next: Array(repeating: .status(503), count: 3))
+    let answer = try scene.buyer().post("/v1/stripe/subscription", Self.wish)
+    let flow = try #require(try answer.json["flow"].string)
+    scene.billing.kill()
+    let next = try scene.installation.start(.billing, port: scene.billing.port)
+    try scene.pass(.minutes(3))
+    #expect(try scene.finished(flow)["status"].string == "done")
+    #expect(scene.stripe.subscriptions.count == 1)
+    next.stop()
+  }
+
+  static let refused: [(path: String, body: JSONValue, problem: String)] = [
+    (
+      "subscription", ["plan": "premium", "interval": "month", "payment_method": "tok_visa"],
+      "body_invalid"
+    ),
+    (
+      "subscription",
+      ["plan": "premium", "interval": "month", "payment_method": "4242 4242 4242 4242"],
+      "body_invalid"
+    ),
+    (
+      "subscription", ["plan": "premium", "interval": "week", "payment_method": "pm_1"],
+      "body_invalid"
+    ),
+    (
+      "subscription",
+      ["plan": "premium", "interval": "month", "payment_method": "pm_1", "coupon": "x"],
+      "body_invalid"
+    ),
+    (
+      "subscription", ["plan": "gold", "interval": "month", "payment_method": "pm_1"],
+      "plan_unknown"
+    ),
+    (
+      "checkout",
+      ["plan": "premium", "interval": "month", "success_url": "https://app.example.evil/x"],
+      "body_invalid"
+    ),
+    ("portal", ["return_url": "https://app.example/x"], "no_customer"),
+    ("cancel", .object([]), "nothing_to_cancel"), ("uncancel", .object([]), "no_subscription"),
+    ("change", ["plan": "plus", "interval": "month"], "no_subscription"),
+    (
+      "migrate", ["plan": "premium", "interval": "month", "payment_method": "pm_1"],
+      "nothing_to_migrate"
+    ),
+  ]
+
+  @Test func `what cannot be is refused with a problem of its own, and nothing is begun`() throws {
+    let scene = try BuyingScene(.sqlite)
+    for (path, body, problem) in Self.refused {
+      let answer = try scene.buyer().post("/v1/stripe/\(path)", body)
+      #expect(try answer.problem == problem, "\(path): \(answer.status)")
+    }
+    let unknown = Random.identifier()
+    #expect(try scene.buyer().get("/v1/flows/\(unknown)").problem == "flow_unknown")
+    #expect(try scene.buyer().get("/v1/flows/x").problem == "flow_unknown")
+    #expect(scene.stripe.faults.requestCount == 0)
+    #expect(!scene.billing.words.contains("4242"))
+    #expect(try scene.installation.command("flow", "list").output.contains("FLOW"))
+  }
+
+  @Test func `another account's flow is nobody's`() throws {
+    let scene = try BuyingScene(.sqlite)
+    let answer = try scene.buyer().post("/v1/stripe/subscription", Self.wish)
+    let flow = try #require(try answer.json["flow"].string)
+    let other = try scene.installation.device(of: scene.sync)
+    let stranger = scene.installation.device(of: scene.billing, key: other.key)
+    #expect(try stranger.get("/v1/flows/\(flow)").problem == "flow_unknown")
+    #expect(try stranger.post("/v1/flows/\(flow)/continue", .object([])).status >= 400)
+  }
+}
+
+/// Both programs, an account with a device, and a Stripe that is a fake.
+private struct BuyingScene {
+  let installation: Installation
+  let stripe: FakeStripe
+  let api: HTTPServer
+  let billing: Server
+  let sync: Server
+  let key: Ed25519PrivateKey
+  let account: TestDevice
+
+  init(_ engine: TestEngine) throws {
+    let start = Instant(seconds: 1_790_000_000)
+    stripe = FakeStripe(FakeClock(start))
+    api = try startServer(stripe.routes())
+    installation = try Installation(
+      engine, startingAt: start,
+      settings: [
+        "COFFER_PLANS": RecordedStory.cataloguePath,
+        "COFFER_BILLING_AUTHORITIES": Installation.authority,
+        "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
+        "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)",
+        "COFFER_STRIPE_RETURN_URLS": "https://app.example",
+      ])
+    billing = try installation.start(.billing)
+    sync = try installation.start(.sync)
+    let device = try installation.device(of: sync)
+    (key, account) = (device.key, device)
+  }
+
+  /// The same device, at the other program's port.
+  func buyer() -> TestDevice { installation.device(of: billing, key: key) }
+
+  /// Virtual time stands still unless it is moved.
+  func pass(_ span: Instant.Span) throws {
+    try installation.clock.set(installation.clock.now() + span)
+    stripe.run(until: installation.clock.now())
+  }
+
+  func finished(_ flow: String) throws -> JSON {
+    for _ in 0..<600 {
+      let answer = try buyer().get("/v1/flows/\(flow)")
+      guard answer.status == 200 else { throw UnexpectedAnswer(answer) }
+      let json = try answer.json
+      if json["status"].string == "done" || json["status"].string == "failed" { return json }
+      try pass(.milliseconds(500))
+      usleep(20_000)
+    }
+    throw ScenarioError("the flow never ends")
+  }
+}

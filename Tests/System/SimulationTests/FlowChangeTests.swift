@@ -1,0 +1,214 @@
+import Base
+import BillingSimulation
+import Flows
+import JSON
+import ProviderFakes
+import TestEngines
+import Testing
+import Tiers
+
+/// What is done to a subscription, and pages on which it is bought.
+struct FlowChangeTests {
+  private func subscribed(_ method: String = "pm_card_visa", plan: String = "premium") throws
+    -> (shop: BuyingShop, subscription: String)
+  {
+    let shop = try BuyingShop(.sqlite)
+    let flow = try shop.finish(try shop.ask(.subscribe(method, plan: plan)).id)
+    try #require(flow.status == .done)
+    return (shop, try #require(shop.current.first))
+  }
+
+  private func done(_ intention: Intention, _ shop: BuyingShop) throws -> Flow {
+    try shop.finish(try shop.ask(intention).id)
+  }
+
+  @Test func `a larger plan holds at once`() throws {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(.change(to: "plus"), shop).status == .done)
+    #expect(try shop.plan == "plus")
+    #expect(shop.stripe.price(of: subscription) == .plusMonthly)
+    #expect(shop.stripe.chargeCount == 2)
+  }
+
+  @Test func `a year instead of a month begins at once`() throws {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(.change(to: "premium", .year), shop).status == .done)
+    #expect(shop.stripe.price(of: subscription) == .premiumYearly)
+    #expect(try shop.plan == "premium")
+  }
+
+  @Test func `a smaller plan waits for the period's end`() throws {
+    let (shop, subscription) = try subscribed(plan: "plus")
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    #expect(try shop.plan == "plus")
+    #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .hours(3))
+    try shop.runDue()
+    #expect(shop.stripe.price(of: subscription) == .premiumMonthly)
+    #expect(try shop.plan == "premium")
+  }
+
+  private func installationRuns(_ shop: BuyingShop, until moment: Instant) {
+    shop.stripe.run(until: moment)
+    shop.installation.now = moment
+  }
+
+  @Test func `a smaller plan that waits is taken back by asking for the plan that is`() throws {
+    let (shop, subscription) = try subscribed(plan: "plus")
+    _ = try done(.change(to: "premium"), shop)
+    #expect(try done(.change(to: "plus"), shop).status == .done)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == nil)
+    #expect(shop.stripe.chargeCount == 1)
+  }
+
+  @Test func `a larger plan whose payment is declined changes nothing`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .declines)
+    let flow = try done(.change(to: "plus"), shop)
+    #expect(flow.problem?.code == .cardDeclined)
+    #expect(shop.stripe.price(of: subscription) == .premiumMonthly)
+    #expect(shop.stripe.status(of: subscription) == "active")
+    #expect(try shop.plan == "premium")
+  }
+
+  @Test func `a larger plan that the bank asks about waits for the answer`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .needsConfirmation)
+    let begun = try shop.ask(.change(to: "plus"))
+    try shop.settle()
+    #expect(try shop.flow(begun.id).status == .requiresAction)
+    #expect(try shop.plan == "premium")
+    #expect(try shop.finish(begun.id).status == .done)
+    #expect(try shop.plan == "plus")
+  }
+
+  @Test func `a larger plan that is given up leaves the plan as it was`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .needsConfirmation)
+    let begun = try shop.ask(.change(to: "plus"))
+    try shop.settle()
+    _ = try shop.giveUp(begun)
+    #expect(try shop.finish(begun.id).problem?.code == .givenUp)
+    #expect(shop.stripe.price(of: subscription) == .premiumMonthly)
+    #expect(shop.stripe.status(of: subscription) == "active")
+  }
+
+  @Test func `a cancelled subscription runs to its end, and can be resumed until then`() throws {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(Intention(.cancel), shop).status == .done)
+    #expect(shop.stripe.isCancelling(subscription))
+    #expect(try shop.plan == "premium")
+    #expect(try done(Intention(.uncancel), shop).status == .done)
+    #expect(!shop.stripe.isCancelling(subscription))
+  }
+
+  @Test func `cancelling takes a change off that waits`() throws {
+    let (shop, subscription) = try subscribed(plan: "plus")
+    _ = try done(.change(to: "premium"), shop)
+    #expect(try done(Intention(.cancel), shop).status == .done)
+    #expect(shop.stripe.isCancelling(subscription))
+  }
+
+  @Test func `what has ended cannot be resumed`() throws {
+    let (shop, subscription) = try subscribed()
+    _ = try done(Intention(.cancel), shop)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .minutes(1))
+    try shop.runDue()
+    let problem = #expect(throws: FlowProblem.self) { try shop.ask(Intention(.uncancel)) }
+    #expect(problem?.code == .subscriptionEnded)
+  }
+
+  @Test func `an end that nobody told us of is found when it is resumed`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.delete(subscription)
+    #expect(try done(Intention(.uncancel), shop).problem?.code == .subscriptionEnded)
+  }
+
+  @Test func `another card pays what the last one did not, and access never ends`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .declines)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .hours(2))
+    try shop.runDue()
+    #expect(shop.stripe.status(of: subscription) == "past_due")
+    #expect(try shop.plan == "premium")
+    #expect(try done(.card("pm_card_visa"), shop).status == .done)
+    #expect(shop.stripe.status(of: subscription) == "active")
+    #expect(try shop.plan == "premium")
+    #expect(shop.stripe.chargeCount == 2)
+  }
+
+  @Test func `paying with the card that is there says what the bank says`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .lacksFunds)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .hours(2))
+    try shop.runDue()
+    let flow = try done(Intention(.pay), shop)
+    #expect(
+      flow.problem?.members.first { $0.name == "decline_code" }?.value == "insufficient_funds")
+    #expect(
+      flow.problem?.members.first { $0.name == "mend" }?.value == "change_payment_method")
+    shop.stripe.setCard(of: subscription, .works)
+    #expect(try done(Intention(.pay), shop).status == .done)
+    #expect(try done(Intention(.pay), shop).id != flow.id)
+  }
+
+  @Test func `nothing is paid where nothing is open`() throws {
+    let (shop, _) = try subscribed()
+    #expect(try done(Intention(.pay), shop).problem?.code == .nothingToPay)
+  }
+
+  @Test func `a plan is not changed while a payment is due`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .declines)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .hours(2))
+    try shop.runDue()
+    #expect(try done(.change(to: "plus"), shop).problem?.code == .paymentDue)
+  }
+
+  @Test func `a page is opened, used, and what was bought there holds`() throws {
+    let shop = try BuyingShop(.sqlite)
+    let begun = try shop.ask(.checkout())
+    try shop.settle()
+    guard case .visit(let url) = try shop.action(of: begun.id) else {
+      Issue.record("there is no page")
+      return
+    }
+    #expect(url.hasPrefix("https://checkout.stripe.com/"))
+    #expect(try shop.ask(.checkout()).id == begun.id)
+    #expect(try shop.finish(begun.id).status == .done)
+    #expect(try shop.plan == "premium")
+    #expect(shop.current.count == 1)
+  }
+
+  @Test func `a page that is given up cannot be used any more`() throws {
+    let shop = try BuyingShop(.sqlite)
+    shop.client = .refuses
+    let flow = try shop.finish(try shop.ask(.checkout()).id)
+    #expect(flow.problem?.code == .givenUp)
+    #expect(shop.stripe.openSessionCount == 0)
+  }
+
+  @Test func `a page that nobody visits is over within a day`() throws {
+    let shop = try BuyingShop(.sqlite)
+    shop.client = .isAway
+    #expect(try shop.finish(try shop.ask(.checkout()).id).problem?.code == .notCompleted)
+    #expect(shop.stripe.openSessionCount == 0)
+  }
+
+  @Test func `the portal opens for who has bought, each time anew`() throws {
+    let (shop, _) = try subscribed()
+    var intention = Intention(.portal)
+    intention.returnURL = "https://app.example/back"
+    let first = try done(intention, shop)
+    guard case .visit = try shop.action(of: first.id) else {
+      Issue.record("there is no page")
+      return
+    }
+    #expect(try done(intention, shop).id != first.id)
+  }
+}

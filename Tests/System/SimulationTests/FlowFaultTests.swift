@@ -1,0 +1,117 @@
+import Base
+import BillingSimulation
+import Flows
+import ProviderFakes
+import TestEngines
+import Testing
+
+/// Each call of each flow comes to grief in each way: nothing is bought twice, nobody pays for nothing,
+/// nothing gets stuck.
+struct FlowFaultTests {
+  /// A flow, what there is before it, and what must hold after it.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let name: String
+    let prepare: @Sendable (BuyingShop) throws -> Void
+    let intention: Intention
+    let plan: String
+    let chargeCount: Int
+
+    var testDescription: String { name }
+  }
+
+  private static func subscribed(_ plan: String) -> @Sendable (BuyingShop) throws -> Void {
+    { shop in
+      let flow = try shop.finish(try shop.ask(.subscribe("pm_card_visa", plan: plan)).id)
+      try #require(flow.status == .done)
+    }
+  }
+
+  static let cases: [Case] = [
+    Case(
+      name: "subscribe", prepare: { _ in }, intention: .subscribe("pm_card_visa"),
+      plan: "premium", chargeCount: 1),
+    Case(
+      name: "subscribe with a question of the bank", prepare: { _ in },
+      intention: .subscribe("pm_card_authenticationRequired"), plan: "premium", chargeCount: 1),
+    Case(
+      name: "checkout", prepare: { _ in }, intention: .checkout(), plan: "premium",
+      chargeCount: 1),
+    Case(
+      name: "larger plan", prepare: subscribed("premium"), intention: .change(to: "plus"),
+      plan: "plus", chargeCount: 2),
+    Case(
+      name: "smaller plan", prepare: subscribed("plus"), intention: .change(to: "premium"),
+      plan: "plus", chargeCount: 1),
+    Case(
+      name: "cancel", prepare: subscribed("premium"), intention: Intention(.cancel),
+      plan: "premium", chargeCount: 1),
+    Case(
+      name: "uncancel",
+      prepare: { shop in
+        try subscribed("premium")(shop)
+        _ = try shop.finish(try shop.ask(Intention(.cancel)).id)
+      }, intention: Intention(.uncancel), plan: "premium", chargeCount: 1),
+    Case(
+      name: "card",
+      prepare: { shop in
+        try subscribed("premium")(shop)
+        let subscription = try #require(shop.current.first)
+        shop.stripe.setCard(of: subscription, .declines)
+        shop.stripe.run(until: shop.stripe.periodEnd(of: subscription) + .hours(2))
+        shop.installation.now = shop.stripe.clock.now
+      }, intention: .card("pm_card_visa"), plan: "premium", chargeCount: 2),
+  ]
+
+  @Test(arguments: cases)
+  func `every mishap at every call ends as calm weather does`(story: Case) throws {
+    let calm = try lived(story, nil)
+    // Up to the ledger's own read, which other tests hinder.
+    let count = try #require(
+      calm.way.calls.indices.dropFirst(calm.callsBefore).first { index in
+        calm.way.calls[index].hasPrefix("GET https://stripe.fake/v1/customers/")
+      })
+    try #require(count > calm.callsBefore + 1)
+    for call in calm.callsBefore..<count {
+      for mishap in Self.mishaps(at: call) {
+        let shop = try lived(story, (mishap, call))
+        let place = "\(mishap) at \(calm.way.calls[call])"
+        #expect(shop.status == .done, "\(place): \(String(describing: shop.problem))")
+        #expect(shop.plan == story.plan, "\(place)")
+        #expect(shop.current == 1, "\(place)")
+        #expect(shop.chargeCount == story.chargeCount, "\(place)")
+        #expect(shop.customerCount == 1, "\(place)")
+      }
+    }
+  }
+
+  /// All of them in a full run; else deaths at every call, and the others by turns.
+  private static func mishaps(at call: Int) -> [RoughWay.Mishap] {
+    let all = RoughWay.Mishap.allCases
+    if TestRun.isFull { return all }
+    let others = all.filter { $0 != .crashBefore && $0 != .crashAfter }
+    return [.crashAfter, others[call % others.count]]
+  }
+
+  private struct End {
+    let way: RoughWay
+    let callsBefore: Int
+    let status: Flow.Status
+    let problem: FlowProblem?
+    let plan: String
+    let current: Int
+    let chargeCount: Int
+    let customerCount: Int
+  }
+
+  private func lived(_ story: Case, _ mishap: (RoughWay.Mishap, Int)?) throws -> End {
+    let shop = try BuyingShop(.sqlite)
+    try story.prepare(shop)
+    let before = shop.way.callCount
+    if let (mishap, call) = mishap { shop.way.plan(mishap, atCall: call) }
+    let flow = try shop.finish(try shop.ask(story.intention).id)
+    return End(
+      way: shop.way, callsBefore: before, status: flow.status, problem: flow.problem,
+      plan: try shop.plan, current: shop.current.count, chargeCount: shop.stripe.chargeCount,
+      customerCount: shop.stripe.customerCount)
+  }
+}

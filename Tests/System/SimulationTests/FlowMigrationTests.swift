@@ -1,0 +1,124 @@
+import Apple
+import Base
+import BillingSimulation
+import Crypto
+import Flows
+import Google
+import HTTPMessages
+import JSON
+import KnownStores
+import ProviderAPI
+import ProviderFakes
+import RecordedStories
+import Stores
+import TestEngines
+import Testing
+
+/// From another store to Stripe, without a gap and without a day that is paid twice.
+struct FlowMigrationTests {
+  /// Lets time pass at the stores and here, and looks every six hours whether the plan is there.
+  private func pass(_ shop: BuyingShop, until end: Instant, _ deliver: () throws -> Void) throws {
+    while shop.installation.now < end {
+      shop.installation.now = min(end, shop.installation.now + .hours(6))
+      shop.stripe.run(until: shop.installation.now)
+      try deliver()
+      try shop.runDue()
+      #expect(try shop.plan == "premium", "\(shop.installation.now)")
+    }
+  }
+
+  private func appStore(_ migratable: Set<String>) throws -> (BuyingShop, FakeAppStore, FakeClock) {
+    let clock = FakeClock(BuyingShop.start)
+    let store = AppleTales.store(clock)
+    let shop = try BuyingShop(.sqlite, migratable: migratable) { stripe, clock in
+      .known(with: stripe, AppleTales.asStore(store, clock))
+    }
+    shop.delivers = true
+    return (shop, store, clock)
+  }
+
+  @Test func `the App Store's customer goes on at Stripe when the paid month ends`() throws {
+    let (shop, store, clock) = try appStore(["apple"])
+    let id = store.buy(.premiumMonthly, for: shop.account)
+    var count = 0
+    func deliver() throws {
+      clock.set(max(clock.now, shop.installation.now))
+      store.catchUp()
+      for delivery in store.deliveries.dropFirst(count) {
+        _ = try shop.installation.deliver(
+          store.request(for: delivery, at: shop.installation.now))
+      }
+      count = store.deliveries.count
+    }
+    try deliver()
+    #expect(try shop.plan == "premium")
+    let end = store.expiry(of: id)
+    let refusal = #expect(throws: FlowProblem.self) { try shop.ask(.subscribe("pm_card_visa")) }
+    #expect(refusal?.code == .subscribedElsewhere)
+    #expect(
+      refusal?.members.first { $0.name == "choices" }?.value == ["end_at_store", "migrate"])
+
+    let flow = try shop.finish(try shop.ask(.migrate("pm_card_visa")).id)
+    #expect(flow.status == .done)
+    #expect(try shop.action(of: flow.id) == .endRenewal(store: "apple"))
+    let subscription = try #require(shop.current.first)
+    #expect(shop.stripe.isTrialing(subscription))
+    #expect(shop.stripe.chargeCount == 0)
+    let gap = shop.stripe.periodEnd(of: subscription) - end
+    #expect(gap >= .seconds(0) && gap < .seconds(1))
+
+    store.turnOffRenewal(id)
+    try pass(shop, until: end + .days(2), deliver)
+    #expect(shop.stripe.chargeCount == 1)
+    #expect(store.transactions(of: id).count == 1)
+  }
+
+  @Test func `Google Play is told to bill no more, once Stripe goes on`() throws {
+    let clock = FakeClock(BuyingShop.start)
+    var settings = FakePlayStore.Settings()
+    settings.serviceKey = try #require(RSAPrivateKey(pem: StoryKeys.googleServiceKey)).publicKey
+    let issuer = try #require(RSAPrivateKey(pem: StoryKeys.googleIssuerKey))
+    let store = FakePlayStore(
+      clock: clock, issuer: GoogleIssuer(keys: [issuer]), settings: settings)
+    let shop = try BuyingShop(.sqlite, migratable: ["google"]) { stripe, clock in
+      .known(with: stripe, LivePlay.store(store, clock))
+    }
+    shop.delivers = true
+    let token = store.buy(.premiumMonthly, for: shop.account)
+    func deliver() throws {
+      clock.set(max(clock.now, shop.installation.now))
+      for delivery in store.dueDeliveries {
+        let status = try shop.installation.deliver(
+          store.request(for: delivery, at: shop.installation.now))
+        store.answered(delivery, status: status)
+      }
+    }
+    for _ in 0..<40 {
+      shop.installation.now = shop.installation.now + .minutes(1)
+      try deliver()
+      try shop.runDue()
+    }
+    #expect(try shop.plan == "premium")
+    let flow = try shop.finish(try shop.ask(.migrate("pm_card_visa")).id)
+    #expect(flow.status == .done)
+    #expect(try shop.action(of: flow.id) == nil)
+    #expect(shop.stripe.chargeCount == 0)
+    let end = shop.stripe.periodEnd(of: try #require(shop.current.first))
+    try pass(shop, until: end + .days(2), deliver)
+    #expect(shop.stripe.chargeCount == 1)
+    #expect(store.orders(of: token).count == 1)
+  }
+
+  @Test func `a store that the operator does not name is not left by a migration`() throws {
+    let (shop, store, _) = try appStore([])
+    _ = store.buy(.premiumMonthly, for: shop.account)
+    for delivery in store.deliveries {
+      _ = try shop.installation.deliver(store.request(for: delivery, at: shop.installation.now))
+    }
+    let refusal = #expect(throws: FlowProblem.self) { try shop.ask(.migrate("pm_card_visa")) }
+    #expect(refusal?.code == .migrationNotOffered)
+    let other = #expect(throws: FlowProblem.self) { try shop.ask(.checkout()) }
+    #expect(other?.members.first { $0.name == "choices" }?.value == ["end_at_store"])
+    #expect(shop.stripe.subscriptions.isEmpty)
+  }
+}
