@@ -62,6 +62,9 @@ package enum Migrations {
     Migration(
       number: 16, name: "proofs", isAdditive: true, sql: PackageResources.billing_0016_proofs_sql),
     Migration(
-      number: 17, name: "flows", isAdditive: true, sql: PackageResources.billing_0018_flows_sql),
+      number: 17, name: "flows", isAdditive: true, sql: PackageResources.billing_0017_flows_sql),
+    Migration(
+      number: 18, name: "notices", isAdditive: true,
+      sql: PackageResources.billing_0018_notices_sql),
   ]
 }

@@ -25,6 +25,8 @@ package struct BillingConfiguration: Sendable {
   /// Of web pages that may do so.
   package let origins: Set<String>
   package let restorePolicy: RestorePolicy
+  /// Who is told of changes; nil: nobody.
+  package let noticeReceiver: NoticeReceiver?
   /// For whom sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
   package let clock: Clock
@@ -44,6 +46,11 @@ package struct BillingConfiguration: Sendable {
     authorities = reader.value(BillingSettings.authorities)
     origins = Set(reader.value(BillingSettings.origins) ?? [])
     restorePolicy = reader.value(BillingSettings.restorePolicy) ?? .refuse
+    let tellsApps = reader.together(BillingSettings.noticeURL, [BillingSettings.noticeSecrets])
+    let noticeURL = reader.value(BillingSettings.noticeURL)
+    let noticeSecrets = reader.value(BillingSettings.noticeSecrets)
+    noticeReceiver =
+      tellsApps ? NoticeReceiver(url: noticeURL ?? "", secrets: noticeSecrets ?? []) : nil
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     clock = reader.clock()
     guard let database, let listen, let metricsListen, let sealingKeys,

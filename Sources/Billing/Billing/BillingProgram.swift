@@ -29,7 +29,9 @@ package enum BillingProgram {
       sealing: configuration.sealingKeys,
       clock: clock, stores: stores,
       clients: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
-      restoring: configuration.restorePolicy, trustsProxies: !configuration.trustedProxies.isEmpty,
+      restoring: configuration.restorePolicy,
+      telling: configuration.noticeReceiver.map { ($0, CurlTransport()) },
+      trustsProxies: !configuration.trustedProxies.isEmpty,
       search: configuration.searchKey,
       logsDeliveries: true)
     try service.applyRules()

@@ -11,6 +11,7 @@ package import Jobs
 package import Ledger
 internal import OpenAPI
 internal import Requests
+package import ProviderAPI
 package import Storage
 package import Stores
 package import Subscriptions
@@ -25,6 +26,8 @@ package struct BillingService: Sendable {
   /// Where clients come in; nil where none can.
   private let gate: RequestGate?
   private let restoring: RestorePolicy
+  /// Who is told of changes, and the way there; nil: nobody.
+  private let notices: (receiver: NoticeReceiver, transport: any ProviderTransport)?
   private let forgeries: AddressBudget
   /// Makes what is personal findable; nil where none of it is to be found.
   private let search: SearchKey?
@@ -42,19 +45,22 @@ package struct BillingService: Sendable {
   package init(
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
     stores: StoreList, clients: SignaturePolicy? = nil, restoring: RestorePolicy = .refuse,
+    telling notices: (receiver: NoticeReceiver, transport: any ProviderTransport)? = nil,
     trustsProxies: Bool = false,
     search: SearchKey? = nil, logsDeliveries: Bool = false
   ) {
     self.database = database
     ledger = Ledger(
       stores: stores, rules: rules,
-      readable: Set(stores.filter { $0.isReadable }.map { $0.provider }))
+      readable: Set(stores.filter { $0.isReadable }.map { $0.provider }),
+      tellsApps: notices != nil)
     self.sealing = sealing
     self.clock = clock
     self.stores = stores
     let forgeries = AddressBudget.refusals(trustsProxies: trustsProxies)
     self.forgeries = forgeries
     self.restoring = restoring
+    self.notices = notices
     gate = clients.map { policy in
       RequestGate(
         authenticator: Authenticator(policy: policy, clock: clock),
@@ -109,10 +115,15 @@ package struct BillingService: Sendable {
       ledger: ledger, sealing: sealing, search: search, clock: clock, stores: stores,
       database: database, logsDeliveries: logsDeliveries)
     let renewals = RenewalChecks(ledger: ledger, clock: clock)
-    let flows = FlowRunner(
+    let runner = FlowRunner(
       database: database, ledger: ledger, stores: stores, sealing: sealing, clock: clock)
-    return reads.handlers + [renewals.handler, flows.handler]
-      + Acknowledgements(reads: reads).handlers
+    let senders = notices.map { notices in
+      NoticeSender(
+        receiver: notices.receiver, ledger: ledger, database: database, clock: clock,
+        transport: notices.transport)
+    }
+    return reads.handlers + [renewals.handler, runner.handler]
+      + Acknowledgements(reads: reads).handlers + [senders].compactMap { $0?.handler }
   }
 
   /// What accounts ask a store to do.
@@ -138,6 +149,7 @@ package struct BillingService: Sendable {
     let begin = clock.now()
     try database.write(for: nil) { try ledger.takeForce(at: begin, in: $0) }
     try forgetUnreadable()
+    try settleReceiver()
     let total = try ledger.deriveAnew(on: database, clock: clock) { _, alarms in
       BillingMetrics.shared.count(alarms)
     }
@@ -145,6 +157,15 @@ package struct BillingService: Sendable {
     let unmapped = try database.read { try UnmappedProducts.owed(at: now, reading: $0) }
     BillingMetrics.shared.tell(unmapped)
     return total
+  }
+
+  /// Whoever changes something from now on knows whether apps are told of it.
+  private func settleReceiver() throws {
+    if let receiver = notices?.receiver {
+      try database.write(for: nil) { try Notices.establish(receiver.urlDigest, in: $0) }
+    } else {
+      while try database.write(for: nil, { try Notices.end(limit: Self.sliceCountMax, in: $0) }) {}
+    }
   }
 
   private func forgetUnreadable() throws {

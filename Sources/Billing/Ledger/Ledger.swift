@@ -14,14 +14,17 @@ package struct Ledger: Sendable {
   package let rules: LedgerRules
   /// Whose API can be asked: what the others' objects need is noted and waits.
   private let readable: Set<ObjectKey.Provider>
+  /// Whether apps are told of changes; nil: the database knows.
+  private let tellsApps: Bool?
   private let current: CurrentRules
   private let knownTerms = KnownTerms()
   private let notedProofs = NotedProofs()
 
   package init(
     stores: StoreList, rules: LedgerRules, readable: Set<ObjectKey.Provider> = [],
-    for deriver: Deriver = .server
+    for deriver: Deriver = .server, tellsApps: Bool? = nil
   ) {
+    self.tellsApps = tellsApps
     self.stores = stores
     self.rules = rules
     self.readable = readable
@@ -295,19 +298,32 @@ package struct Ledger: Sendable {
     guard !keys.isEmpty else { return [] }
     let rules = try current.find(at: now, in: transaction)
     var accounts: Set<Identifier> = []
+    var concerned: Set<Identifier> = []
     for key in keys {
       let derivation = try Derivation(
         of: key, stored, cause: cause, entry: entry(key), rules: rules, at: now, in: transaction)
       accounts.formUnion(derivation.accounts)
+      concerned.formUnion(
+        derivation.accounts.union([derivation.ownership.account].compactMap { $0 }))
       try expectRenewal(of: key, derivation.coverage, at: now, in: transaction)
       if derivation.awaitsAcknowledgement {
         try requireAcknowledgement(of: key, at: now, in: transaction)
       }
       each(derivation)
     }
+    try tellApps(of: concerned.subtracting(accounts).sorted(), at: now, in: transaction)
     return try accounts.sorted().filter { account in
       try schedule(account, stored, under: rules, at: now, in: transaction)
     }
+  }
+
+  /// Has accounts looked at of which apps may have to be told something.
+  private func tellApps(
+    of accounts: [Identifier], at now: Instant, in transaction: Transaction
+  ) throws {
+    guard tellsApps ?? true, !accounts.isEmpty else { return }
+    if tellsApps == nil, try Notices.receiver(reading: transaction) == nil { return }
+    for account in accounts { try Notices.request(account, at: now, in: transaction) }
   }
 
   /// Writes an account's schedule as it follows from what is stored.
@@ -340,6 +356,7 @@ package struct Ledger: Sendable {
     try EntitlementRows.write(
       schedule, over: before.boundaries, of: account, unknown: .free(rules.catalogue), at: now,
       in: transaction)
+    try tellApps(of: [account], at: now, in: transaction)
     stored.memory.accounts[account]?.boundaries = schedule.boundaries
     let paid = coverages.filter { coverage in
       let why = coverage.entry(at: now)?.why

@@ -14,6 +14,8 @@ package struct SubscriptionOverview: Sendable {
   package let current: Schedule.Boundary
   /// When it holds no more, if nothing more comes; nil: without an end.
   package let accessEnds: Instant?
+  /// When time alone may change any of this next.
+  package let nextChange: Instant?
   /// Those that give access first, and of these what is sure before what hangs in the balance.
   package let subscriptions: [Subscription]
 
@@ -34,6 +36,7 @@ package struct SubscriptionOverview: Sendable {
     package let pause: Pause?
     /// The store's ids of what it is for.
     package let items: [Bill.Item]
+    let nextChange: Instant?
     /// Where its store lets customers manage it; nil where that is done here.
     package let managePage: String?
     package let isManagedHere: Bool
@@ -83,7 +86,12 @@ package struct SubscriptionOverview: Sendable {
       ORDER BY updated_ms DESC, object LIMIT $2
       """, .id(account), .integer(Self.subscriptionCountMax)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
-    subscriptions = try keys.compactMap { key in try Subscription(key, at: now, reading) }
+    let all = try keys.compactMap { key in try Subscription(key, at: now, reading) }
+    nextChange =
+      (schedule.boundaries.map { $0.from }.filter { $0 > now } + all.compactMap { $0.nextChange })
+      .min()
+    subscriptions =
+      all
       .filter { $0.label != .superseded }
       .sorted { ($0.rank, $0.key) < ($1.rank, $1.key) }
   }
@@ -113,6 +121,7 @@ extension SubscriptionOverview.Subscription {
     environment = row.environment
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
     willRenew = row.willRenew
+    nextChange = coverage.boundaries(after: now, upTo: .distantFuture).first
     let paid = coverage.intervals.filter { $0.why.isPaidFor && $0.from <= now }
     let told = coverage.entry(at: now) ?? coverage.intervals.last { $0.to <= now }
     planID = told?.planID ?? coverage.intervals.first?.planID

@@ -11,6 +11,7 @@ enum CommandTable {
     .planList, .planDiff, .planApply, .planHistory, .report, .jobsList, .jobsRetry, .jobsDrop,
     .flowList, .flowShow, .flowRetry, .flowDrop,
     .deliveryReseal,
+    .noticeList, .noticeReplay, .noticeEnable,
     .auditList, .auditShow, .auditVerify,
     .webhookSend, .webhookProofs, .request, .backupVerify, .backup, .restore, .doctor,
     .treeValidate, .config, .completion,

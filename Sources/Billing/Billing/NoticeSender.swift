@@ -1,0 +1,148 @@
+package import Base
+internal import Configuration
+internal import Crypto
+internal import HTTPMessages
+internal import JSON
+internal import Jobs
+internal import Ledger
+package import ProviderAPI
+internal import Storage
+
+/// Tells an app's server what `GET /v1/subscription` says whenever that has become another thing.
+///
+/// By Standard Webhooks 1.0.0 (https://www.standardwebhooks.com): a notice keeps its id and its body, is
+/// signed for each attempt, and is tried again by a ladder. Those of one account come in their order;
+/// what changed and changed back meanwhile is not told. What time alone changes is told as well.
+struct NoticeSender: Sendable {
+  let receiver: NoticeReceiver
+  let ledger: Ledger
+  let database: Database
+  let clock: Clock
+  let transport: any ProviderTransport
+
+  /// After each attempt that failed, how long until the next; after the last one there is none.
+  static let ladder: [Instant.Span] = [
+    .seconds(5), .seconds(300), .seconds(1800), .hours(2), .hours(5), .hours(10), .hours(14),
+    .hours(20), .hours(24),
+  ]
+
+  /// How often it is asked whether a receiver that wants no more is told again.
+  private static let disabledSpan = Instant.Span.hours(1)
+
+  var handler: JobHandler {
+    JobHandler(Notices.job, concurrencyMax: 4) { lease throws(JobFailure) in try run(lease) }
+  }
+
+  private enum Step: Sendable {
+    case send(NoticeRow)
+    case add(String, after: NoticeRow?)
+    /// Nothing now; nil: until something is told of the account.
+    case wait(until: Instant?)
+  }
+
+  private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
+    guard let account = Identifier(lease.object) else { throw .refused("is no account's id") }
+    let now = clock.now()
+    let step: Step
+    do {
+      step = try database.read { reader in try next(of: account, at: now, reading: reader) }
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
+    }
+    switch step {
+    case .send(let notice): return try send(notice)
+    case .add(let body, let last):
+      return result(again: now, of: account) { transaction in
+        try NoticeRow.add(body, of: account, after: last, at: now, in: transaction)
+      }
+    case .wait(let moment): return result(again: moment, of: account) { _ in }
+    }
+  }
+
+  private func next(
+    of account: Identifier, at now: Instant, reading reader: Reader
+  ) throws -> Step {
+    if try Notices.receiver(reading: reader)?.disabled != nil {
+      return .wait(until: now + Self.disabledSpan)
+    }
+    if let waiting = try NoticeRow.waiting(for: account, reading: reader), let due = waiting.due {
+      return due <= now ? .send(waiting) : .wait(until: due)
+    }
+    let overview = try ledger.overview(of: account, at: now, reading: reader)
+    let body = String(decoding: overview.json.encoded(), as: UTF8.self)
+    let last = try NoticeRow.last(of: account, reading: reader)
+    let isNews = last.map { $0.body != body } ?? !overview.subscriptions.isEmpty
+    return isNews ? .add(body, after: last) : .wait(until: overview.nextChange)
+  }
+
+  private func send(_ notice: NoticeRow) throws(JobFailure) -> JobResult {
+    let sent = clock.now()
+    let failure: APIFailure?
+    do {
+      _ = try transport.send(receiver.request(notice.id, notice.body, at: sent)).successful()
+      failure = nil
+    } catch {
+      failure = error
+    }
+    let now = clock.now()
+    guard let failure else {
+      return result(again: now, of: notice.account) { transaction in
+        try notice.arrived(at: now, in: transaction)
+      }
+    }
+    Log.warning("billing.notice_failed", ["notice": notice.id, "reason": "\(failure)"])
+    if failure == .gone {
+      Log.error("billing.notices_disabled", ["reason": "the receiver answers 410"])
+      return result(again: now + Self.disabledSpan, of: notice.account) { transaction in
+        try Notices.setDisabled(now, in: transaction)
+      }
+    }
+    let next = Self.next(after: notice, failure, at: now)
+    return result(again: next ?? now, of: notice.account) { transaction in
+      try notice.failed("\(failure)", next: next, in: transaction)
+    }
+  }
+
+  /// By the ladder, later where the receiver asks for that; a day at most.
+  private static func next(
+    after notice: NoticeRow, _ failure: APIFailure, at now: Instant
+  ) -> Instant? {
+    guard notice.attempts < ladder.count else { return nil }
+    var span = ladder[Int(notice.attempts)]
+    if case .transient(_, let retryAfter?) = failure { span = max(span, min(retryAfter, .days(1))) }
+    return now + span
+  }
+
+  private func result(
+    again moment: Instant?, of account: Identifier,
+    _ writes: @escaping @Sendable (Transaction) throws -> Void
+  ) -> JobResult {
+    JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        try writes(transaction)
+        if let moment { try Notices.request(account, at: moment, in: transaction) }
+      })
+  }
+}
+
+extension NoticeReceiver {
+  /// One attempt: signed for its own time, by each secret, so that one can be rotated.
+  package func request(_ id: String, _ body: String, at now: Instant) -> APIRequest {
+    let seconds = String(now.milliseconds / 1000)
+    let signatures = secrets.map { secret in
+      "v1,"
+        + Base64.standard.encode(
+          HMACSHA256.code(key: secret, Array("\(id).\(seconds).\(body)".utf8)))
+    }
+    return APIRequest(
+      "POST", url,
+      headers: [
+        ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", seconds),
+        ("webhook-signature", signatures.joined(separator: " ")),
+      ], body: Array(body.utf8))
+  }
+
+  /// Tells one address from another without telling what it is.
+  var urlDigest: String { Hex.encode(SHA256.hash(Array(url.utf8)).prefix(8)) }
+}

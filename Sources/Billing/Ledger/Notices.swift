@@ -1,0 +1,61 @@
+package import Base
+internal import Jobs
+package import Storage
+
+/// Whether apps are told of changes, and the jobs that tell them: one for each account.
+package enum Notices {
+  package static let job = "notice"
+
+  /// Has an account looked at: whether it is to be told of something.
+  package static func request(
+    _ account: Identifier, at due: Instant, in transaction: Transaction
+  ) throws {
+    try Jobs.request(job, account.description, due: due, in: transaction)
+  }
+
+  /// What is known of the one who is told.
+  package struct Receiver: Sendable {
+    package let urlDigest: String
+    /// When it answered that it wants no more; nil while it is told.
+    package let disabled: Instant?
+  }
+
+  package static func receiver(reading database: some Queryable) throws -> Receiver? {
+    try database.first("SELECT url_digest, disabled_ms FROM billing.notice_receiver") { row in
+      Receiver(urlDigest: try row.text(0), disabled: try row.optionalInstant(1))
+    }
+  }
+
+  /// Notes that apps are told from now on; another address than before is told anew.
+  package static func establish(_ urlDigest: String, in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.notice_receiver (id, url_digest) VALUES (1, $1)
+      ON CONFLICT (id) DO UPDATE SET url_digest = excluded.url_digest, disabled_ms =
+        CASE WHEN notice_receiver.url_digest = excluded.url_digest
+          THEN notice_receiver.disabled_ms END
+      """, .text(urlDigest))
+  }
+
+  /// Notes that nobody is told any more, and drops jobs that would; true while there may be more.
+  package static func end(limit: Int, in transaction: Transaction) throws -> Bool {
+    try transaction.execute("DELETE FROM billing.notice_receiver")
+    let objects = try transaction.rows(
+      "SELECT object FROM billing.jobs WHERE kind = $1 LIMIT $2", .text(job),
+      .integer(Int64(limit))
+    ) { row in try row.text(0) }
+    for object in objects {
+      try transaction.execute(
+        "DELETE FROM billing.jobs WHERE kind = $1 AND object = $2", .text(job), .text(object))
+    }
+    return objects.count == limit
+  }
+
+  /// The receiver wants no more (true), or is told again.
+  package static func setDisabled(
+    _ moment: Instant?, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      "UPDATE billing.notice_receiver SET disabled_ms = $1", .instant(moment))
+  }
+}

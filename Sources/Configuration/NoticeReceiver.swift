@@ -1,0 +1,36 @@
+package import Base
+internal import Crypto
+
+/// Where an app's server is told of changes, and what proves that we tell it.
+package struct NoticeReceiver: Sendable {
+  package let url: String
+  /// The first is the newest; a notice is signed by each.
+  package let secrets: [Secret]
+
+  package init(url: String, secrets: [Secret]) {
+    self.url = url
+    self.secrets = secrets
+  }
+}
+
+extension BillingSettings {
+  package static let noticeURL = Setting<String>(
+    "COFFER_NOTICE_URL", for: [.billing], .meaning("nobody is told of changes"),
+    text:
+      "Where your app's server is told that what an account pays for has changed: by a POST of what "
+      + "GET /v1/subscription says, signed as Standard Webhooks are. Plain http only to this machine.",
+    example: "https://app.example.com/coffer", parser: .url)
+
+  package static let noticeSecrets = Setting<[Secret]>(
+    "COFFER_NOTICE_SECRETS", for: [.billing], .meaning("needed with COFFER_NOTICE_URL"),
+    text:
+      "Comma list of the secrets that sign these: whsec_ and 24 to 64 bytes in base64. A notice is "
+      + "signed by each, so that one can be rotated. Make one with: echo whsec_$(openssl rand -base64 32)",
+    example: "whsec_new, whsec_old",
+    parser: .list { (text, number) throws(ParseFailure) in
+      guard text.hasPrefix("whsec_"), let bytes = Base64.standard.decode(String(text.dropFirst(6))),
+        (24...64).contains(bytes.count)
+      else { throw ParseFailure("secret \(number) is not whsec_ and 24 to 64 bytes in base64") }
+      return Secret(bytes)
+    }, isSecret: { _ in true })
+}

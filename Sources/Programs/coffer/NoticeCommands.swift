@@ -1,0 +1,185 @@
+internal import Sync
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Ledger
+internal import Storage
+
+extension Command {
+  private static let limit = Parameter<Int>.limit()
+  private static let account = Parameter<String?>.optional(
+    "--account", "account", text: "only of this account: an id or a username", .text)
+  private static let waiting = Parameter<Bool>.flag(
+    "--waiting", text: "only those that are still to arrive")
+  private static let after = Parameter<String?>.optional(
+    "--after", "notice", text: "go on behind this one, as the page before says", .text)
+  private static let since = Parameter<Instant?>.optional(
+    "--since", "time", text: "those made since then, in UTC, e.g. 2026-11-01T00:00:00Z", .time)
+
+  static let noticeList = Command(
+    words: ["notice", "list"],
+    abstract: "Lists what the app's server was told of changes, the newest first.",
+    discussion: """
+      A notice has the body that GET /v1/subscription had. It is sent until it arrives, ten times in \
+      three days at most (COFFER_NOTICE_URL; docs/notices.md has the times), and kept for a month. STATE is \
+      waiting, arrived or failed.
+      """,
+    options: [limit, account, waiting, after],
+    answers: [
+      "receiver": .orNull(["disabled": .orNull(.time)]),
+      "notices": .list([
+        "account": .text, "number": .integer, "id": .text, "made": .time, "state": .text,
+        "attempts": .integer, "due": .orNull(.time), "delivered": .orNull(.time),
+        "last_error": .orNull(.text),
+      ]),
+    ],
+    run: { invocation in
+      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        let (receiver, page): (Notices.Receiver?, ListPage<NoticeRow>) = try database.read {
+          reader in
+          let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }
+          let last = try invocation[after].map { try listed($0, reader) }
+          let found = try NoticeRow.all(
+            of: owner, onlyWaiting: invocation[waiting], before: last,
+            limit: invocation[limit] + 1, reading: reader)
+          return (
+            try Notices.receiver(reading: reader), ListPage(found, limit: invocation[limit])
+          )
+        }
+        var table = Table(
+          ("MADE", .left), ("ACCOUNT", .left), ("NUMBER", .right), ("STATE", .left),
+          ("ATTEMPTS", .right), ("DUE", .left), ("LAST ERROR", .left))
+        for notice in page.rows {
+          table.add(
+            Terminal.time(notice.made, now: now), notice.account.description,
+            String(notice.number), notice.state, String(notice.attempts),
+            Terminal.time(notice.due, now: now), notice.lastError ?? "-",
+            tint: notice.state == "failed" ? .bad : nil)
+        }
+        let more: String? = page.notice(of: "notices") { (row: NoticeRow) -> String in
+          "\(row.account)/\(row.id)"
+        }
+        return Answer(
+          text: headline(receiver) + table.text,
+          json: [
+            "receiver": receiverJSON(receiver),
+            "notices": .array(page.rows.map { noticeJSON($0) }),
+          ],
+          notice: more)
+      }
+    })
+
+  static let noticeReplay = Command(
+    words: ["notice", "replay"],
+    abstract: "Has notices sent to the app's server again, for one that lost some.",
+    discussion: """
+      All of them that were made since a time are sent again, whether they arrived or not, with the ids \
+      and bodies that they had, those of an account in their order. A notice is kept for a month.
+      """,
+    options: [since, account] + Act.options,
+    answers: Act.answers(["notices": .integer]),
+    run: { invocation in
+      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        guard try database.read({ try Notices.receiver(reading: $0) }) != nil else {
+          throw CommandFailure(
+            .refused, "nobody is told of changes: coffer-billing runs without COFFER_NOTICE_URL")
+        }
+        let owner = try database.read { reader in
+          try invocation[account].map { try DatabaseSession.account(reader, $0).id }
+        }
+        guard let moment = invocation[since] else {
+          throw CommandFailure(.usage, "notice replay needs --since <time>")
+        }
+        return try Act(invocation, on: database).whenConfirmed(at: now) {
+          (transaction: Transaction) -> Act.Effect in
+          let count = try replayAll(since: moment, of: owner, at: now, in: transaction)
+          return Act.Effect(
+            subject: "notices since \(moment)", before: .object([]),
+            after: ["notices": .integer(count)], text: "\(count) notices are sent again\n",
+            members: [.init("notices", .integer(count))])
+        }
+      }
+    })
+
+  private static func replayAll(
+    since moment: Instant, of account: Identifier?, at now: Instant, in transaction: Transaction
+  ) throws -> Int64 {
+    var count: Int64 = 0
+    var last: Identifier?
+    repeat {
+      let slice = try NoticeRow.replay(
+        since: moment, of: account, after: last, limit: 500, at: now, in: transaction)
+      last = slice.last
+      count += slice.count
+    } while last != nil && account == nil
+    return count
+  }
+
+  static let noticeEnable = Command(
+    words: ["notice", "enable"],
+    abstract: "Has the app's server told again after it answered that it wants no more (410).",
+    options: Act.options,
+    answers: Act.answers(["enabled": .bool]),
+    run: { invocation in
+      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          guard let disabled = try Notices.receiver(reading: transaction)?.disabled else {
+            throw CommandFailure(.refused, "notices are not disabled")
+          }
+          try Notices.setDisabled(nil, in: transaction)
+          return Act.Effect(
+            subject: "notices", before: ["disabled": .string(disabled.description)],
+            after: ["disabled": .null],
+            text: "notices are sent again within the hour\n",
+            members: [.init("enabled", .bool(true))])
+        }
+      }
+    })
+
+  /// The notice that a page ended with: `account/id`.
+  private static func listed(_ name: String, _ reader: Reader) throws -> NoticeRow {
+    let parts = name.split(separator: "/").map(String.init)
+    guard parts.count == 2, let account = Identifier(parts[0]) else {
+      throw CommandFailure(.usage, "--after takes <account>/<notice>, as the page before says")
+    }
+    guard let notice = try NoticeRow.find(parts[1], of: account, reading: reader) else {
+      throw CommandFailure(.refused, "there is no notice \(parts[1]) of the account \(account)")
+    }
+    return notice
+  }
+
+  private static func headline(_ receiver: Notices.Receiver?) -> String {
+    guard let receiver else { return "nobody is told: COFFER_NOTICE_URL is not set\n\n" }
+    return receiver.disabled.map {
+      "disabled since \($0): the receiver answered 410; coffer notice enable\n\n"
+    } ?? ""
+  }
+
+  private static func optional(_ instant: Instant?) -> JSONValue {
+    instant.map { .string($0.description) } ?? .null
+  }
+
+  private static func receiverJSON(_ receiver: Notices.Receiver?) -> JSONValue {
+    guard let receiver else { return .null }
+    return ["disabled": optional(receiver.disabled)]
+  }
+
+  private static func noticeJSON(_ notice: NoticeRow) -> JSONValue {
+    [
+      "account": .string(notice.account.description), "number": .integer(notice.number),
+      "id": .string(notice.id), "made": .string(notice.made.description),
+      "state": .string(notice.state), "attempts": .integer(notice.attempts),
+      "due": optional(notice.due), "delivered": optional(notice.delivered),
+      "last_error": notice.lastError.map { .string($0) } ?? .null,
+    ]
+  }
+}
+
+extension NoticeRow {
+  fileprivate var state: String {
+    due != nil ? "waiting" : delivered != nil ? "arrived" : "failed"
+  }
+}
