@@ -77,7 +77,7 @@ struct NoticeTests {
     desk.app.answer = nil
     try desk.work(until: day(2))
     let bodies = try desk.app.arrived.map { try JSON.parse($0.body) }
-    #expect(bodies.map { $0["reason"].string } == ["subscribed", "granted"])
+    #expect(bodies.map { $0["access_ends"].isNull } == [false, true])
   }
 
   @Test func `a receiver that wants no more is left alone until it is told again`() throws {
