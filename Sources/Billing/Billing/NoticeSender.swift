@@ -1,3 +1,4 @@
+internal import Tiers
 package import Base
 internal import Configuration
 internal import Crypto
@@ -71,7 +72,10 @@ struct NoticeSender: Sendable {
     let overview = try ledger.overview(of: account, at: now, reading: reader)
     let body = String(decoding: overview.json.encoded(), as: UTF8.self)
     let last = try NoticeRow.last(of: account, reading: reader)
-    let isNews = last.map { $0.body != body } ?? !overview.subscriptions.isEmpty
+    // Who never had anything need not be told of at all.
+    let hadSomething =
+      !overview.subscriptions.isEmpty || overview.current.reason != .neverSubscribed
+    let isNews = last.map { $0.body != body } ?? hadSomething
     return isNews ? .add(body, after: last) : .wait(until: overview.nextChange)
   }
 

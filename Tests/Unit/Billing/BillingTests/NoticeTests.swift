@@ -80,6 +80,15 @@ struct NoticeTests {
     #expect(bodies.map { $0["access_ends"].isNull } == [false, true])
   }
 
+  @Test func `a plan that is given is told, too, and its end`() throws {
+    let desk = try Desk()
+    try desk.decide(
+      .grant(ada, planID: "premium", from: desk.now, until: desk.now + .days(3), note: "sorry"))
+    try desk.work(until: day(9))
+    let bodies = try desk.app.arrived.map { try JSON.parse($0.body) }
+    #expect(bodies.map { $0["reason"].string } == ["granted", "lapsed"])
+  }
+
   @Test func `a receiver that wants no more is left alone until it is told again`() throws {
     let desk = try Desk()
     desk.app.answer = .gone
