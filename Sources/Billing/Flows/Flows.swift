@@ -146,6 +146,10 @@ package struct Flows: Sendable {
     let current = stripe.first { $0.isCurrent }
     let elsewhere = purchases.first { $0.key.provider.rawValue != "stripe" && $0.isCurrent }
     var state: Flow.State = [:]
+    // Who bought before there were flows is no second customer.
+    if intention.kind.isPurchase, let known = try customer(of: account, stripe, transaction) {
+      _ = try StripeCustomers.keep(known, of: account, in: transaction)
+    }
     if let plan = intention.plan {
       state[.price] = try price(of: plan, intention.interval ?? .month)
     }

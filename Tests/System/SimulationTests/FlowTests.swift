@@ -128,6 +128,18 @@ struct FlowTests {
     #expect(flow.problem?.code == .alreadySubscribed)
   }
 
+  @Test func `who bought before there were flows stays one customer`() throws {
+    let shop = try BuyingShop(.sqlite)
+    shop.delivers = true
+    let first = shop.stripe.buy(account: shop.account)
+    try shop.runDue()
+    shop.stripe.delete(first)
+    try shop.runDue()
+    #expect(try shop.finish(try shop.ask(.subscribe("pm_card_visa")).id).status == .done)
+    #expect(shop.stripe.customerCount == 1)
+    #expect(shop.stripe.customer(of: try #require(shop.current.first)) == shop.stripe.onlyCustomer)
+  }
+
   @Test func `a customer who was deleted at Stripe is made anew`() throws {
     let shop = try BuyingShop(.sqlite)
     _ = try shop.finish(try shop.ask(.subscribe("pm_card_chargeCustomerFail")).id)
