@@ -237,7 +237,8 @@ let package = Package(
     support(
       "Support/BillingSimulation",
       [
-        "Apple", "BTCPay", "Base", "Billing", "ClaimingDevice", "Crypto", "Endpoints", "Flows",
+        "Apple", "BTCPay", "Base", "Billing", "ClaimingDevice", "Configuration",
+        "Crypto", "Endpoints", "Flows",
         "Google",
         "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
         "ProviderFakes", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",

@@ -66,5 +66,8 @@ package enum Migrations {
     Migration(
       number: 18, name: "notices", isAdditive: true,
       sql: PackageResources.billing_0018_notices_sql),
+    Migration(
+      number: 19, name: "refunds", isAdditive: true,
+      sql: PackageResources.billing_0019_refunds_sql),
   ]
 }

@@ -25,6 +25,7 @@ package struct BillingConfiguration: Sendable {
   /// Of web pages that may do so.
   package let origins: Set<String>
   package let restorePolicy: RestorePolicy
+  package let refundAnswers: RefundAnswers
   /// Who is told of changes; nil: nobody.
   package let noticeReceiver: NoticeReceiver?
   /// For whom sandbox purchases count as well.
@@ -46,6 +47,7 @@ package struct BillingConfiguration: Sendable {
     authorities = reader.value(BillingSettings.authorities)
     origins = Set(reader.value(BillingSettings.origins) ?? [])
     restorePolicy = reader.value(BillingSettings.restorePolicy) ?? .refuse
+    refundAnswers = reader.value(BillingSettings.refundAnswers) ?? .off
     let tellsApps = reader.together(BillingSettings.noticeURL, [BillingSettings.noticeSecrets])
     let noticeURL = reader.value(BillingSettings.noticeURL)
     let noticeSecrets = reader.value(BillingSettings.noticeSecrets)

@@ -52,6 +52,13 @@ package enum BillingSettings {
       + "audit log, and a purchase changes hands so three times in thirty days at most.",
     example: "inactive:180", parser: .restorePolicy)
 
+  package static let refundAnswers = Setting<RefundAnswers>(
+    "COFFER_REFUND_ANSWERS", for: [.billing, .command], .value("off"),
+    text: "What stores are told when they ask before a refund, of customers "
+      + "who agreed to that alone: off (nothing), usage (how much of what was bought is in use), "
+      + "decline, grant, prorate (the same, and what you would have them do). docs/refunds.md.",
+    example: "usage", parser: .refundAnswers)
+
   package static let sandboxAccounts = Setting<[Identifier]>(
     "COFFER_SANDBOX_ACCOUNTS", for: [.billing, .command], .meaning("none"),
     text: "Comma list of the accounts of testers and reviewers, for whom sandbox purchases "

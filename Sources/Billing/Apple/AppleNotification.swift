@@ -19,6 +19,8 @@ package struct AppleNotification: Hashable, Sendable {
   package let facts: [Fact]
   /// What must be read because the notification does not tell it.
   package let incompleteObjects: [ObjectKey]
+  /// The transaction of which the store asks, before it decides whether its money goes back.
+  package let questionedTransaction: ObjectKey?
   /// What the transaction may be looked for by, beside its id.
   package let terms: [SearchTerm]
   package let notes: Set<AppleNote>
@@ -78,8 +80,17 @@ extension AppleNotification {
     // A renewal without its transaction says that there is more to know.
     incompleteObjects = transaction == nil ? [renewal].compactMap { $0 } : []
     facts = decoder.facts
+    questionedTransaction = name == "CONSUMPTION_REQUEST" ? Self.paid(decoder.facts) : nil
     terms = decoder.terms
     notes = decoder.notes
+  }
+
+  /// Of what a family or a seat lets somebody use, nothing is asked.
+  private static func paid(_ facts: [Fact]) -> ObjectKey? {
+    facts.first { fact in
+      guard case .transaction(let content)? = fact.object.base as? AppleObject else { return false }
+      return content.ownership == .purchased
+    }?.key
   }
 }
 

@@ -121,7 +121,7 @@ struct AppleReading {
   // MARK: requests
 
   private mutating func get(_ target: String) throws(APIFailure) -> JSON {
-    let reply = try authorized(target)
+    let reply = try api.send("GET", target)
     let json = try malformed { () throws(JSONError) in
       try JSON.parse(reply.body, limits: Self.limits).requireObject()
     }
@@ -134,22 +134,29 @@ struct AppleReading {
     answer.add(target, reply)
     return json
   }
+}
 
-  /// A token that the store does not take is replaced once: our clock may have been set.
-  private func authorized(_ target: String) throws(APIFailure) -> APIReply {
-    let token = api.key.token(at: api.clock.now())
-    let reply = try api.transport.send(request(target, token))
+extension AppleAPI {
+  /// The reply to a success. A token that the store does not take is replaced once: our clock may have
+  /// been set.
+  func send(
+    _ method: String, _ target: String, _ body: JSONValue? = nil
+  ) throws(APIFailure) -> APIReply {
+    let token = key.token(at: clock.now())
+    let reply = try transport.send(request(method, target, body, token))
     guard reply.status == 401 else { return try reply.appleSuccess() }
-    api.key.forget(token)
-    let again = try api.transport.send(request(target, api.key.token(at: api.clock.now())))
-    return try again.appleSuccess()
+    key.forget(token)
+    return try transport.send(request(method, target, body, key.token(at: clock.now())))
+      .appleSuccess()
   }
 
-  private func request(_ target: String, _ token: Secret) -> APIRequest {
+  private func request(
+    _ method: String, _ target: String, _ body: JSONValue?, _ token: Secret
+  ) -> APIRequest {
     let text = String(decoding: token.exposed, as: UTF8.self)
-    return APIRequest(
-      "GET", api.base + target,
-      headers: [("Authorization", "Bearer " + text), ("Accept", "application/json")])
+    var headers = [("Authorization", "Bearer " + text), ("Accept", "application/json")]
+    if body != nil { headers.append(("Content-Type", "application/json")) }
+    return APIRequest(method, base + target, headers: headers, body: body?.encoded())
   }
 }
 

@@ -66,6 +66,9 @@ package struct AppleStore: Store {
   package var traits: StoreTraits {
     var traits = StoreTraits(
       title: "the App Store", shownBy: [.status, .renewal], kinds: [.subscription, .transaction])
+    traits.orders = [.extend]
+    traits.extensionDaysMax = 90
+    traits.refundAnswerSpan = .hours(12)
     traits.orderAdvice = "the customer cancels, and asks for a refund, at Apple"
     // https://developer.apple.com/documentation/storekit/handling-subscriptions-billing
     traits.managePage = "https://apps.apple.com/account/subscriptions"
@@ -94,13 +97,32 @@ package struct AppleStore: Store {
   package var isReadable: Bool { !apis.isEmpty }
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
-    guard let api = apis[request.key.environment] else {
-      throw .misconfigured("there is no key of the App Store Server API")
-    }
-    let answer = try api.record(of: request.key.id)
+    let answer = try api(of: request.key).record(of: request.key.id)
     return StoreAnswer(
       facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
       began: answer.began, transcript: answer.transcript)
+  }
+
+  package func perform(
+    _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
+  ) throws(APIFailure) {
+    guard case .extend(let days, let cause) = order, let record = record as? AppleRecord else {
+      throw .refused(status: 0, traits.orderAdvice)
+    }
+    try api(of: request.key).extend(record, days: days, because: cause)
+  }
+
+  package func answer(
+    _ question: RefundQuestion, with evidence: RefundEvidence
+  ) throws(APIFailure) {
+    try api(of: question.payment).tellConsumption(of: question.payment.id, evidence)
+  }
+
+  private func api(of key: ObjectKey) throws(APIFailure) -> AppleAPI {
+    guard let api = apis[key.environment] else {
+      throw .misconfigured("there is no key of the App Store Server API")
+    }
+    return api
   }
 
   package var certificates: [StoreCertificate] {

@@ -44,6 +44,7 @@ extension DecodedDelivery {
       type: notification.type, object: notification.facts.first?.key.id,
       created: notification.created, facts: notification.facts,
       requests: notification.incompleteObjects.map { ReadRequest($0, reason: "incomplete") },
+      refundQuestion: notification.questionedTransaction.map { RefundQuestion($0) },
       terms: notification.terms,
       notes: Set(notification.notes.map(\.rawValue)),
       disposition: notification.facts.isEmpty ? .recorded : .joined,

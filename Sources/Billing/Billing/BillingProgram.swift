@@ -29,7 +29,7 @@ package enum BillingProgram {
       sealing: configuration.sealingKeys,
       clock: clock, stores: stores,
       clients: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
-      restoring: configuration.restorePolicy,
+      restoring: configuration.restorePolicy, refundAnswers: configuration.refundAnswers,
       telling: configuration.noticeReceiver.map { ($0, CurlTransport()) },
       trustsProxies: !configuration.trustedProxies.isEmpty,
       search: configuration.searchKey,

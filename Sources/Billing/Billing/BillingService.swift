@@ -26,6 +26,7 @@ package struct BillingService: Sendable {
   /// Where clients come in; nil where none can.
   private let gate: RequestGate?
   private let restoring: RestorePolicy
+  private let refundAnswers: RefundAnswers
   /// Who is told of changes, and the way there; nil: nobody.
   private let notices: (receiver: NoticeReceiver, transport: any ProviderTransport)?
   private let forgeries: AddressBudget
@@ -45,6 +46,7 @@ package struct BillingService: Sendable {
   package init(
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
     stores: StoreList, clients: SignaturePolicy? = nil, restoring: RestorePolicy = .refuse,
+    refundAnswers: RefundAnswers = .off,
     telling notices: (receiver: NoticeReceiver, transport: any ProviderTransport)? = nil,
     trustsProxies: Bool = false,
     search: SearchKey? = nil, logsDeliveries: Bool = false
@@ -60,6 +62,7 @@ package struct BillingService: Sendable {
     let forgeries = AddressBudget.refusals(trustsProxies: trustsProxies)
     self.forgeries = forgeries
     self.restoring = restoring
+    self.refundAnswers = refundAnswers
     self.notices = notices
     gate = clients.map { policy in
       RequestGate(
@@ -84,6 +87,8 @@ package struct BillingService: Sendable {
           restoring: restoring, forgeries: forgeries, logsDeliveries: logsDeliveries
         ).route(on: database),
         GetSubscription(ledger: ledger, gate: gate).route(on: database),
+        GetRefundConsent(gate: gate).route(on: database),
+        PutRefundConsent(gate: gate).route(on: database),
       ] + flows.routes(on: database, through: gate, sealing: sealing)
     }
     let documents = [
@@ -122,7 +127,8 @@ package struct BillingService: Sendable {
         receiver: notices.receiver, ledger: ledger, database: database, clock: clock,
         transport: notices.transport)
     }
-    return reads.handlers + [renewals.handler, runner.handler]
+    let questions = RefundQuestions(reads: reads, policy: refundAnswers)
+    return reads.handlers + [renewals.handler, runner.handler, questions.handler]
       + Acknowledgements(reads: reads).handlers + [senders].compactMap { $0?.handler }
   }
 

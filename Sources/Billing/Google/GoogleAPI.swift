@@ -1,7 +1,10 @@
+internal import Configuration
 package import Base
+internal import Configuration
 internal import HTTPMessages
 internal import JSON
 package import ProviderAPI
+package import Stores
 package import Subscriptions
 
 /// Reads purchases from the Google Play Developer API, acknowledges them, and does what operators order.
@@ -100,6 +103,54 @@ package struct GoogleAPI: Sendable {
   package func refund(order id: String) throws(APIFailure) {
     let path = "/orders/\(PercentEncoding.encode(id)):refund?revoke=false"
     _ = try accepted(authorized("POST", root + path, body: []))
+  }
+
+  /// Gives so much time, unless the purchase ends at another moment than the one that was known: so the
+  /// same order, sent again before the purchase was read, is done once.
+  package func extend(
+    token: PurchaseToken, by span: Instant.Span, knownEnd: Instant?
+  ) throws(APIFailure) {
+    let path = "/purchases/subscriptionsv2/tokens/"
+    let reply = try authorized("GET", root + path + PercentEncoding.encode(token.text), body: nil)
+    var answer = GoogleAnswer()
+    let purchase = try read(reply, told: path + "<token>", &answer)
+    var decoder = PurchaseDecoder(readNumber: 0, now: clock.now())
+    do { try decoder.readPurchase(purchase, of: token) } catch {
+      throw .malformed("the purchase: \(error)")
+    }
+    guard case .purchase(let content)? = decoder.facts.first?.object.base as? GoogleObject,
+      content.end == knownEnd
+    else {
+      throw .refused(
+        status: 0, "it ends at another time than was known; look again, it is read next")
+    }
+    // https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.subscriptionsv2/defer
+    let etag = try malformed { () throws(JSONError) in try purchase["etag"].requireString() }
+    let context: JSONValue = [
+      "deferDuration": .string("\(span.milliseconds / 1000)s"), "etag": .string(etag),
+    ]
+    try order(token, "defer", ["deferralContext": context])
+  }
+
+  /// Tells Google what it asked before it decides on a refund of an order.
+  ///
+  /// https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund
+  package func reviewRefund(
+    order id: String, token: Secret, _ evidence: RefundEvidence
+  ) throws(APIFailure) {
+    let preference: JSONValue =
+      switch evidence.preference {
+      case .decline: "DECLINE"
+      case .grant: "APPROVE"
+      case .off, .usage, .prorate: "NEUTRAL"
+      }
+    let body: JSONValue = [
+      "pendingRefundToken": .string(String(decoding: token.exposed, as: UTF8.self)),
+      "refundPreference": preference, "sampleContentProvided": .bool(evidence.hasFreePlan),
+      "consumptionPercentageMilliunits": .integer(evidence.usedMilliunits),
+    ]
+    let path = "/orders/\(PercentEncoding.encode(id)):reviewrefund"
+    _ = try accepted(authorized("POST", root + path, body: body.encoded()))
   }
 
   private func order(

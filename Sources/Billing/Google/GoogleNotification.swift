@@ -1,6 +1,8 @@
+internal import Tiers
 package import Base
 package import JSON
 internal import Stores
+package import Subscriptions
 
 /// A real-time developer notification, decoded: that something happened to a purchase, not what.
 package struct GoogleNotification: Hashable, Sendable {
@@ -15,7 +17,35 @@ package struct GoogleNotification: Hashable, Sendable {
   package let token: PurchaseToken?
   /// The order that a voided purchase names.
   package let orderID: String?
+  /// What Google asks before it decides on a refund: of an order, by a token to be answered with.
+  package let refundReview: RefundReview?
   package let notes: Set<GoogleNote>
+
+  package struct RefundReview: Hashable, Sendable {
+    package let order: ObjectKey
+    private let token: String
+
+    package var secret: Secret { Secret(token) }
+  }
+}
+
+extension GoogleNotification.RefundReview {
+  private static let tokenByteCountMax = 2048
+
+  /// Nil of what cannot be answered: it is kept, and nothing hangs on it.
+  fileprivate init?(_ notification: JSON) {
+    guard let id = notification["orderId"].string, isID(id),
+      let token = notification["pendingRefundToken"].string,
+      1...Self.tokenByteCountMax ~= token.utf8.count
+    else { return nil }
+    order = ObjectKey(provider: .google, environment: .live, kind: .order, id: id)
+    self.token = token
+  }
+}
+
+extension GoogleNotification.RefundReview: CustomStringConvertible, CustomReflectable {
+  package var description: String { "<refund review>" }
+  package var customMirror: Swift.Mirror { Swift.Mirror(self, children: []) }
 }
 
 /// What a decoder noticed and an operator may want to know.
@@ -79,6 +109,7 @@ extension GoogleNotification {
       type = name.map { "SUBSCRIPTION_\($0)" } ?? "SUBSCRIPTION_\(number)"
       token = try notification["purchaseToken"].requireToken()
       orderID = nil
+      refundReview = nil
     case "voidedPurchaseNotification":
       // Only what is surely a one-time product is left alone: a read too many does no harm.
       let product = notification["productType"].integer
@@ -87,10 +118,17 @@ extension GoogleNotification {
       type = "VOIDED_PURCHASE"
       token = isSubscription ? try notification["purchaseToken"].requireToken() : nil
       orderID = isSubscription ? try notification["orderId"].optionalID() : nil
+      refundReview = nil
+    case "pendingRefundReviewNotification":
+      type = "PENDING_REFUND_REVIEW"
+      token = nil
+      orderID = nil
+      refundReview = RefundReview(notification)
     default:
       type = Self.otherTypes[kind] ?? kind
       token = nil
       orderID = nil
+      refundReview = nil
     }
     self.notes = notes
   }
@@ -110,8 +148,7 @@ extension GoogleNotification {
   ]
 
   private static let otherTypes = [
-    "oneTimeProductNotification": "ONE_TIME_PRODUCT",
-    "pendingRefundReviewNotification": "PENDING_REFUND_REVIEW", "testNotification": "TEST",
+    "oneTimeProductNotification": "ONE_TIME_PRODUCT", "testNotification": "TEST",
   ]
 
   /// https://developer.android.com/google/play/billing/rtdn-reference#sub

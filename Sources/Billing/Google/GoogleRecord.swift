@@ -98,6 +98,9 @@ package struct GoogleRecord: StoreRecord {
 }
 
 extension GooglePurchase {
+  /// When the last of what it holds ends; nil while nothing is owned.
+  var end: Instant? { items.compactMap { $0.expiryTime }.max() }
+
   fileprivate var willRenew: Bool {
     switch state {
     case .active, .inGracePeriod, .onHold, .paused: items.contains { $0.autoRenews }

@@ -66,7 +66,9 @@ package struct GoogleStore: Store {
     traits.readsBySecret = true
     // Sixty days after their end.
     traits.forgets = true
-    traits.orders = [.stopRenewal, .end, .refund]
+    traits.orders = [.stopRenewal, .end, .refund, .extend]
+    traits.extensionDaysMax = 365
+    traits.refundAnswerSpan = .hours(24)
     traits.refundsWholeOnly = true
     traits.refundsAtEnd = true
     traits.acknowledgementSpan = .days(3)
@@ -165,11 +167,22 @@ package struct GoogleStore: Store {
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure) {
     let (api, token) = try reach(request)
+    let known = (record as? GoogleRecord)?.purchase.contents.first
     switch order {
     case .stopRenewal: try api.stopRenewal(token: token)
     case .end: try api.revoke(token: token)
     case .refund(let id, _, _): try api.refund(order: id)
+    case .extend(let days, _):
+      try api.extend(token: token, by: .days(days), knownEnd: known?.end)
     }
+  }
+
+  package func answer(
+    _ question: RefundQuestion, with evidence: RefundEvidence
+  ) throws(APIFailure) {
+    guard let api else { throw .misconfigured("there is no service account of Google Play") }
+    guard let token = question.secret else { throw .malformed("the question has no token") }
+    try api.reviewRefund(order: question.payment.id, token: token, evidence)
   }
 
   private func reach(

@@ -66,7 +66,9 @@ extension DecodedDelivery {
     self.init(
       provider: .google, environment: .live, deliveryID: notification.id, type: notification.type,
       object: notification.token?.objectKey.id, created: notification.created, requests: requests,
-      notes: Set(notification.notes.map(\.rawValue)),
+      refundQuestion: notification.refundReview.map {
+        RefundQuestion($0.order, secret: $0.secret)
+      }, notes: Set(notification.notes.map(\.rawValue)),
       disposition: notification.isForeign ? .foreign : .recorded,
       meaning: [
         "type": .string(notification.type),

@@ -93,6 +93,9 @@ package struct Ledger: Sendable {
         try keep(request.about(object), payload: payload, delivery, id: row.id, in: transaction)
       }
     }
+    if let question = delivery.decoded.refundQuestion, !row.isRedelivery {
+      try keep(question, delivery, in: transaction)
+    }
     guard delivery.decoded.disposition == .joined else {
       try keepTerms(of: &merged, row, in: transaction)
       return merged
@@ -231,6 +234,22 @@ package struct Ledger: Sendable {
       settleAfter: traits.hasClock ? delivery.decoded.settledBy(received: delivery.received) : nil,
       confirmations: traits.confirmationCount, lane: request.isClaim ? 1 : 0,
       in: transaction)
+  }
+
+  /// The kind of the jobs that answer what stores ask before a refund.
+  package static let refundQuestionJob = "refund_question"
+
+  /// Has a store's question answered, as the operator and the customer would have it.
+  private func keep(
+    _ question: RefundQuestion, _ delivery: PreparedDelivery, in transaction: Transaction
+  ) throws {
+    let payment = question.payment
+    guard let span = try stores.store(of: payment).traits.refundAnswerSpan else { return }
+    let asked = min(delivery.decoded.created ?? delivery.received, delivery.received)
+    try RefundQuestionRow.ask(payment, asked: asked, until: asked + span, in: transaction)
+    try Jobs.request(
+      Self.refundQuestionJob, payment.description, payload: delivery.questionPayload,
+      due: delivery.received, in: transaction)
   }
 
   /// Has a purchase read that only clients know of, when its place among them comes; nothing else is

@@ -14,6 +14,8 @@ package struct PreparedDelivery: Sendable {
   let sealed: [UInt8]
   /// The requests' secrets, sealed for the jobs that need them.
   package let requestPayloads: [[UInt8]?]
+  /// The refund question's secret, sealed for the job that answers it.
+  let questionPayload: [UInt8]?
   /// What each fact's content is stored as.
   let contents: [String]
   /// What the objects it speaks of are found by.
@@ -37,6 +39,11 @@ package struct PreparedDelivery: Sendable {
     contents = decoded.facts.map { store.stored($0.object) }
     requestPayloads = decoded.requests.map { request in
       request.secret.map { sealing.seal($0.exposed, context: Self.payloadContext(request.object)) }
+    }
+    questionPayload = decoded.refundQuestion.flatMap { question in
+      question.secret.map {
+        sealing.seal($0.exposed, context: Self.payloadContext(question.payment))
+      }
     }
     fingerprint = SHA256.hash(
       decoded.meaning.encoded() + contents.flatMap { Array($0.utf8) })

@@ -18,6 +18,8 @@ package struct DecodedDelivery: Sendable {
   package let facts: [Fact]
   /// Objects to read again, and why.
   package let requests: [ReadRequest]
+  /// What the store asks of us before it decides on a refund.
+  package let refundQuestion: RefundQuestion?
   /// What the objects it speaks of may be looked for by, beside their ids.
   package let terms: [SearchTerm]
   /// What the decoder noticed, as metrics labels.
@@ -45,7 +47,8 @@ package struct DecodedDelivery: Sendable {
   package init(
     provider: ObjectKey.Provider, environment: StoreEnvironment?, deliveryID: String,
     type: String, apiVersion: String? = nil, object: String? = nil, created: Instant? = nil,
-    facts: [Fact] = [], requests: [ReadRequest] = [], terms: [SearchTerm] = [],
+    facts: [Fact] = [], requests: [ReadRequest] = [],
+    refundQuestion: RefundQuestion? = nil, terms: [SearchTerm] = [],
     notes: Set<String> = [], disposition: Disposition, isAnswer: Bool = false, meaning: JSONValue
   ) {
     self.provider = provider
@@ -57,6 +60,7 @@ package struct DecodedDelivery: Sendable {
     self.created = created
     self.facts = Self.newest(facts)
     self.requests = requests
+    self.refundQuestion = refundQuestion
     self.terms = terms
     self.notes = notes
     self.disposition = disposition

@@ -83,6 +83,9 @@ package protocol Store: Sendable {
   func perform(
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure)
+
+  /// Tells the store what it asked before it decides on a refund. Telling it again changes nothing.
+  func answer(_ question: RefundQuestion, with evidence: RefundEvidence) throws(APIFailure)
 }
 
 extension Store {
@@ -124,6 +127,12 @@ extension Store {
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure) {
     throw .refused(status: 0, traits.orderAdvice)
+  }
+
+  package func answer(
+    _ question: RefundQuestion, with evidence: RefundEvidence
+  ) throws(APIFailure) {
+    throw .refused(status: 0, "\(traits.title) asks nothing before a refund")
   }
 
   /// What it is, or what it is part of.
@@ -202,6 +211,10 @@ package struct StoreTraits: Sendable {
   package var orderAdvice = ""
   /// Whether a payment goes back whole or not at all.
   package var refundsWholeOnly = false
+  /// How many days one order may give.
+  package var extensionDaysMax: Int64 = 0
+  /// How long what it asks before a refund waits for an answer; nil: it never asks.
+  package var refundAnswerSpan: Instant.Span?
   /// Whether ending a purchase gives its last payment back.
   package var refundsAtEnd = false
   /// How long after a purchase the store takes it back unless it is acknowledged; nil: never.

@@ -10,10 +10,12 @@ package enum StoreOrder: Sendable, Equatable {
   /// names it; `earlierCount` is how many reversals of the purchase are known, so that the same order,
   /// sent again before the store's word of the first has come, is the same one.
   case refund(payment: String, amount: Money?, earlierCount: Int)
+  /// Days are given: what is paid for ends so much later, and renews then.
+  case extend(days: Int64, because: ExtensionCause)
 
   package enum Kind: String, Sendable {
     case stopRenewal = "stop_renewal"
-    case end, refund
+    case end, refund, extend
   }
 
   package var kind: Kind {
@@ -21,6 +23,12 @@ package enum StoreOrder: Sendable, Equatable {
     case .stopRenewal: .stopRenewal
     case .end: .end
     case .refund: .refund
+    case .extend: .extend
     }
   }
+}
+
+/// Why days are given, as far as a store asks.
+package enum ExtensionCause: String, Sendable, CaseIterable {
+  case satisfaction, outage, other
 }

@@ -15,6 +15,7 @@ extension StripeAPI {
     switch order {
     case .stopRenewal: try send("POST", path, [("cancel_at_period_end", "true")])
     case .end: try send("DELETE", path)
+    case .extend: throw .refused(status: 0, StripeStore.extensionAdvice)
     case .refund(let invoice, let amount, let earlierCount):
       guard let payment = record.payment(of: invoice) else {
         throw .refused(status: 0, "nothing is known that paid the invoice \(invoice)")

@@ -46,6 +46,9 @@ package struct StripeStore: Store {
 
   private static let compressor = Compressor(dictionaries: [PackageResources.stripe_1_zdict])
 
+  /// Moving a billing date at Stripe would invoice what is used until then; a grant gives time as well.
+  static let extensionAdvice = "give the time by coffer entitlement grant"
+
   package var traits: StoreTraits {
     var traits = StoreTraits(
       title: "Stripe",
@@ -57,6 +60,7 @@ package struct StripeStore: Store {
     traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true
     traits.orders = [.stopRenewal, .end, .refund]
+    traits.orderAdvice = Self.extensionAdvice
     traits.isManagedHere = api != nil
     traits.notes = StripeEvent.Note.allCases.map(\.rawValue)
     return traits

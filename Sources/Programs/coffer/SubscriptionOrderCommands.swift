@@ -24,6 +24,18 @@ extension Command {
     "--amount", "amount",
     text: "how much of it, in its currency, e.g. 4.99; all that is left without this option",
     .amount)
+  private static let days = Parameter<Int64?>.optional(
+    "--days", "days",
+    text:
+      "how many: 1 to 90 at the App Store, which does it twice in a year at most; to 365 at Google "
+      + "Play", .number(in: 1...365))
+  private static let cause = Parameter<ExtensionCause>.optional(
+    "--because", "cause",
+    text: { "why, for Apple: satisfaction, outage or other; \($0.rawValue) without this option" },
+    Form { (text, name) throws(CommandFailure) in
+      if let cause = ExtensionCause(rawValue: text) { return cause }
+      throw CommandFailure(.usage, "\(name) is satisfaction, outage or other")
+    }, otherwise: .other)
   private static let answers = Act.answers(["subscription": .text, "store": .text])
 
   static let subscriptionCancel = Command(
@@ -59,6 +71,27 @@ extension Command {
     run: { invocation in
       try StandingOrder(invocation[key], invocation) { bill in
         try refund(of: invocation[payment], invocation[amount], bill)
+      }.run()
+    })
+
+  static let subscriptionExtend = Command(
+    words: ["subscription", "extend"],
+    abstract: "Has its store give days: what is paid for ends later, and renews then.",
+    discussion: """
+      The App Store and Google Play do it for a subscription that runs, with the key of their API that is \
+      configured; both tell it themselves afterwards, and what is owed follows from that alone. It is \
+      done only while the subscription ends when Coffer knows it to: ordered again before the store's \
+      word has come, it is refused instead of given twice.
+      """,
+    arguments: [key],
+    options: [days, cause] + Act.options,
+    answers: answers,
+    run: { invocation in
+      try StandingOrder(invocation[key], invocation) { _ in
+        guard let days = invocation[days] else {
+          throw CommandFailure(.usage, "subscription extend needs --days <days>")
+        }
+        return .extend(days: days, because: invocation[cause])
       }.run()
     })
 
@@ -142,6 +175,10 @@ private struct StandingOrder: Sendable {
     if case .refund(_, .some, _) = order, traits.refundsWholeOnly {
       throw CommandFailure(.usage, "\(traits.title) gives a payment back as a whole: no --amount")
     }
+    if case .extend(let days, _) = order, !(1...traits.extensionDaysMax ~= days) {
+      throw CommandFailure(
+        .usage, "\(traits.title) gives from 1 to \(traits.extensionDaysMax) days at once")
+    }
     guard store.isReadable else {
       throw CommandFailure(
         .configuration, "\(traits.title) is told nothing: no key of its API is configured")
@@ -171,6 +208,14 @@ private struct StandingOrder: Sendable {
       after = [
         "payment": .string(id), "paid": .string(total),
         "goes_back": .string(amount?.description ?? "all that is left of it"),
+      ]
+    case .extend(let days, let cause):
+      let end = subscription.record.bill.payments.compactMap(\.to).max()
+      before = ["ends": end.map { .string($0.description) } ?? "unknown"]
+      after = [
+        "ends": end.map { .string(($0 + .days(days)).description) } ?? "unknown",
+        "days": .integer(days),
+        "because": .string(cause.rawValue),
       ]
     }
     return Act.Effect(

@@ -79,6 +79,9 @@ extension FakeAppStore {
     act { $0.tell(type, subtype, of: id) }
   }
 
+  /// A customer wants the money back for the latest transaction.
+  package func askOfRefund(_ id: String) { act { $0.tell("CONSUMPTION_REQUEST", nil, of: id) } }
+
   package func sendTest() { act { $0.publish("TEST", nil, .app) } }
 
   /// A purchase that is no subscription.

@@ -11,6 +11,8 @@ extension FakeAppStore {
     FakeRoutes.routes([
       ("GET", "/inApps/v1/subscriptions/{id}"), ("GET", "/inApps/v2/history/{id}"),
       ("POST", "/inApps/v1/notifications/history"),
+      ("PUT", "/inApps/v1/subscriptions/extend/{id}"),
+      ("PUT", "/inApps/v2/transactions/consumption/{id}"),
     ]) { self.answer($0) }
   }
 
@@ -58,6 +60,11 @@ extension FakeAppStore {
       case ("GET", 4, ["inApps", "v2", "history"]): return json(try reads.history(target), now)
       case ("POST", 4, ["inApps", "v1", "notifications"]) where target.segments[3] == "history":
         return json(try notificationHistory(target, request.body, world, now), now)
+      case ("PUT", 5, ["inApps", "v1", "subscriptions", "extend"]):
+        return json(try extend(target.segments[4], request.body), now)
+      case ("PUT", 5, ["inApps", "v2", "transactions", "consumption"]):
+        try takeConsumption(of: target.segments[4], request.body)
+        return FakeAnswer(status: 202, headers: [("Date", now.httpDate)])
       default: throw .general
       }
     } catch { return reply(error, now) }
@@ -145,6 +152,48 @@ extension FakeAppStore {
   }
 }
 
+// MARK: what the seller tells
+
+extension FakeAppStore {
+  /// Extend a Subscription Renewal Date.
+  private func extend(_ id: String, _ body: [UInt8]) throws(AppleError) -> JSONValue {
+    guard let fields = try? JSON.parse(body) else { throw .general }
+    guard let days = fields["extendByDays"].integer, 1...90 ~= days else { throw .invalidDays }
+    guard let code = fields["extendReasonCode"].integer, 0...3 ~= code else {
+      throw .invalidReason
+    }
+    guard let name = fields["requestIdentifier"].string, 1...128 ~= name.utf8.count else {
+      throw .invalidRequestIdentifier
+    }
+    let result: Result<Instant, AppleError> = act { world in
+      guard world.ids.contains(id) else { return .failure(.originalNotFound) }
+      guard world[id].phase == .running else { return .failure(.notExtendable) }
+      world.extend(id, days: days)
+      return .success(world[id].last.expires)
+    }
+    return .apple([
+      ("originalTransactionId", .string(id)), ("webOrderLineItemId", .string("1")),
+      ("success", true), ("effectiveDate", .apple(try result.get())),
+    ])
+  }
+
+  /// Send Consumption Information, of the second version.
+  private func takeConsumption(of transaction: String, _ body: [UInt8]) throws(AppleError) {
+    guard let fields = try? JSON.parse(body) else { throw .general }
+    guard fields["customerConsented"].bool == true else { throw .noConsent }
+    let isDelivered = fields["deliveryStatus"].string == "DELIVERED"
+    let isWhole =
+      fields["sampleContentProvided"].bool != nil
+      && fields["consumptionPercentage"].integer.map { 0...100_000 ~= $0 } ?? true
+      && fields["refundPreference"].string.map {
+        ["DECLINE", "GRANT_FULL", "GRANT_PRORATED"].contains($0)
+      } ?? true
+    guard isDelivered, isWhole else { throw .invalidConsumption }
+    guard act({ $0.find(transaction) }) != nil else { throw .notFound }
+    note(consumption: fields, of: transaction)
+  }
+}
+
 extension AppleAttempt {
   fileprivate var json: JSONValue {
     ["attemptDate": .apple(at), "sendAttemptResult": .string(result)]
@@ -172,6 +221,14 @@ struct AppleError: Error {
   static let startAfterEnd = Self(4_000_016, "Invalid request. The start date is after the end.")
   static let invalidPaginationToken = Self(4_000_015, "Invalid request. Invalid paginationToken.")
   static let tooManyFilters = Self(4_000_018, "Invalid request. Too many filters.")
+  static let invalidDays = Self(4_000_009, "Invalid extend by days value.")
+  static let invalidReason = Self(4_000_010, "Invalid extend reason code.")
+  static let invalidRequestIdentifier = Self(4_000_011, "Invalid request identifier.")
+  static let noConsent = Self(
+    4_000_035, "Invalid request. The customer consented field is invalid.")
+  static let invalidConsumption = Self(4_000_037, "Invalid request. A field is invalid.")
+  static let notExtendable = Self(4_030_004, "Forbidden. The subscription cannot be extended.")
+  static let originalNotFound = Self(4_040_005, "Original transaction id not found.")
   static let invalidSort = Self(4_000_021, "Invalid request. The sort parameter is invalid.")
   static let notFound = Self(4_040_010, "Transaction id not found.")
 

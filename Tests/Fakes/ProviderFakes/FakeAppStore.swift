@@ -1,6 +1,6 @@
 package import Base
 package import Crypto
-internal import JSON
+package import JSON
 
 /// An App Store of our own, in virtual time: it sells, renews, tells and answers, and knows the truth.
 ///
@@ -47,6 +47,7 @@ package final class FakeAppStore: Sendable {
     /// Worlds of before, each the present one from its `now` until the next one's.
     var history: [AppStoreWorld]
     var attempts: [String: [AppleAttempt]] = [:]
+    var consumptions: [Consumption] = []
 
     mutating func keep(_ world: AppStoreWorld) {
       // The first one is the store before anything happened.
@@ -89,6 +90,20 @@ package final class FakeAppStore: Sendable {
 
   /// Lets happen what somebody else's setting of the clock has made due.
   package func catchUp() { act { _ in } }
+
+  // MARK: what it was told
+
+  /// What the seller said of a transaction before a refund.
+  package struct Consumption: Sendable {
+    package let transaction: String
+    package let json: JSON
+  }
+
+  package var consumptions: [Consumption] { state.withLock { $0.consumptions } }
+
+  func note(consumption json: JSON, of transaction: String) {
+    state.withLock { $0.consumptions.append(Consumption(transaction: transaction, json: json)) }
+  }
 
   // MARK: deliveries
 

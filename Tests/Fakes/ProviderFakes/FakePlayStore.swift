@@ -1,6 +1,6 @@
 package import Base
 package import Crypto
-internal import JSON
+package import JSON
 
 /// A Google Play of our own, in virtual time: it sells, renews, tells and answers, and knows the truth.
 ///
@@ -42,6 +42,7 @@ package final class FakePlayStore: Sendable {
     var accessTokens: [String: Instant] = [:]
     var refusals: [String: Int] = [:]
     var publishedCount = 0
+    var refundReviews: [RefundReview] = []
 
     mutating func publish() {
       for notification in play.notifications[publishedCount...] {
@@ -67,6 +68,14 @@ package final class FakePlayStore: Sendable {
           subscription: settings.subscription, attemptsMax: settings.attemptsMax,
           seed: settings.seed ^ 0x676F6F676C65)))
   }
+
+  /// What the seller said of an order before a refund.
+  package struct RefundReview: Sendable {
+    package let order: String
+    package let json: JSON
+  }
+
+  package var refundReviews: [RefundReview] { state.withLock { $0.refundReviews } }
 
   /// Does something at the clock's time, after everything that was due, and tells of all that.
   func act<Result>(_ body: (inout State) -> Result) -> Result {

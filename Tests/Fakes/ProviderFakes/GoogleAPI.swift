@@ -86,7 +86,9 @@ extension FakePlayStore {
     case ("GET", 2, "purchases") where path[1] == "voidedpurchases": return voided(target)
     case ("GET", 1, "orders:batchGet"): return orders(target.values("orderIds"))
     case ("GET", 2, "orders"): return readOrder(path[1], asOf: clock.now - faults.replicaLag)
-    case ("POST", 2, "orders"): return refund(path[1], target)
+    case ("POST", 2, "orders"):
+      return path[1].hasSuffix(":reviewrefund")
+        ? review(path[1], request.body) : refund(path[1], target)
     default: return Self.error(404, "notFound", "There is no such method.")
     }
   }
@@ -202,6 +204,25 @@ extension FakePlayStore {
       }
       state.play.refund(id, revoking: target.values("revoke") == ["true"])
       return FakeAnswer(status: 204)
+    }
+  }
+
+  /// What the seller says before a refund, by the token that asked for it.
+  private func review(_ name: String, _ body: [UInt8]) -> FakeAnswer {
+    let id = String(name.dropLast(":reviewrefund".utf8.count))
+    guard let fields = try? JSON.parse(body),
+      ["DECLINE", "APPROVE", "NEUTRAL"].contains(fields["refundPreference"].string ?? ""),
+      fields["sampleContentProvided"].bool != nil,
+      fields["consumptionPercentageMilliunits"].integer.map({ 0...100_000 ~= $0 }) ?? true
+    else { return Self.error(400, "invalid", "The review cannot be read.") }
+    return act { state in
+      let isAsked = state.play.notifications.contains { notification in
+        guard case .refundReview(let token, id) = notification.about else { return false }
+        return token == fields["pendingRefundToken"].string
+      }
+      guard isAsked else { return Self.error(404, "notFound", "Nothing was asked of that.") }
+      state.refundReviews.append(.init(order: id, json: fields))
+      return Self.json(200, .object([]))
     }
   }
 

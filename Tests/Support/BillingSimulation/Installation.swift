@@ -1,6 +1,7 @@
 package import Base
 internal import Billing
 internal import ClaimingDevice
+package import Configuration
 internal import Crypto
 internal import Endpoints
 package import Flows
@@ -26,6 +27,7 @@ package final class Installation {
   private let scratch: ScratchDatabase
   private let clock = Locked(Instant(seconds: 0))
   private let stores: (Clock) -> StoreList
+  private let refundAnswers: RefundAnswers
 
   private static let sealing: SealingKeys = {
     do { return try SealingKeys([Secret([UInt8](repeating: 7, count: 32))]) } catch {
@@ -37,28 +39,36 @@ package final class Installation {
     package let description = "the jobs never settle"
   }
 
-  package init(_ engine: TestEngine, _ stores: @escaping (Clock) -> StoreList) throws {
+  package init(
+    _ engine: TestEngine, refundAnswers: RefundAnswers = .off,
+    _ stores: @escaping (Clock) -> StoreList
+  ) throws {
     scratch = try ScratchDatabase(engine)
     self.stores = stores
+    self.refundAnswers = refundAnswers
     database = try Database.open(scratch.location, owning: .billing)
-    service = Self.service(database, clock, stores)
+    service = Self.service(database, clock, stores, refundAnswers)
     server = Self.server(service)
   }
 
   deinit { database.close() }
 
   private static func service(
-    _ database: Database, _ clock: Locked<Instant>, _ stores: (Clock) -> StoreList
+    _ database: Database, _ clock: Locked<Instant>, _ stores: (Clock) -> StoreList,
+    _ refundAnswers: RefundAnswers
   ) -> BillingService {
     let clock = Clock { clock.withLock { $0 } }
     return BillingService(
       database: database, rules: LedgerRules(catalogue: simulationCatalogue), sealing: sealing,
-      clock: clock, stores: stores(clock), clients: ClaimingDevice.policy)
+      clock: clock, stores: stores(clock), clients: ClaimingDevice.policy,
+      refundAnswers: refundAnswers)
   }
 
   private static func server(_ service: BillingService) -> DirectServer {
     DirectServer(service.routes(), authority: "billing") { problem(for: $0, $1) }
   }
+
+  package var location: DatabaseLocation { scratch.location }
 
   package var now: Instant {
     get { clock.withLock { $0 } }
@@ -69,7 +79,7 @@ package final class Installation {
   package func crash() throws {
     database.close()
     database = try Database.open(scratch.location, owning: .billing)
-    service = Self.service(database, clock, stores)
+    service = Self.service(database, clock, stores, refundAnswers)
     server = Self.server(service)
   }
 
@@ -85,6 +95,21 @@ package final class Installation {
   package func post(_ claim: JSONValue, by account: Identifier) throws -> Int {
     let device = try ClaimingDevice(of: account, scratch.location)
     return try device.claim(claim, at: now, through: service.routes()).status
+  }
+
+  /// A device of the account puts something; returns the answer.
+  package func put(
+    _ target: String, _ body: JSONValue, by account: Identifier
+  ) throws -> (status: Int, json: JSON) {
+    try put(target, bytes: body.encoded(), by: account)
+  }
+
+  /// The same with whatever body.
+  package func put(
+    _ target: String, bytes: [UInt8], by account: Identifier
+  ) throws -> (status: Int, json: JSON) {
+    let device = try ClaimingDevice(of: account, scratch.location)
+    return try device.put(target, bytes, at: now, through: service.routes())
   }
 
   package func decide(_ body: @escaping @Sendable (Ledger, Transaction, Instant) throws -> Void)

@@ -53,6 +53,13 @@ package struct ClaimingDevice: Sendable {
     try Self.answer(to: head("GET", target, [], at: now), [], through: routes)
   }
 
+  /// Puts a body there.
+  package func put(
+    _ target: String, _ bytes: [UInt8], at now: Instant, through routes: [Route]
+  ) throws -> (status: Int, json: JSON) {
+    try Self.answer(to: head("PUT", target, bytes, at: now), bytes, through: routes)
+  }
+
   /// The same without a signature.
   package static func read(
     _ target: String, headers: [(String, String)], through routes: [Route]
@@ -65,7 +72,11 @@ package struct ClaimingDevice: Sendable {
   private static func answer(
     to head: RequestHead, _ bytes: [UInt8], through routes: [Route]
   ) throws -> (status: Int, json: JSON) {
-    guard let route = routes.first(where: { $0.pattern == head.target }) else {
+    guard
+      let route = routes.first(where: {
+        $0.pattern == head.target && $0.method == head.method
+      })
+    else {
       return (404, try JSON.parse(Array("{}".utf8)))
     }
     let response: Response

@@ -132,6 +132,23 @@ struct OrderTests {
       "the customer cancels, and asks for a refund, at Apple"
     ),
     (["subscription", "cancel", "KEY"], 64, "--reason"),
+    (
+      ["subscription", "extend", "KEY", "--days", "7", "--reason", "x"], 1,
+      "give the time by coffer entitlement grant"
+    ),
+    (
+      ["subscription", "extend", "apple:live:subscription:2000", "--days", "91", "--reason", "x"],
+      64, "from 1 to 90 days"
+    ),
+    (
+      ["subscription", "extend", "apple:live:subscription:2000", "--reason", "x"], 64, "--days"
+    ),
+    (
+      [
+        "subscription", "extend", "apple:live:subscription:2000", "--days", "7", "--because",
+        "love", "--reason", "x",
+      ], 64, "satisfaction, outage or other"
+    ),
   ])
   func `what cannot be ordered is refused in one line`(
     words: [String], code: Int32, line: String

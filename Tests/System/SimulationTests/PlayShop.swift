@@ -1,6 +1,7 @@
 import Base
 import Billing
 import BillingSimulation
+import Configuration
 import Crypto
 import Google
 import HTTPMessages
@@ -26,7 +27,7 @@ final class PlayShop {
   let installation: Installation
   private let clock: FakeClock
 
-  init(_ engine: TestEngine = .sqlite) throws {
+  init(_ engine: TestEngine = .sqlite, refundAnswers: RefundAnswers = .off) throws {
     let clock = FakeClock(Instant(milliseconds: 1_772_532_120_512))
     var settings = FakePlayStore.Settings()
     let service = try #require(RSAPrivateKey(pem: StoryKeys.googleServiceKey))
@@ -36,7 +37,7 @@ final class PlayShop {
       clock: clock, issuer: GoogleIssuer(keys: [issuer]), settings: settings)
     self.store = store
     self.clock = clock
-    installation = try Installation(engine) { clock in
+    installation = try Installation(engine, refundAnswers: refundAnswers) { clock in
       StoreList.known(with: LivePlay.store(store, clock))
     }
     installation.now = clock.now

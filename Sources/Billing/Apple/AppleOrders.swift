@@ -1,0 +1,89 @@
+internal import Configuration
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import HTTPMessages
+internal import JSON
+internal import ProviderAPI
+internal import Stores
+internal import Subscriptions
+
+/// What the App Store is told: days that are given, and what it asks before a refund.
+extension AppleAPI {
+  /// Gives days, unless the subscription ends at another moment than the one that was known: so the same
+  /// order, sent again before the subscription was read, is done once.
+  ///
+  /// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
+  func extend(
+    _ record: AppleRecord, days: Int64, because cause: ExtensionCause
+  ) throws(APIFailure) {
+    var reading = AppleReading(self)
+    try reading.readStatuses(record.id)
+    let now = reading.answer.facts.compactMap { $0.transaction(of: record.id) }
+    let known = record.transactions.values.compactMap { $0.contents.first }
+    guard let end = known.end, now.end == end else {
+      throw .refused(
+        status: 0, "it ends at another time than was known; look again, it is read next")
+    }
+    let id = Hex.encode(SHA256.hash(Array("\(record.id)|\(end)|\(days)".utf8)))
+    let code: Int64 =
+      switch cause {
+      case .satisfaction: 1
+      case .other: 2
+      case .outage: 3
+      }
+    let body: JSONValue = [
+      "extendByDays": .integer(days), "extendReasonCode": .integer(code),
+      "requestIdentifier": .string(id),
+    ]
+    let target = "/inApps/v1/subscriptions/extend/\(PercentEncoding.encode(record.id))"
+    let reply = try send("PUT", target, body)
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parse(reply.body).requireObject()
+    }
+    guard json["success"].bool == true else {
+      throw .refused(status: reply.status, "the App Store did not extend it")
+    }
+  }
+
+  /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
+  func tellConsumption(
+    of transaction: String, _ evidence: RefundEvidence
+  ) throws(APIFailure) {
+    var members: [JSONValue.Member] = [
+      .init("customerConsented", true), .init("deliveryStatus", "DELIVERED"),
+      .init("sampleContentProvided", .bool(evidence.hasFreePlan)),
+    ]
+    let preference: String? =
+      switch evidence.preference {
+      case .off, .usage: nil
+      case .decline: "DECLINE"
+      case .grant: "GRANT_FULL"
+      case .prorate: "GRANT_PRORATED"
+      }
+    if let preference { members.append(.init("refundPreference", .string(preference))) }
+    // Of a refund for the time that is left Apple reckons itself how much was used.
+    if evidence.preference != .prorate {
+      members.append(.init("consumptionPercentage", .integer(evidence.usedMilliunits)))
+    }
+    let target = "/inApps/v2/transactions/consumption/\(PercentEncoding.encode(transaction))"
+    _ = try send("PUT", target, .object(members))
+  }
+}
+
+extension [AppleTransaction] {
+  /// When the period of the newest ends; nil where there is none.
+  fileprivate var end: Instant? {
+    self.max { ($0.purchaseDate, $0.expiresDate) < ($1.purchaseDate, $1.expiresDate) }?.expiresDate
+  }
+}
+
+extension Fact {
+  /// The store answers of all that its customer has.
+  fileprivate func transaction(of subscription: String) -> AppleTransaction? {
+    guard case .transaction(let content)? = object.base as? AppleObject,
+      content.originalTransactionID == subscription
+    else { return nil }
+    return content
+  }
+}

@@ -1,0 +1,89 @@
+internal import Subscriptions
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import Ledger
+internal import Requests
+internal import Storage
+internal import Subscriptions
+
+/// `GET /v1/refund-consent`: whether a store may be told how much the account uses, when it asks before a
+/// refund, and what it was told.
+struct GetRefundConsent: AccountRead {
+  let gate: RequestGate
+  let pattern = "/v1/refund-consent"
+
+  func answer(
+    _ request: AccountRequest, _ reader: Reader, now: Instant
+  ) throws -> JSONValue {
+    let account = try Caller(reader, request.credentials, now: now).account
+    return try RefundConsent.json(of: account, reading: reader)
+  }
+
+  func respond(_ consent: JSONValue, to request: AccountRequest) -> Response {
+    .json(200, consent)
+  }
+}
+
+/// `PUT /v1/refund-consent`: gives it, or takes it back.
+struct PutRefundConsent: AccountWrite {
+  let gate: RequestGate
+  let method = "PUT"
+  let pattern = "/v1/refund-consent"
+  let bodyByteCountMax = 1024
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Bool {
+    do throws(JSONError) {
+      let given = try JSON.parse(body).requireObject()["given"]
+      guard let value = given.bool else {
+        throw JSONError(code: .wrongType, path: given.path, message: "must be true or false")
+      }
+      return value
+    } catch {
+      throw Problem(
+        400, "body_invalid", "Body invalid", "\(error.path): \(error.message)",
+        members: [.init("path", .string(error.path))])
+    }
+  }
+
+  func write(
+    _ isGiven: Bool, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> JSONValue {
+    let account = try Caller(transaction, request.credentials, now: now).account
+    if isGiven {
+      try RefundConsent.give(by: account, at: now, in: transaction)
+    } else {
+      try RefundConsent.withdraw(by: account, in: transaction)
+    }
+    return try RefundConsent.json(of: account, reading: transaction)
+  }
+
+  func respond(_ consent: JSONValue, to input: AccountInput<Bool>) throws -> Response {
+    .json(200, consent)
+  }
+}
+
+extension RefundConsent {
+  /// The newest of what was told.
+  private static let answerCountMax = 20
+
+  fileprivate static func json(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> JSONValue {
+    let since = try since(of: account, reading: database)
+    let told = try RefundQuestionRow.all(
+      of: account, before: nil, limit: answerCountMax, reading: database)
+    return [
+      "given": .bool(since != nil), "since": since.map { .string($0.description) } ?? .null,
+      "told": .array(
+        told.map { row in
+          [
+            "payment": .string(row.payment.description), "asked": .string(row.asked.description),
+            "answer": row.answer.map { .string($0) } ?? .null,
+          ]
+        }),
+    ]
+  }
+}

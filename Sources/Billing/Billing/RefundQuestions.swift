@@ -1,0 +1,122 @@
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import Jobs
+internal import Ledger
+internal import ProviderAPI
+internal import Storage
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// Tells stores what they ask before a refund: of customers who agreed, how much they use, nothing else.
+///
+/// Whatever is told, nothing that is owed follows from it: the store's decision comes as a refund, or
+/// does not come.
+struct RefundQuestions: Sendable {
+  let reads: StoreReads
+  let policy: RefundAnswers
+
+  /// How long one waits for what tells whose payment it is.
+  private static let retrySpan = Instant.Span.minutes(10)
+
+  var handler: JobHandler {
+    JobHandler(Ledger.refundQuestionJob) { lease throws(JobFailure) in try run(lease) }
+  }
+
+  private enum Decided: Sendable {
+    case silent(String)
+    case told(RefundEvidence, of: Identifier)
+    /// Nothing tells yet whose it is.
+    case unknown
+  }
+
+  private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
+    let payment = try lease.key
+    let now = reads.clock.now()
+    let found: (row: RefundQuestionRow, decided: Decided)?
+    do {
+      found = try reads.database.read { reader in
+        guard let row = try RefundQuestionRow.find(payment, reading: reader), row.answered == nil
+        else { return nil }
+        return (row, try decide(row, at: now, reading: reader))
+      }
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
+    }
+    guard let (row, decided) = found else { return JobResult(readBegan: nil, writes: { _ in }) }
+    switch decided {
+    case .silent(let why): return settle(row, "nothing: \(why)", of: nil)
+    case .unknown:
+      throw .transient("nothing tells yet whose payment it is", retryAfter: Self.retrySpan)
+    case .told(let evidence, let account):
+      return settle(row, try tell(evidence, of: payment, lease), of: account)
+    }
+  }
+
+  private func decide(
+    _ row: RefundQuestionRow, at now: Instant, reading reader: Reader
+  ) throws -> Decided {
+    guard policy != .off else { return .silent("COFFER_REFUND_ANSWERS is off") }
+    guard now < row.until else { return .silent("too late") }
+    let ledger = reads.ledger
+    guard let key = try ledger.subscriptions(of: row.payment, reading: reader).first,
+      let account = try ledger.reading(reader).subscription(key).ownership.account
+    else { return .unknown }
+    guard try RefundConsent.since(of: account, reading: reader) != nil else {
+      return .silent("the customer did not agree")
+    }
+    let evidence = try evidence(of: account, at: now, reading: reader)
+    return .told(evidence, of: account)
+  }
+
+  /// What is in use beyond what everybody has for nothing, of what was bought beyond that.
+  private func evidence(
+    of account: Identifier, at now: Instant, reading reader: Reader
+  ) throws -> RefundEvidence {
+    let used = try reader.first(
+      "SELECT usage_bytes FROM sync.accounts WHERE id = $1", .id(account)
+    ) { row in try row.integer(0) }
+    let ledger = reads.ledger
+    let cap = try ledger.overview(of: account, at: now, reading: reader).current.capByteCount
+    let free = Schedule.free(ledger.rules.catalogue).entry(at: now).capByteCount
+    let share = Double(max(0, (used ?? 0) - free)) / Double(max(1, cap - free))
+    return RefundEvidence(
+      usedMilliunits: Int64(min(1, share) * 100_000), hasFreePlan: free > 0, preference: policy)
+  }
+
+  /// What was told, for people.
+  private func tell(
+    _ evidence: RefundEvidence, of payment: ObjectKey, _ lease: Lease
+  ) throws(JobFailure) -> String {
+    let store = try reads.stores.reader(of: payment)
+    let secret = try reads.request(for: payment, lease).secret
+    let told = "\(evidence.usedMilliunits / 1000) % in use, preference \(policy.rawValue)"
+    do throws(APIFailure) {
+      try store.answer(RefundQuestion(payment, secret: secret), with: evidence)
+    } catch {
+      switch error {
+      case .refused, .gone, .notFound: return "refused: \(error)"
+      case .transient, .misconfigured, .malformed: throw JobFailure(error, reading: payment)
+      }
+    }
+    return told
+  }
+
+  private func settle(
+    _ row: RefundQuestionRow, _ answer: String, of account: Identifier?
+  ) -> JobResult {
+    let now = reads.clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in try row.settle(answer, of: account, at: now, in: transaction) },
+      committed: {
+        Log.info(
+          "billing.refund_question",
+          [
+            "payment": row.payment.description, "account": account?.description ?? "-",
+            "answer": answer,
+          ])
+      })
+  }
+}

@@ -1,0 +1,29 @@
+package import Base
+package import Storage
+
+/// That an account agrees that a store may be told how much it uses, when it asks before a refund.
+package enum RefundConsent {
+  /// Since when; nil where it does not.
+  package static func since(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> Instant? {
+    try database.first(
+      "SELECT given_ms FROM billing.refund_consents WHERE account_id = $1", .id(account)
+    ) { row in try row.instant(0) }
+  }
+
+  package static func give(
+    by account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.refund_consents (account_id, given_ms) VALUES ($1, $2)
+      ON CONFLICT (account_id) DO NOTHING
+      """, .id(account), .instant(now))
+  }
+
+  package static func withdraw(by account: Identifier, in transaction: Transaction) throws {
+    try transaction.execute(
+      "DELETE FROM billing.refund_consents WHERE account_id = $1", .id(account))
+  }
+}

@@ -1,0 +1,20 @@
+/// What stores are told that ask before they give a customer's money back.
+package enum RefundAnswers: String, Sendable, CaseIterable {
+  /// Nothing, whatever customers agreed to.
+  case off
+  /// How much is used, and no opinion.
+  case usage
+  /// The same, and that the money should stay, should go back, or should go back for the time left.
+  case decline, grant, prorate
+}
+
+extension Parser where Value == RefundAnswers {
+  static var refundAnswers: Parser {
+    Parser { (text) throws(ParseFailure) in
+      guard let answers = RefundAnswers(rawValue: text) else {
+        throw ParseFailure("is not off, usage, decline, grant or prorate")
+      }
+      return answers
+    }
+  }
+}

@@ -1,0 +1,71 @@
+internal import Sync
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Ledger
+internal import Storage
+internal import Subscriptions
+internal import Sync
+
+extension Command {
+  private static let limit = Parameter<Int>.limit()
+  private static let account = Parameter<String?>.optional(
+    "--account", "account", text: "only where this account's usage was told: an id or a username",
+    .text)
+  private static let after = Parameter<String?>.optional(
+    "--after", "payment", text: "go on behind this one, as the page before says", .text)
+
+  static let refundQuestions = Command(
+    words: ["refund", "questions"],
+    abstract: "Lists what stores asked before a refund, and what they were told, the newest first.",
+    discussion: """
+      The App Store (CONSUMPTION_REQUEST) asks twelve hours, Google Play (a pending refund review) a day \
+      before it decides. Stores are told what COFFER_REFUND_ANSWERS says, of customers who agreed to it \
+      (PUT /v1/refund-consent), and nothing of others. Of each payment the latest question is listed.
+      """,
+    options: [limit, account, after],
+    answers: [
+      "questions": .list([
+        "payment": .text, "asked": .time, "until": .time, "account": .orNull(.text),
+        "answered": .orNull(.time), "answer": .orNull(.text),
+      ])
+    ],
+    run: { invocation in
+      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        let page: ListPage<RefundQuestionRow> = try database.read { reader in
+          let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }
+          let last = try invocation[after].map { text in
+            guard let payment = ObjectKey(text),
+              let row = try RefundQuestionRow.find(payment, reading: reader)
+            else { throw CommandFailure(.refused, "nothing was asked of \(text)") }
+            return row
+          }
+          let found = try RefundQuestionRow.all(
+            of: owner, before: last, limit: invocation[limit] + 1, reading: reader)
+          return ListPage(found, limit: invocation[limit])
+        }
+        var table = Table(("ASKED", .left), ("PAYMENT", .left), ("UNTIL", .left), ("TOLD", .left))
+        for row in page.rows {
+          table.add(
+            Terminal.time(row.asked, now: now), row.payment.description,
+            Terminal.time(row.until, now: now), row.answer ?? "not yet")
+        }
+        let more: String? = page.notice(of: "questions") { (row: RefundQuestionRow) -> String in
+          row.payment.description
+        }
+        return Answer(
+          text: table.text, json: ["questions": .array(page.rows.map { json($0) })], notice: more)
+      }
+    })
+
+  private static func json(_ row: RefundQuestionRow) -> JSONValue {
+    [
+      "payment": .string(row.payment.description), "asked": .string(row.asked.description),
+      "until": .string(row.until.description),
+      "account": row.account.map { .string($0.description) } ?? .null,
+      "answered": row.answered.map { .string($0.description) } ?? .null,
+      "answer": row.answer.map { .string($0) } ?? .null,
+    ]
+  }
+}
