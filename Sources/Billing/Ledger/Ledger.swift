@@ -37,7 +37,7 @@ package struct Ledger: Sendable {
   }
 
   /// Whether its store can be asked of it.
-  func isReadable(_ key: ObjectKey) -> Bool {
+  package func isReadable(_ key: ObjectKey) -> Bool {
     guard readable.contains(key.provider), let traits = stores[key.provider]?.traits else {
       return false
     }

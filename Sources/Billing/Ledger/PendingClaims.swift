@@ -121,10 +121,27 @@ extension Ledger {
 
   /// A purchase was read: it is the first claimant's, unless it is somebody's already.
   package func acceptClaims(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
-    for account in try PendingClaims.take(key, in: transaction) {
-      let ownership = try reading(transaction).subscription(key).ownership
-      guard ownership.account == nil, ownership.evidence != .contested else { return }
-      try decide(.claim(account, key), at: now, in: transaction)
+    let accounts = try PendingClaims.take(key, in: transaction)
+    guard !accounts.isEmpty, let read = try subscription(readAs: key, in: transaction) else {
+      return
     }
+    for account in accounts {
+      let ownership = try reading(transaction).subscription(read).ownership
+      guard ownership.account == nil, ownership.evidence != .contested else { return }
+      try decide(.claim(account, read), at: now, in: transaction)
+    }
+  }
+
+  /// What a read by that key found: a payment's number, taken for its subscription's, opens that too.
+  private func subscription(
+    readAs key: ObjectKey, in transaction: Transaction
+  ) throws -> ObjectKey? {
+    if try knows(key, reading: transaction) { return key }
+    let traits = try stores.store(of: key).traits
+    for kind in traits.kinds where kind != traits.subscriptionKind {
+      let known = try subscriptions(of: key.sibling(kind, key.id), reading: transaction)
+      if let found = known.first { return found }
+    }
+    return nil
   }
 }

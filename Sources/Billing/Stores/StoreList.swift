@@ -49,6 +49,14 @@ extension StoreList {
     }
     return stores.lazy.compactMap { $0.purchase(named: text, in: environment) }.first
   }
+
+  /// The same where its store is told beside it.
+  package func purchase(
+    named text: String, of store: any Store, in environment: StoreEnvironment
+  ) -> NamedPurchase? {
+    guard let key = ObjectKey(text) else { return store.purchase(named: text, in: environment) }
+    return key.provider == store.provider ? purchase(named: text, in: environment) : nil
+  }
 }
 
 extension StoreList: Sequence {

@@ -7,7 +7,7 @@ enum CommandTable {
     .inviteRevoke, .usageShow, .usageRecount,
     .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund,
-    .subscriptionExtend, .refundQuestions, .quotaSet, .quotaClear,
+    .subscriptionExtend, .refundQuestions, .importPurchases, .quotaSet, .quotaClear,
     .planList, .planDiff, .planApply, .planHistory, .report, .jobsList, .jobsRetry, .jobsDrop,
     .flowList, .flowShow, .flowRetry, .flowDrop,
     .deliveryReseal,

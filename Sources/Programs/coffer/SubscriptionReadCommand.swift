@@ -39,13 +39,12 @@ extension Command {
         }
         let sealing = configuration.sealingKeys
         return try Act(invocation, on: database).atOnce(at: now) { transaction in
-          let known = try ledger.subscriptions(of: named.object, reading: transaction)
-          let keys = known.isEmpty ? [named.subscription].compactMap { $0 } : known
+          let keys = try ledger.subscriptions(named: named, reading: transaction)
           guard !keys.isEmpty else {
             throw CommandFailure(
               .refused, "nothing is known of \(named.object): name the subscription that it is of")
           }
-          let payload = try payload(of: named, sealing)
+          let payload = try named.payload(sealing)
           for key in keys {
             switch try ledger.read(key, payload: payload, at: now, in: transaction) {
             case .asked: break
@@ -70,16 +69,16 @@ extension Command {
         }
       }
     })
+}
 
-  /// What the job is given that reads by the number itself, so that no row holds it in clear.
-  private static func payload(
-    of named: NamedPurchase, _ sealing: SealingKeys?
-  ) throws(CommandFailure) -> [UInt8]? {
-    guard let secret = named.secret else { return nil }
+extension NamedPurchase {
+  /// What the job is given that reads by the number itself, so that no row holds it in clear; nil where
+  /// it does not.
+  func payload(_ sealing: SealingKeys?) throws(CommandFailure) -> [UInt8]? {
+    guard let secret else { return nil }
     guard let sealing else {
       throw CommandFailure(.usage, "a token is kept sealed: COFFER_SEALING_KEYS is not set")
     }
-    return sealing.seal(
-      secret.exposed, context: PreparedDelivery.payloadContext(named.object))
+    return sealing.seal(secret.exposed, context: PreparedDelivery.payloadContext(object))
   }
 }

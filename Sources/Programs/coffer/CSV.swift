@@ -1,0 +1,128 @@
+internal import Configuration
+
+/// Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, lines and doubled
+/// quotes; lines end with LF or CRLF. Blank lines and a byte order mark are passed over.
+enum CSV {
+  struct Record: Sendable {
+    /// Where it begins, from 1.
+    let line: Int
+    let fields: [String]
+  }
+
+  /// What a number of a store's, or a name, is never longer than.
+  static let fieldByteCountMax = 4096
+
+  /// Throws one line on the first place that cannot be read, or where there are too many records.
+  static func records(_ bytes: [UInt8], atMost countMax: Int) throws(CommandFailure) -> [Record] {
+    var reader = Reader(bytes: bytes)
+    var records: [Record] = []
+    while let record = try reader.next() {
+      guard records.count < countMax else {
+        throw CommandFailure(.refused, "it has more than \(countMax) records; divide it")
+      }
+      records.append(record)
+    }
+    return records
+  }
+
+  /// One line of a file, ended.
+  static func line(_ fields: [String]) -> String {
+    fields.map { field in
+      guard field.utf8.contains(where: { special.contains($0) }) else { return field }
+      return "\""
+        + field.split(separator: "\"", omittingEmptySubsequences: false)
+        .joined(separator: "\"\"") + "\""
+    }.joined(separator: ",") + "\r\n"
+  }
+
+  private static let special = Set(",\"\r\n".utf8)
+
+  private struct Reader {
+    let bytes: [UInt8]
+    private var place = 0
+    private var line = 1
+
+    init(bytes: [UInt8]) {
+      self.bytes = bytes
+      if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { place = 3 }
+    }
+
+    private static let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
+    private static let (lf, cr) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
+
+    mutating func next() throws(CommandFailure) -> Record? {
+      while takeLineEnd() {}
+      guard place < bytes.count else { return nil }
+      let start = line
+      var fields = [try field()]
+      while place < bytes.count, !takeLineEnd() {
+        // What ends a field is a comma where it is no line's end.
+        place += 1
+        fields.append(try field())
+      }
+      return Record(line: start, fields: fields)
+    }
+
+    private mutating func takeLineEnd() -> Bool {
+      let count =
+        bytes[place...].starts(with: [Self.lf])
+        ? 1 : bytes[place...].starts(with: [Self.cr, Self.lf]) ? 2 : 0
+      guard count > 0 else { return false }
+      place += count
+      line += 1
+      return true
+    }
+
+    private func isAtEnd() -> Bool {
+      place == bytes.count || bytes[place] == Self.comma || bytes[place] == Self.lf
+        || bytes[place...].starts(with: [Self.cr, Self.lf])
+    }
+
+    private mutating func field() throws(CommandFailure) -> String {
+      let start = line
+      var content: [UInt8] = []
+      if place < bytes.count, bytes[place] == Self.quote {
+        content = try quoted()
+        guard isAtEnd() else {
+          throw failure(line, "something follows a closing quote")
+        }
+      } else {
+        while !isAtEnd() {
+          guard bytes[place] != Self.quote else {
+            throw failure(line, "a quote stands inside a field that has none at its ends")
+          }
+          content.append(bytes[place])
+          place += 1
+        }
+      }
+      guard content.count <= fieldByteCountMax else {
+        throw failure(start, "a field is longer than \(fieldByteCountMax) bytes")
+      }
+      guard let text = String(validating: content, as: UTF8.self) else {
+        throw failure(start, "a field is not UTF-8")
+      }
+      return text
+    }
+
+    private mutating func quoted() throws(CommandFailure) -> [UInt8] {
+      let start = line
+      var content: [UInt8] = []
+      place += 1
+      while place < bytes.count {
+        let byte = bytes[place]
+        place += 1
+        if byte == Self.quote {
+          guard place < bytes.count, bytes[place] == Self.quote else { return content }
+          place += 1
+        }
+        if byte == Self.lf { line += 1 }
+        content.append(byte)
+      }
+      throw failure(start, "a quote is never closed")
+    }
+
+    private func failure(_ line: Int, _ text: String) -> CommandFailure {
+      CommandFailure(.refused, "line \(line): \(text)")
+    }
+  }
+}

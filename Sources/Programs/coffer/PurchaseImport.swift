@@ -1,0 +1,161 @@
+internal import Base
+internal import Configuration
+internal import Glibc
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+/// One run over a list of purchases. All that it has to know of earlier runs is what the ledger says of
+/// each purchase, so that it can be repeated at any time.
+struct PurchaseImport {
+  struct Counts {
+    var rows = 0
+    /// Their accounts' before the run.
+    var owned = 0
+    var given = 0
+    var toRead = 0
+    var failed = 0
+  }
+
+  private(set) var counts = Counts()
+  private(set) var problems: [(row: ImportFile.Row, problem: String)] = []
+
+  private let list: ImportFile
+  private let database: Database
+  private let clock: Clock
+  private let steps: ImportSteps
+  private var wishes: [ImportWish] = []
+
+  private static let sliceCount = 50
+  /// How many reads wait at a time: beyond them nothing is written down yet.
+  private static let awaitedCountMax = 100
+  private static let pause: useconds_t = 200_000
+
+  init(_ list: ImportFile, _ database: Database, _ clock: Clock, _ steps: ImportSteps) {
+    self.list = list
+    self.database = database
+    self.clock = clock
+    self.steps = steps
+    counts.rows = list.rows.count
+  }
+
+  // MARK: what would be done
+
+  /// Looks at every row and changes nothing.
+  mutating func check() throws {
+    let progress = Progress("checking", .count(of: "rows"), of: Int64(list.rows.count))
+    var seen: [ObjectKey: (line: Int, account: Identifier)] = [:]
+    var rest = list.rows[...]
+    while !rest.isEmpty {
+      let slice = rest.prefix(Self.sliceCount)
+      rest = rest.dropFirst(slice.count)
+      let now = clock.now()
+      for (row, found) in try database.read({ reader in
+        try slice.map { ($0, try steps.finding(of: $0, at: now, reader)) }
+      }) {
+        progress.done += 1
+        switch found {
+        case .failure(let failure): fail(row, failure.text)
+        case .success(let (wish, state)):
+          let first = seen[wish.purchase.object]
+          seen[wish.purchase.object] = first ?? (row.line, wish.account)
+          if let first, first.account != wish.account {
+            fail(row, "line \(first.line) says that it is another account's")
+          } else {
+            note(wish, state)
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func note(_ wish: ImportWish, _ state: ClaimState) {
+    switch state {
+    case .owned: counts.owned += 1
+    case .ownedByAnother: fail(wish.row, ImportSteps.ownedByAnother)
+    case .contested: fail(wish.row, ImportSteps.contested)
+    case .free:
+      counts.given += 1
+      wishes.append(wish)
+    case .awaited, .givenUp, .unknown, .unread:
+      counts.toRead += 1
+      wishes.append(wish)
+    }
+  }
+
+  private mutating func fail(_ row: ImportFile.Row, _ problem: String) {
+    counts.failed += 1
+    problems.append((row, problem))
+  }
+
+  // MARK: doing it
+
+  /// Follows what `check` found; returns once every row is settled, or nothing was for so long.
+  mutating func perform(waiting patience: Instant.Span) throws {
+    (counts.given, counts.toRead) = (0, 0)
+    let progress = Progress("importing", .count(of: "rows"), of: Int64(wishes.count))
+    var rest = wishes[...]
+    var awaited: [ImportWish] = []
+    var end = MonotonicTime.now() + patience
+    while !(rest.isEmpty && awaited.isEmpty) {
+      let slice = rest.prefix(min(Self.sliceCount, Self.awaitedCountMax - awaited.count))
+      rest = rest.dropFirst(slice.count)
+      let settled = progress.done
+      let (left, wasSettled) = try advance(slice + awaited, isNew: slice.count)
+      awaited = left
+      progress.done += Int64(wasSettled)
+      if progress.done > settled {
+        end = .now() + patience
+      } else if end < .now() {
+        break
+      }
+      if awaited.count == Self.awaitedCountMax || rest.isEmpty, !awaited.isEmpty {
+        usleep(Self.pause)
+      }
+    }
+    for wish in awaited {
+      counts.toRead += 1
+      problems.append((wish.row, "not read yet" + (wish.lastError.map { ": \($0)" } ?? "")))
+    }
+    for wish in rest {
+      counts.toRead += 1
+      problems.append((wish.row, "not read yet"))
+    }
+    problems.sort { $0.row.line < $1.row.line }
+  }
+
+  /// One look at each, in one transaction; returns those that wait still, and how many do not.
+  private mutating func advance(
+    _ wishes: [ImportWish], isNew newCount: Int
+  ) throws -> (awaited: [ImportWish], settledCount: Int) {
+    let (now, steps) = (clock.now(), steps)
+    let looked = try database.read { reader in
+      try wishes.enumerated().map { index, wish in
+        try steps.outcome(of: wish, isNew: index < newCount, at: now, reader)
+      }
+    }
+    let openCount = looked.count { if case .open = $0 { true } else { false } }
+    let outcomes =
+      openCount == 0
+      ? looked
+      : try database.write(for: nil) { transaction in
+        try zip(wishes, looked).map { wish, outcome in
+          guard case .open = outcome else { return outcome }
+          return try steps.file(wish, at: now, in: transaction)
+        }
+      }
+    var awaited: [ImportWish] = []
+    for (var wish, outcome) in zip(wishes, outcomes) {
+      switch outcome {
+      case .given: counts.given += 1
+      case .failed(let problem): fail(wish.row, problem)
+      case .awaited(let error):
+        wish.lastError = error
+        awaited.append(wish)
+      case .open: awaited.append(wish)
+      }
+    }
+    return (awaited, wishes.count - awaited.count)
+  }
+}
