@@ -69,5 +69,8 @@ package enum Migrations {
     Migration(
       number: 19, name: "refunds", isAdditive: true,
       sql: PackageResources.billing_0019_refunds_sql),
+    Migration(
+      number: 20, name: "reconciliations", isAdditive: true,
+      sql: PackageResources.billing_0020_reconciliations_sql),
   ]
 }

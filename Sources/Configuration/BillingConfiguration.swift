@@ -26,6 +26,8 @@ package struct BillingConfiguration: Sendable {
   package let origins: Set<String>
   package let restorePolicy: RestorePolicy
   package let refundAnswers: RefundAnswers
+  /// Nil: only when an operator begins one.
+  package let reconciliationInterval: Instant.Span?
   /// Who is told of changes; nil: nobody.
   package let noticeReceiver: NoticeReceiver?
   /// For whom sandbox purchases count as well.
@@ -47,6 +49,8 @@ package struct BillingConfiguration: Sendable {
     authorities = reader.value(BillingSettings.authorities)
     origins = Set(reader.value(BillingSettings.origins) ?? [])
     restorePolicy = reader.value(BillingSettings.restorePolicy) ?? .refuse
+    let hours = reader.value(BillingSettings.reconcileHours) ?? 24
+    reconciliationInterval = hours == 0 ? nil : .hours(hours)
     refundAnswers = reader.value(BillingSettings.refundAnswers) ?? .off
     let tellsApps = reader.together(BillingSettings.noticeURL, [BillingSettings.noticeSecrets])
     let noticeURL = reader.value(BillingSettings.noticeURL)

@@ -59,6 +59,13 @@ package enum BillingSettings {
       + "decline, grant, prorate (the same, and what you would have them do). docs/refunds.md.",
     example: "usage", parser: .refundAnswers)
 
+  package static let reconcileHours = Setting<Int64>(
+    "COFFER_RECONCILE_HOURS", for: [.billing, .command], .value("24"),
+    text:
+      "Hours from one reconciliation of a store to the next: its lists are compared with what is "
+      + "known, so that lost deliveries are made up for. From 1 to 600; 0: only by coffer reconcile.",
+    example: "6", parser: .number(in: 0...600))
+
   package static let sandboxAccounts = Setting<[Identifier]>(
     "COFFER_SANDBOX_ACCOUNTS", for: [.billing, .command], .meaning("none"),
     text: "Comma list of the accounts of testers and reviewers, for whom sandbox purchases "

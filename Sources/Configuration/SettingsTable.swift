@@ -16,7 +16,7 @@ package struct SettingsTable: Sendable {
       + stores.flatMap { $0.settings }
       + [
         BillingSettings.authorities, BillingSettings.origins, BillingSettings.restorePolicy,
-        BillingSettings.refundAnswers,
+        BillingSettings.refundAnswers, BillingSettings.reconcileHours,
         BillingSettings.noticeURL, BillingSettings.noticeSecrets,
         BillingSettings.sandboxAccounts,
         CommandSettings.actor,

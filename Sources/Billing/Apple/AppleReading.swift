@@ -164,7 +164,7 @@ extension APIReply {
   /// The reply to a success; else what Apple's error code means, or its status without one.
   ///
   /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
-  fileprivate func appleSuccess() throws(APIFailure) -> APIReply {
+  func appleSuccess() throws(APIFailure) -> APIReply {
     guard !(200..<300).contains(status) else { return self }
     guard let code = try? JSON.parse(body)["errorCode"].integer else { return try successful() }
     switch code {

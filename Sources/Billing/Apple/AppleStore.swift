@@ -15,7 +15,7 @@ package struct AppleStore: Store {
   /// Nil where the App Store is off.
   private let verifier: AppleVerifier?
   /// Production and sandbox are two servers; empty where neither is ever asked.
-  private let apis: [StoreEnvironment: AppleAPI]
+  let apis: [StoreEnvironment: AppleAPI]
 
   package init() { self.init(verifier: nil) }
 
@@ -73,6 +73,7 @@ package struct AppleStore: Store {
     // https://developer.apple.com/documentation/storekit/handling-subscriptions-billing
     traits.managePage = "https://apps.apple.com/account/subscriptions"
     traits.hasSuccessors = true
+    traits.isReadOneByOne = true
     traits.unknownID = "1"
     traits.confirmationCount = 1
     traits.notes = AppleNote.allCases.map(\.rawValue)

@@ -9,7 +9,7 @@ internal import Stores
 /// each answer is bounded in requests. Any thread may call it.
 /// https://docs.btcpayserver.org/API/Greenfield/v1
 package struct BTCPayAPI: Sendable {
-  private let root: String
+  let root: String
   /// The id of the store that sells.
   let store: String
   private let key: Secret
@@ -57,7 +57,7 @@ package struct BTCPayAPI: Sendable {
     return answer
   }
 
-  private func get(_ path: String) throws(APIFailure) -> (json: JSON, date: Instant) {
+  func get(_ path: String) throws(APIFailure) -> (json: JSON, date: Instant) {
     let token = "token " + String(decoding: key.exposed, as: UTF8.self)
     let reply = try transport.send(
       APIRequest(
@@ -71,7 +71,7 @@ package struct BTCPayAPI: Sendable {
   }
 
   /// A reply that says 2xx. A list is there wherever the store is: anything else is not our server.
-  private func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
+  func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
     switch reply.status {
     case 300..<400, 404, 410:
       throw .misconfigured("there is no such store, or no BTCPay server: \(reply.status)")

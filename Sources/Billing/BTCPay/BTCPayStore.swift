@@ -15,7 +15,7 @@ package struct BTCPayStore: Store {
 
   /// Nil where it is off.
   private let secrets: BTCPaySecrets?
-  private let api: BTCPayAPI?
+  let api: BTCPayAPI?
 
   package init() { self.init(secrets: nil, api: nil) }
 

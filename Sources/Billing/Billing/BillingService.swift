@@ -27,6 +27,8 @@ package struct BillingService: Sendable {
   private let gate: RequestGate?
   private let restoring: RestorePolicy
   private let refundAnswers: RefundAnswers
+  /// From one reconciliation of a store to the next; nil: only when an operator begins one.
+  private let reconciliationInterval: Instant.Span?
   /// Who is told of changes, and the way there; nil: nobody.
   private let notices: (receiver: NoticeReceiver, transport: any ProviderTransport)?
   private let forgeries: AddressBudget
@@ -46,7 +48,7 @@ package struct BillingService: Sendable {
   package init(
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
     stores: StoreList, clients: SignaturePolicy? = nil, restoring: RestorePolicy = .refuse,
-    refundAnswers: RefundAnswers = .off,
+    refundAnswers: RefundAnswers = .off, reconciling interval: Instant.Span? = nil,
     telling notices: (receiver: NoticeReceiver, transport: any ProviderTransport)? = nil,
     trustsProxies: Bool = false,
     search: SearchKey? = nil, logsDeliveries: Bool = false
@@ -63,6 +65,7 @@ package struct BillingService: Sendable {
     self.forgeries = forgeries
     self.restoring = restoring
     self.refundAnswers = refundAnswers
+    reconciliationInterval = interval
     self.notices = notices
     gate = clients.map { policy in
       RequestGate(
@@ -128,7 +131,9 @@ package struct BillingService: Sendable {
         transport: notices.transport)
     }
     let questions = RefundQuestions(reads: reads, policy: refundAnswers)
-    return reads.handlers + [renewals.handler, runner.handler, questions.handler]
+    let reconciler = Reconciler(reads: reads, interval: reconciliationInterval)
+    return reads.handlers
+      + [renewals.handler, runner.handler, questions.handler, reconciler.handler]
       + Acknowledgements(reads: reads).handlers + [senders].compactMap { $0?.handler }
   }
 
@@ -163,6 +168,17 @@ package struct BillingService: Sendable {
     let unmapped = try database.read { try UnmappedProducts.owed(at: now, reading: $0) }
     BillingMetrics.shared.tell(unmapped)
     return total
+  }
+
+  /// Has every store that can be asked reconciled when that is due. Call at start.
+  package func expectReconciliations() throws {
+    let now = clock.now()
+    let providers = stores.filter { $0.isReadable }.map { $0.provider }
+    try database.write(for: nil) { transaction in
+      for provider in providers {
+        try Reconciliation.request(of: provider, at: now, in: transaction)
+      }
+    }
   }
 
   /// Whoever changes something from now on knows whether apps are told of it.

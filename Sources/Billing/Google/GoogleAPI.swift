@@ -14,7 +14,7 @@ package import Subscriptions
 package struct GoogleAPI: Sendable {
   package static let standardBase = "https://androidpublisher.googleapis.com"
 
-  private let root: String
+  let root: String
   private let account: ServiceAccount
   private let transport: any ProviderTransport
   private let clock: Clock
@@ -175,7 +175,7 @@ package struct GoogleAPI: Sendable {
 
   /// A reply that says 2xx. Whether Google knows a purchase is Google's to say: where it does not know
   /// our app, or where something else than its API answers, nothing was said of the purchase.
-  private func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
+  func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
     guard reply.status == 404 || reply.status == 410, !reply.body.isEmpty else {
       return try reply.successful()
     }
@@ -190,7 +190,7 @@ package struct GoogleAPI: Sendable {
   }
 
   /// A token that Google does not take is replaced once. 409 is another request's doing.
-  private func authorized(
+  func authorized(
     _ method: String, _ url: String, body: [UInt8]?
   ) throws(APIFailure) -> APIReply {
     let token = try account.token(at: clock.now(), through: transport)

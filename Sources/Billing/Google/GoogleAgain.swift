@@ -12,6 +12,9 @@ extension GoogleStore {
       }
       return DecodedDelivery(claimed: token, at: kept.received)
     }
+    if kept.deliveryID.hasPrefix(GoogleVoidedPurchase.prefix) {
+      return DecodedDelivery(try GoogleVoidedPurchase(json))
+    }
     let data = try json["message"]["data"].requireString()
     let named = Base64.standard.decode(data).flatMap { try? JSON.parse($0)["packageName"].string }
     // Which app was ours when it came is known by what became of it.

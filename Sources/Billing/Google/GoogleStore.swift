@@ -16,7 +16,7 @@ package struct GoogleStore: Store {
 
   /// Nil where Google Play is off.
   private let verifier: GoogleVerifier?
-  private let api: GoogleAPI?
+  let api: GoogleAPI?
 
   package init() { self.init(verifier: nil) }
 
@@ -64,6 +64,7 @@ package struct GoogleStore: Store {
     traits.unknownID = "coffer-doctor"
     traits.confirmationCount = 1
     traits.readsBySecret = true
+    traits.isReadOneByOne = true
     // Sixty days after their end.
     traits.forgets = true
     traits.orders = [.stopRenewal, .end, .refund, .extend]

@@ -28,6 +28,8 @@ package struct Attention: Sendable, Equatable {
     case undecodableDelivery = "undecodable_delivery"
     /// A payment that the bank contests, until it is decided.
     case dispute
+    /// A store that could not be compared with for hours.
+    case unreconciled
     /// An account that pays for more than one subscription.
     case doublePayment = "double_payment"
     /// A purchase that owes something to nobody.
@@ -66,7 +68,7 @@ package struct Attention: Sendable, Equatable {
       switch self {
       case .unacknowledged, .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery,
         .dispute, .doublePayment, .unowned, .contestedOwner, .unknownProduct, .irregularPayment,
-        .paidAfterEnd, .certificate:
+        .paidAfterEnd, .certificate, .unreconciled:
         true
       case .reversal, .refusedClaim, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
         .conflictingDelivery, .overCap, .unusedSecret:

@@ -82,7 +82,7 @@ package struct AttentionList: Sendable {
     let since = now - toldSpan
     return Attention.Kind.derived.map { derived($0, at: now) } + [
       doublePayments, refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs,
-      overCap(at: now), stuckFlows(at: now),
+      overCap(at: now), stuckFlows(at: now), unreconciled(at: now),
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
     ]
@@ -192,6 +192,22 @@ package struct AttentionList: Sendable {
     }
   }
 
+  /// A page that fails for so long is no passing weakness of the store's.
+  private static let unreconciledSpan = Instant.Span.hours(6)
+
+  private static func unreconciled(at now: Instant) -> Source {
+    Source(
+      kind: .unreconciled, columns: "object, failing_since_ms, last_error",
+      found: "FROM billing.jobs WHERE kind = $1 AND failing_since_ms <= $2",
+      order: "failing_since_ms, object",
+      values: [.text(Reconciliation.job), .instant(now - unreconciledSpan)]
+    ) { row in
+      Attention(
+        kind: .unreconciled, subject: try row.text(0), account: nil,
+        detail: try row.optionalText(2) ?? "", since: try row.instant(1), until: nil)
+    }
+  }
+
   /// One for each store that owes answers, however many it owes.
   private static func unanswered(of stores: StoreList, _ reader: Reader) throws -> [Attention] {
     try stores.compactMap { store in
@@ -258,7 +274,7 @@ extension Attention.Kind {
     case .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery, .dispute, .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
-      .overCap, .certificate, .unusedSecret:
+      .overCap, .certificate, .unusedSecret, .unreconciled:
       false
     }
   }

@@ -1,5 +1,7 @@
+internal import Tiers
 package import Base
 package import Crypto
+package import Storage
 internal import JSON
 package import Stores
 package import Subscriptions
@@ -70,6 +72,17 @@ package struct PreparedDelivery: Sendable {
     self.init(
       decoded, of: store, received: received, head: delivery.head, body: body, sealing: sealing,
       search: search, proof: delivery.proof)
+  }
+
+  /// Whether its store told it before, whatever it said then.
+  package func isKnown(reading database: some Queryable) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM billing.deliveries WHERE provider = $1 AND environment = $2
+        AND delivery_id = $3 LIMIT 1
+      """, .text(decoded.provider.rawValue), .text(decoded.environment?.rawValue ?? "unknown"),
+      .text(decoded.deliveryID)
+    ) { row in try row.integer(0) } != nil
   }
 
   /// Binds a job's payload to the object it is about.

@@ -63,6 +63,12 @@ package protocol Store: Sendable {
   /// Throws `.misconfigured` where there is nothing to ask with.
   func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer
 
+  /// The lists in which it tells again what it told; none where it cannot be asked.
+  var listings: [StoreListing] { get }
+
+  /// Reads one page of a list: a bounded number of requests.
+  func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage
+
   /// What its signatures are proven by, where it is a certificate.
   var certificates: [StoreCertificate] { get }
 
@@ -201,6 +207,8 @@ package struct StoreTraits: Sendable {
   package var readsBySecret = false
   /// Whether it forgets purchases long over: what was read last still holds.
   package var forgets = false
+  /// Whether no list shows how its subscriptions are, so that each must be read to know.
+  package var isReadOneByOne = false
   /// What operators can have it do.
   package var orders: Set<StoreOrder.Kind> = []
   /// Where its customers manage what they bought; nil where that is done here.

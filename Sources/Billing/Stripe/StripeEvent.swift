@@ -69,7 +69,8 @@ extension StripeEvent {
     }
   }
 
-  private init(_ json: JSON) throws(JSONError) {
+  /// Reads an event as it is delivered, or listed.
+  init(_ json: JSON) throws(JSONError) {
     guard try json["object"].requireString() == "event" else {
       throw JSONError(code: .wrongType, path: json["object"].path, message: "must be an event")
     }

@@ -129,6 +129,7 @@ extension Attention {
         + (account == nil ? ", and nobody owns it" : "")
     case .storeUnanswered: "\(subject) does not answer; waiting: \(detail)"
     case .deadJob: "\(shownSubject): given up; \(detail)"
+    case .unreconciled: "\(subject) is not reconciled: \(detail)"
     case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
     case .undecodableDelivery: "\(shownSubject) cannot be read; \(detail)"
     case .dispute: "\(shownSubject): the bank contests \(detail)"
@@ -173,6 +174,7 @@ extension Attention {
     case .deadJob:
       return words.count == 2
         ? ["jobs", "retry", words[0], "--object", words[1]] : ["jobs", "list"]
+    case .unreconciled: return ["reconcile", "list", "--store", subject]
     case .stuckFlow: return ["flow", "show", subject]
     case .undecodableDelivery, .conflictingDelivery:
       return words.count == 2

@@ -75,9 +75,10 @@ extension FakeBTCPay {
   ) -> [BTCPayWorld.Invoice] {
     func number(_ name: String) -> Int? { target.values(name).first.flatMap { Int($0) } }
     let orders = target.values("orderId")
+    let start = number("startDate").map { Instant(seconds: Int64($0)) } ?? .distantPast
     let hasArchived = target.values("includeArchived") == ["true"]
     let found = rows.reversed().filter { row in
-      (hasArchived || !row.isArchived)
+      (hasArchived || !row.isArchived) && row.created >= start
         && (orders.isEmpty || row.orderID.map { orders.contains($0) } ?? false)
     }
     return Array(found.dropFirst(number("skip") ?? 0).prefix(number("take") ?? .max))

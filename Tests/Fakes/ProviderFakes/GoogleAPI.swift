@@ -83,7 +83,8 @@ extension FakePlayStore {
       return order(path[3], request.body)
     case ("POST", 5, "purchases") where path[1] == "subscriptions":
       return acknowledge(path[4], request.body)
-    case ("GET", 2, "purchases") where path[1] == "voidedpurchases": return voided(target)
+    case ("GET", 2, "purchases") where path[1] == "voidedpurchases":
+      return voided(target, asOf: clock.now)
     case ("GET", 1, "orders:batchGet"): return orders(target.values("orderIds"))
     case ("GET", 2, "orders"): return readOrder(path[1], asOf: clock.now - faults.replicaLag)
     case ("POST", 2, "orders"):
@@ -226,8 +227,12 @@ extension FakePlayStore {
     }
   }
 
-  private func voided(_ target: GoogleTarget) -> FakeAnswer {
-    let now = clock.now
+  /// What `purchases.voidedpurchases.list` answered at a moment that has passed, without faults.
+  package func voided(_ target: String, asOf moment: Instant) -> FakeAnswer {
+    voided(GoogleTarget(target), asOf: moment)
+  }
+
+  private func voided(_ target: GoogleTarget, asOf now: Instant) -> FakeAnswer {
     func moment(_ name: String, _ standard: Instant) -> Instant {
       target.values(name).first.flatMap { Int64($0) }.map { Instant(milliseconds: $0) } ?? standard
     }

@@ -232,6 +232,38 @@ package final class Installation {
     }
   }
 
+  /// Compares everything with what the stores tell, to the end.
+  package func reconcile(isWhole: Bool = true) throws {
+    try beginReconciling(isWhole: isWhole)
+    try settle(countMax: 5000)
+  }
+
+  package func beginReconciling(isWhole: Bool = true) throws {
+    let now = self.now
+    let providers = stores(Clock { now }).filter { $0.isReadable }.map { $0.provider }
+    try database.write(for: nil) { transaction in
+      for provider in providers {
+        try Reconciliation.begin(of: provider, isWhole: isWhole, at: now, in: transaction)
+        try Reconciliation.request(of: provider, at: now, in: transaction)
+      }
+    }
+  }
+
+  /// What wants a human.
+  package func attention() throws -> [Attention] {
+    let now = self.now
+    return try database.read { reader in
+      try AttentionList(at: now, limit: 1000, stores: .known, reading: reader).items
+    }
+  }
+
+  /// How reconciliations ended, the newest first.
+  package func reconciliations() throws -> [Reconciliation] {
+    try database.read {
+      try Reconciliation.all(of: nil, after: nil, limit: 100, reading: $0)
+    }
+  }
+
   // MARK: what was derived
 
   /// Coverage, label, owner and schedule of everything, as rows.

@@ -36,6 +36,10 @@ final class PastPlay: ProviderTransport {
       acknowledged.withLock { _ = $0.insert(String(last.prefix { $0 != ":" })) }
       return reply(200, Array("{}".utf8))
     }
+    if last.hasPrefix("voidedpurchases") {
+      let answer = store.voided(String(last), asOf: moment)
+      return reply(answer.status, answer.body)
+    }
     let answer =
       path.contains("orders")
       ? store.readOrder(last, asOf: moment) : store.read(last, asOf: moment)

@@ -1,6 +1,7 @@
 import Base
 import Glibc
 import HTTPServer
+import JSON
 import LocalServer
 import ProviderFakes
 import RecordedStories
@@ -39,7 +40,8 @@ struct OrderTests {
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
       "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
       "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+      "COFFER_RECONCILE_HOURS": "0", "COFFER_MODE": "test",
+      "COFFER_TEST_CLOCK": scratch.path + "/clock",
     ]
     try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
     billing = try Running("coffer-billing", environment: environment, port: port)
@@ -154,6 +156,39 @@ struct OrderTests {
     words: [String], code: Int32, line: String
   ) throws {
     let finished = try Finished(words.map { $0 == "KEY" ? key : $0 }, environment: environment)
+    #expect(finished.code == code)
+    #expect(finished.errors.contains(line), "\(finished.errors)")
+    #expect(finished.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func `a purchase of which every delivery was lost comes in by a reconciliation`() throws {
+    let lost = stripe.buy(account: Identifier(Self.account))
+    let begun = try coffer("reconcile", "stripe", "--whole", "--no-wait")
+    #expect(begun.code == 0, "\(begun.errors)")
+    var run = try JSON.parse(Array("{}".utf8))
+    for second in 1...200 where run["ended"].string == nil {
+      usleep(20_000)
+      let now = Self.now + .minutes(5) + .seconds(Int64(second))
+      try Files.write("\(now.milliseconds)\n", to: scratch.path + "/clock")
+      let list = try coffer("reconcile", "list", "--store", "stripe", "--json").out
+      run = try JSON.parse(Array(list.utf8))["runs"][0]
+    }
+    #expect(run["ended"].string != nil)
+    #expect((run["repaired"].integer ?? 0) > 0)
+    #expect(try coffer("find", lost).out.contains("ada"))
+    let list = try coffer("reconcile", "list", "--store", "stripe").out
+    #expect(list.contains("stripe (whole)") && list.contains("ended after"), "\(list)")
+  }
+
+  @Test(arguments: [
+    (["reconcile", "google"], 1, "google is never asked"),
+    (["reconcile", "paypal"], 64, "store is one of"),
+    (["reconcile", "list", "--after", "stripe"], 64, "--after takes <store>/<number>"),
+  ])
+  func `what cannot be reconciled is said in one line`(
+    words: [String], code: Int32, line: String
+  ) throws {
+    let finished = try Finished(words, environment: environment)
     #expect(finished.code == code)
     #expect(finished.errors.contains(line), "\(finished.errors)")
     #expect(finished.errors.split(separator: "\n").count == 1)

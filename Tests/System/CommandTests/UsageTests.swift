@@ -5,7 +5,7 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, find, event, whatif, account, invite, usage, attention, entitlement, subscription, refund, import, quota, plan, report, jobs, flow, delivery, notice, audit, webhook, request, backup, restore, doctor, tree, config, completion, man, schema must follow; see --help"
+      "one of migrate, find, event, whatif, account, invite, usage, attention, entitlement, subscription, refund, import, reconcile, quota, plan, report, jobs, flow, delivery, notice, audit, webhook, request, backup, restore, doctor, tree, config, completion, man, schema must follow; see --help"
     ),
     (["account"], "one of list, show, create, suspend, resume must follow; see --help"),
     (["acount", "list"], "there is no command acount list; did you mean account list?"),

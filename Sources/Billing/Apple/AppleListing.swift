@@ -1,0 +1,83 @@
+internal import Base
+internal import HTTPMessages
+internal import JSON
+package import ProviderAPI
+package import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// What the App Store tells again: its notifications of half a year, first those that did not arrive.
+/// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
+extension AppleStore {
+  package var listings: [StoreListing] {
+    StoreEnvironment.allCases.filter { apis[$0] != nil }.flatMap { environment in
+      ["failures", "notifications"].map {
+        StoreListing(
+          "\(environment.rawValue)_\($0)", environment, of: .deliveries, memory: .days(180))
+      }
+    }
+  }
+
+  package func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    guard let api = apis[request.listing.environment] else {
+      throw .misconfigured("there is no key of the App Store Server API")
+    }
+    return try api.history(
+      request, onlyFailures: request.listing.name.hasSuffix("_failures"))
+  }
+}
+
+extension AppleAPI {
+  private static let limits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 16)
+  /// Just short of what the store remembers, since its clock is not ours.
+  private static let memory = Instant.Span.days(180 - 1)
+
+  fileprivate func history(
+    _ request: StorePageRequest, onlyFailures: Bool
+  ) throws(APIFailure) -> StorePage {
+    let oldest = request.until - Self.memory
+    var fields: [JSONValue.Member] = [
+      .init("startDate", .integer(max(request.since ?? oldest, oldest).milliseconds)),
+      .init("endDate", .integer(request.until.milliseconds)),
+    ]
+    if onlyFailures { fields.append(.init("onlyFailures", .bool(true))) }
+    let place = request.place.map { "?paginationToken=\(PercentEncoding.encode($0))" } ?? ""
+    let reply = try send(
+      "POST", "/inApps/v1/notifications/history" + place, .object(fields))
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parse(reply.body, limits: Self.limits).requireObject()
+    }
+    let items = try malformed { () throws(JSONError) in
+      try json["notificationHistory"].requireArray().map {
+        (item) throws(JSONError) -> StorePage.Item in
+        self.item(try item["signedPayload"].requireString(), at: request.until)
+      }
+    }
+    guard json["hasMore"].bool == true else { return StorePage(items: items, next: nil) }
+    guard let next = json["paginationToken"].string, next != request.place,
+      1...1024 ~= next.utf8.count
+    else { throw .malformed("a page that is not the last names no next one") }
+    return StorePage(items: items, next: next)
+  }
+
+  /// Proven and decoded as if it had been delivered.
+  private func item(_ text: String, at now: Instant) -> StorePage.Item {
+    let verified: VerifiedNotification
+    do throws(AppleRefusal) {
+      verified = try verifier.verify(signedPayload: text, now: now)
+    } catch {
+      return .unreadable
+    }
+    let proof = "signed under the certificate \(verified.certificate)"
+    let content: Delivery.Content
+    do throws(AppleDecodingError) {
+      content = .decoded(DecodedDelivery(try AppleNotification(verified)))
+    } catch {
+      switch error {
+      case .undecodable(let id, let error): content = .undecodable(id: id, why: "\(error)")
+      }
+    }
+    return .delivery(Delivery(content, proof: proof), body: verified.body)
+  }
+}

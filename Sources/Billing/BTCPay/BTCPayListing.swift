@@ -1,0 +1,48 @@
+internal import Tiers
+internal import Base
+internal import JSON
+package import ProviderAPI
+package import Stores
+internal import Subscriptions
+
+/// What a BTCPay server shows again: every invoice as it is.
+extension BTCPayStore {
+  package var listings: [StoreListing] {
+    api == nil ? [] : [StoreListing("invoices", .live, of: .objects)]
+  }
+
+  package func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    guard let api else { throw .misconfigured("there is no key of a BTCPay server") }
+    return try api.page(request)
+  }
+}
+
+extension BTCPayAPI {
+  private static let pageLength = 100
+  /// An operator may mark an invoice, and a late payment settle it, long after it was made.
+  private static let changingSpan = Instant.Span.days(60)
+
+  /// Newest first, so that what is made meanwhile shows one again and hides none.
+  fileprivate func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    guard let start = Int(request.place ?? "0"), start >= 0 else {
+      throw .malformed("no such page")
+    }
+    let since = request.since.map { "&startDate=\(($0 - Self.changingSpan).seconds)" } ?? ""
+    let (json, date) = try get(
+      "?includeArchived=true&skip=\(start)&take=\(Self.pageLength)" + since)
+    let list = try malformed { () throws(JSONError) in try json.requireArray() }
+    let items = list.compactMap { json -> StorePage.Item? in
+      guard let id = json["id"].string, isID(id),
+        let invoice = try? BTCPayInvoice(json, store: store)
+      else { return .unreadable }
+      // An order that names no account of ours is nobody's.
+      guard let account = invoice.account else { return nil }
+      let shown = BTCPayAnswer.Shown(id: id, content: invoice, shownAt: date).facts(of: 0)
+      return .object(
+        ObjectKey(.prepaid, account.description),
+        shown: shown.filter { $0.key.kind == .prepaidInvoice })
+    }
+    let isLast = list.count < Self.pageLength
+    return StorePage(items: items, next: isLast ? nil : String(start + list.count))
+  }
+}

@@ -1,0 +1,226 @@
+internal import Base
+internal import Crypto
+internal import Jobs
+internal import Ledger
+internal import ProviderAPI
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+/// Keeps what is known equal to what the stores tell, though deliveries were lost: a job for each store,
+/// which goes through its lists page by page, and has read what no list shows.
+///
+/// What comes back goes in by the doors of deliveries and reads; nothing else changes anything. A page
+/// and how far the run has come are one transaction, so that a crash repeats a page and loses none.
+struct Reconciler: Sendable {
+  let reads: StoreReads
+  /// From one run to the next; nil: only when an operator begins one.
+  let interval: Instant.Span?
+
+  /// Between pages: no store's limit is near.
+  private static let pause = Instant.Span.milliseconds(500)
+  /// While what was asked for is read.
+  private static let readingPause = Instant.Span.seconds(2)
+  /// The steps behind the lists.
+  private static let sweep = "subscriptions one by one"
+  private static let reading = "reads"
+
+  private var ledger: Ledger { reads.ledger }
+  private var database: Database { reads.database }
+
+  var handler: JobHandler {
+    JobHandler(Reconciliation.job, concurrencyMax: 2) { lease throws(JobFailure) in
+      try run(lease)
+    }
+  }
+
+  private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
+    guard let provider = ObjectKey.Provider(rawValue: lease.object),
+      let store = reads.stores[provider], store.isReadable
+    else {
+      return JobResult(readBegan: nil, writes: { _ in })
+    }
+    let found: (run: Reconciliation?, ended: Reconciliation?, waiting: Int)
+    do {
+      found = try database.read { reader in
+        let run = try Reconciliation.open(of: provider, reading: reader)
+        return (
+          run, try Reconciliation.ended(of: provider, reading: reader),
+          try run?.waitingCount(reading: reader) ?? 0
+        )
+      }
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
+    }
+    guard let run = found.run else { return begin(provider, after: found.ended) }
+    guard found.waiting < Reconciliation.readCountMax else { return advance(run) { _, _ in false } }
+    return try step(run, store)
+  }
+
+  /// Nothing is under way: the next run begins when it is due.
+  private func begin(
+    _ provider: ObjectKey.Provider, after ended: Reconciliation?
+  ) -> JobResult {
+    let now = reads.clock.now()
+    let due = interval.map { interval in ended.map { $0.began + interval } ?? now }
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        guard let due else { return }
+        if due <= now {
+          try Reconciliation.begin(of: provider, isWhole: false, at: now, in: transaction)
+        }
+        try Reconciliation.request(of: provider, at: max(due, now), in: transaction)
+      })
+  }
+
+  private func step(_ run: Reconciliation, _ store: any Store) throws(JobFailure) -> JobResult {
+    let steps = steps(of: run, store)
+    let name = run.step.isEmpty ? steps[0] : run.step
+    if let listing = store.listings.first(where: { $0.name == name }) {
+      return try read(listing, run, store)
+    }
+    let span = interval ?? .days(1)
+    return advance(run) { run, transaction in
+      guard name == Self.sweep else {
+        return try run.waitingCount(reading: transaction) == 0
+      }
+      return try !run.sweep(ledger, within: span, at: reads.clock.now(), in: transaction)
+    }
+  }
+
+  /// What there is comes first in a whole run, since what was never heard of is then read with all that
+  /// hangs on it; else last, since what deliveries tell need not be read.
+  private func steps(of run: Reconciliation, _ store: any Store) -> [String] {
+    let objects = store.listings.filter { $0.content == .objects }
+    let deliveries = store.listings.filter { $0.content == .deliveries }
+    let lists = run.isWhole ? objects + deliveries : deliveries + objects
+    return lists.map(\.name) + (store.traits.isReadOneByOne ? [Self.sweep] : [])
+      + [Self.reading]
+  }
+
+  // MARK: a list
+
+  private func read(
+    _ listing: StoreListing, _ run: Reconciliation, _ store: any Store
+  ) throws(JobFailure) -> JobResult {
+    let page: StorePage
+    do throws(APIFailure) {
+      page = try store.page(
+        StorePageRequest(listing, since: run.since, until: run.began, place: run.place))
+    } catch {
+      // Places in a list may be forgotten: then it is gone through once more.
+      if case .refused = error, run.place != nil { return restart(run) }
+      throw .transient("\(listing.name): \(error)", retryAfter: error.wait)
+    }
+    let now = reads.clock.now()
+    let deliveries = page.items.compactMap { item -> PreparedDelivery? in
+      guard case .delivery(let delivery, let body) = item else { return nil }
+      return PreparedDelivery(
+        delivery, of: store, received: now, body: body, sealing: reads.sealing,
+        search: reads.search)
+    }
+    return advance(run) { run, transaction in
+      run.pageCount += 1
+      try take(deliveries, &run, in: transaction)
+      for item in page.items {
+        switch item {
+        case .delivery: break
+        case .unreadable:
+          run.counts.examined += 1
+          run.counts.disputed += 1
+        case .object(let key, let shown):
+          if try Reconciliation.agrees(with: shown, ledger, reading: transaction) {
+            run.counts.examined += 1
+            run.counts.agreed += 1
+          } else {
+            try run.ask(key, ledger, at: now, in: transaction)
+          }
+        }
+      }
+      run.place = page.next
+      return page.next == nil
+    }
+  }
+
+  /// Records those that never came.
+  private func take(
+    _ deliveries: [PreparedDelivery], _ run: inout Reconciliation, in transaction: Transaction
+  ) throws {
+    let lost = try deliveries.filter { try !$0.isKnown(reading: transaction) }
+    run.counts.examined += Int64(deliveries.count)
+    run.counts.agreed += Int64(deliveries.count - lost.count)
+    for recorded in try ledger.record(lost, in: transaction) {
+      switch recorded.disposition {
+      case .undecodable: run.counts.disputed += 1
+      case .joined, .recorded, .foreign, .premature: run.counts.repaired += 1
+      }
+    }
+  }
+
+  private func restart(_ run: Reconciliation) -> JobResult {
+    advance(run) { run, _ in
+      run.place = nil
+      return false
+    }
+  }
+
+  // MARK: how far it has come
+
+  /// Does the next part of a run in one transaction; `body` says whether its step is over.
+  private func advance(
+    _ seen: Reconciliation,
+    _ body: @escaping @Sendable (inout Reconciliation, Transaction) throws -> Bool
+  ) -> JobResult {
+    let now = reads.clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        // Another runner, whose lease ran out, may have come before.
+        guard var run = try Reconciliation.open(of: seen.provider, reading: transaction),
+          (run.number, run.step, run.place) == (seen.number, seen.step, seen.place),
+          let store = reads.stores[seen.provider]
+        else { return seen }
+        try run.judge(ledger, at: now, in: transaction)
+        let steps = steps(of: run, store)
+        if run.step.isEmpty { run.step = steps[0] }
+        let isReading = run.step == Self.reading
+        if try body(&run, transaction) {
+          let next = (steps.firstIndex(of: run.step) ?? steps.count) + 1
+          run.place = nil
+          if next < steps.count { run.step = steps[next] } else { run.ended = now }
+        }
+        run.updated = now
+        try run.store(in: transaction)
+        if run.ended == nil {
+          try Reconciliation.request(
+            of: run.provider, at: now + (isReading ? Self.readingPause : Self.pause),
+            in: transaction)
+        } else if let interval {
+          try Reconciliation.request(
+            of: run.provider, at: max(now, run.began + interval), in: transaction)
+        }
+        return run
+      }, committed: { run in if run.ended != nil { Self.log(run) } })
+  }
+
+  private static func log(_ run: Reconciliation) {
+    let counts = run.counts
+    Log.info(
+      "billing.reconciled",
+      [
+        "provider": run.provider.rawValue, "whole": String(run.isWhole),
+        "examined": String(counts.examined), "agreed": String(counts.agreed),
+        "repaired": String(counts.repaired), "disputed": String(counts.disputed),
+        "unreachable": String(counts.unreachable),
+      ])
+  }
+}
+
+extension APIFailure {
+  /// An operator's repair ends what does not pass by itself.
+  fileprivate var wait: Instant.Span? {
+    if case .transient(_, let retryAfter) = self { return retryAfter }
+    return .minutes(5)
+  }
+}

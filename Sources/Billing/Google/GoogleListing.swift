@@ -1,0 +1,95 @@
+internal import Tiers
+internal import Base
+internal import HTTPMessages
+internal import JSON
+package import ProviderAPI
+package import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// The one list that Google keeps: the purchases of the last thirty days whose money went back.
+/// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list
+extension GoogleStore {
+  package var listings: [StoreListing] {
+    api == nil
+      ? [] : [StoreListing("voided_purchases", .live, of: .deliveries, memory: .days(30))]
+  }
+
+  package func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    guard let api else { throw .misconfigured("there is no service account of Google Play") }
+    return try api.voided(request)
+  }
+}
+
+extension GoogleAPI {
+  private static let listLimits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 16)
+  /// Just short of what Google remembers, since its clock is not ours.
+  private static let memory = Instant.Span.days(30 - 1)
+
+  fileprivate func voided(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    let oldest = request.until - Self.memory
+    let since = max(request.since ?? oldest, oldest).milliseconds
+    let place = request.place.map { "&token=\(PercentEncoding.encode($0))" } ?? ""
+    let reply = try accepted(
+      authorized(
+        "GET",
+        root + "/purchases/voidedpurchases?type=1&maxResults=1000&startTime=\(since)"
+          + "&endTime=\(request.until.milliseconds)" + place, body: nil))
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parse(reply.body, limits: Self.listLimits).requireObject()
+    }
+    let items = (json["voidedPurchases"].array ?? []).map { item -> StorePage.Item in
+      guard let voided = try? GoogleVoidedPurchase(item) else { return .unreadable }
+      return .delivery(
+        Delivery(.decoded(DecodedDelivery(voided)), proof: "listed by Google's API"),
+        body: voided.json.encoded())
+    }
+    let next = json["tokenPagination"]["nextPageToken"].string
+    guard next == nil || next != request.place, (next ?? "").utf8.count <= 2048 else {
+      throw .malformed("a page names itself as the next one")
+    }
+    return StorePage(items: items, next: next)
+  }
+}
+
+/// A purchase of which an order's money went back, as the list shows it.
+struct GoogleVoidedPurchase {
+  let token: PurchaseToken
+  let order: String
+  let voided: Instant
+
+  init(_ json: JSON) throws(JSONError) {
+    token = try json["purchaseToken"].requireToken()
+    order = try json["orderId"].requireID()
+    voided = Instant(milliseconds: try json["voidedTimeMillis"].requireLong())
+  }
+
+  /// What is kept of it.
+  var json: JSONValue {
+    [
+      "purchaseToken": .string(token.text), "orderId": .string(order),
+      "voidedTimeMillis": .string(String(voided.milliseconds)),
+    ]
+  }
+
+  /// Begins the name of such a delivery.
+  static let prefix = "voided:"
+}
+
+extension DecodedDelivery {
+  /// A reason to read the purchase and that order, once, like the notification that may be lost.
+  init(_ purchase: GoogleVoidedPurchase) {
+    let key = purchase.token.objectKey
+    self.init(
+      provider: .google, environment: .live,
+      deliveryID: GoogleVoidedPurchase.prefix + purchase.order, type: "voided purchase",
+      object: key.id, created: purchase.voided,
+      requests: [
+        ReadRequest(
+          key, reason: ReadRequest.orderPrefix + purchase.order, secret: purchase.token.secret,
+          isOnce: true)
+      ], disposition: .recorded,
+      meaning: ["object": .string(key.id), "order": .string(purchase.order)])
+  }
+}

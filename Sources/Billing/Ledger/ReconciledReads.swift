@@ -1,0 +1,108 @@
+package import Base
+internal import Crypto
+internal import Jobs
+package import Storage
+internal import Stores
+package import Subscriptions
+
+/// What an open reconciliation has had read, by the jobs that read everything else, and not judged yet.
+extension Reconciliation {
+  /// So many wait at a time, so that what deliveries ask for never waits long behind them.
+  package static let readCountMax = 100
+  /// After which a read that did not come is the run's no more; its job goes on.
+  private static let patience = Instant.Span.minutes(30)
+
+  package func waitingCount(reading database: some Queryable) throws -> Int {
+    Int(
+      try database.first(
+        "SELECT count(*) FROM billing.reconciled_reads WHERE provider = $1",
+        .text(provider.rawValue)
+      ) { row in try row.integer(0) } ?? 0)
+  }
+
+  /// Has an object read; what becomes of it is judged later.
+  package mutating func ask(
+    _ key: ObjectKey, _ ledger: Ledger, at now: Instant, in transaction: Transaction
+  ) throws {
+    counts.examined += 1
+    guard try ledger.read(key, at: now, in: transaction) == .asked else {
+      counts.unreachable += 1
+      return
+    }
+    try transaction.execute(
+      """
+      INSERT INTO billing.reconciled_reads (provider, object, asked_ms, before)
+      VALUES ($1, $2, $3, $4) ON CONFLICT (provider, object) DO NOTHING
+      """, .text(provider.rawValue), .text(key.description), .instant(now),
+      .text(try Self.derived(of: key, ledger, reading: transaction).digest))
+  }
+
+  /// Whether everything that a list shows of something is known so.
+  package static func agrees(
+    with shown: [Fact], _ ledger: Ledger, reading database: any Queryable
+  ) throws -> Bool {
+    let known = try ledger.reading(database).mirrors(of: shown.map(\.key)).map(\.fact)
+    return shown.allSatisfy { fact in
+      known.contains { $0.key == fact.key && $0.object == fact.object }
+    }
+  }
+
+  /// Judges what was read meanwhile, or waited too long.
+  package mutating func judge(
+    _ ledger: Ledger, at now: Instant, in transaction: Transaction
+  ) throws {
+    let waiting = try transaction.rows(
+      """
+      SELECT object, asked_ms, before FROM billing.reconciled_reads
+      WHERE provider = $1 ORDER BY object LIMIT $2
+      """, .text(provider.rawValue), .integer(Int64(2 * Self.readCountMax))
+    ) { row in (try row.text(0), try row.instant(1), try row.text(2)) }
+    for (object, asked, before) in waiting {
+      let job = try Jobs.find(Ledger.readJob, object, reading: transaction)
+      switch job?.state {
+      case .settled:
+        if let key = ObjectKey(object) {
+          let (digest, isDirty) = try Self.derived(of: key, ledger, reading: transaction)
+          if isDirty {
+            counts.disputed += 1
+          } else if digest == before {
+            counts.agreed += 1
+          } else {
+            counts.repaired += 1
+          }
+        }
+      case .waiting, .running:
+        guard asked + Self.patience <= now else { continue }
+        counts.unreachable += 1
+      case .dead, nil: counts.unreachable += 1
+      }
+      try transaction.execute(
+        "DELETE FROM billing.reconciled_reads WHERE provider = $1 AND object = $2",
+        .text(provider.rawValue), .text(object))
+    }
+  }
+
+  /// What follows from what is known of an object's subscriptions, and whether that contradicts itself.
+  private static func derived(
+    of key: ObjectKey, _ ledger: Ledger, reading database: any Queryable
+  ) throws -> (digest: String, isDirty: Bool) {
+    var text = ""
+    var isDirty = false
+    for subscription in try ledger.subscriptions(of: key, reading: database) {
+      let row = try database.first(
+        """
+        SELECT owner, label_without_access, will_renew, coverage, dirty
+        FROM billing.subscriptions WHERE object = $1
+        """, .text(subscription.description)
+      ) { row in
+        (
+          "\(try row.optionalID(0)?.description ?? "-") \(try row.text(1)) \(try row.integer(2)) "
+            + (try row.text(3)), try row.integer(4) == 1
+        )
+      }
+      text += "\(subscription) \(row?.0 ?? "-")\n"
+      isDirty = isDirty || row?.1 == true
+    }
+    return (Hex.encode(SHA256.hash(Array(text.utf8))), isDirty)
+  }
+}

@@ -1,0 +1,92 @@
+internal import Base
+internal import HTTPMessages
+internal import JSON
+package import ProviderAPI
+package import Stores
+internal import Subscriptions
+
+/// What Stripe tells again: its events for thirty days, and every subscription as it is.
+/// https://docs.stripe.com/api/events/list, https://docs.stripe.com/api/subscriptions/list
+extension StripeStore {
+  package var listings: [StoreListing] {
+    guard let api else { return [] }
+    return [
+      StoreListing("events", api.environment, of: .deliveries, memory: .days(30)),
+      StoreListing("subscriptions", api.environment, of: .objects),
+    ]
+  }
+
+  package func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    guard let api else { throw .misconfigured("there is no Stripe key") }
+    return switch request.listing.content {
+    case .deliveries: try api.events(request)
+    case .objects: try api.subscriptions(request)
+    }
+  }
+}
+
+extension StripeAPI {
+  private static let pageLength = 100
+  private static let limits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 19)
+
+  /// Newest first: what happens meanwhile is on no page behind.
+  fileprivate func events(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    var query = [("created[lte]", String(request.until.seconds))]
+    if let since = request.since { query.append(("created[gte]", String(since.seconds))) }
+    let (list, _) = try list("/v1/events", query, after: request.place)
+    let items = try malformed { () throws(JSONError) in
+      try list["data"].requireArray().map { (json) throws(JSONError) -> StorePage.Item in
+        guard let body = JSONValue(json)?.encoded() else { return .unreadable }
+        let content: Delivery.Content
+        do throws(JSONError) {
+          content = .decoded(DecodedDelivery(try StripeEvent(json), received: request.until))
+        } catch {
+          content = .undecodable(
+            id: json["id"].string.flatMap { isID($0) ? $0 : nil }, why: "\(error)")
+        }
+        return .delivery(Delivery(content, proof: "listed by Stripe's API"), body: body)
+      }
+    }
+    return StorePage(items: items, next: try next(list))
+  }
+
+  fileprivate func subscriptions(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
+    let (list, asOf) = try list("/v1/subscriptions", [("status", "all")], after: request.place)
+    let items = try malformed { () throws(JSONError) in
+      try list["data"].requireArray().map { (json) throws(JSONError) -> StorePage.Item in
+        var decoder = ObjectDecoder(environment: environment, asOf: asOf)
+        do throws(JSONError) { try decoder.read(json) } catch { return .unreadable }
+        let shown = decoder.facts.filter { $0.key.kind == .subscription }
+        guard let key = shown.first?.key else { return .unreadable }
+        return .object(key, shown: shown)
+      }
+    }
+    return StorePage(items: items, next: try next(list))
+  }
+
+  private func next(_ list: JSON) throws(APIFailure) -> String? {
+    guard list["has_more"].bool == true else { return nil }
+    guard let last = list["data"].array?.last?["id"].reference else {
+      throw .malformed("a page that is not the last is empty")
+    }
+    return last
+  }
+
+  private func list(
+    _ path: String, _ parameters: [(String, String)], after last: String?
+  ) throws(APIFailure) -> (JSON, AsOf) {
+    let place = last.map { [("starting_after", $0)] } ?? []
+    let query = (parameters + [("limit", String(Self.pageLength))] + place).map {
+      "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))"
+    }.joined(separator: "&")
+    let reply = try transport.send(
+      APIRequest("GET", "\(base)\(path)?\(query)", headers: headers))
+    let body = try reply.stripeBody()
+    guard let date = reply.date else { throw .malformed("the answer has no date") }
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parse(body, limits: Self.limits).requireObject()
+    }
+    return (json, .second(date))
+  }
+}

@@ -1,0 +1,213 @@
+internal import Base
+internal import Configuration
+internal import Glibc
+internal import JSON
+internal import Jobs
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+extension Command {
+  private static let store = Parameter<ObjectKey.Provider?>.optional(
+    "store", text: "stripe, apple, google or btcpay; all that are configured without it", .provider)
+  private static let whole = Parameter<Bool>.flag(
+    "--whole",
+    text:
+      "everything that the store remembers, and every subscription that no list of its shows, read one by one"
+  )
+  private static let noWait = Parameter<Bool>.flag(
+    "--no-wait", text: "do not wait for the end; coffer reconcile list tells of it")
+  private static let limit = Parameter<Int>.limit(otherwise: 20)
+  private static let of = Parameter<ObjectKey.Provider?>.optional(
+    "--store", "store", text: "only of this one", .provider)
+  private static let after = Parameter<String?>.optional(
+    "--after", "run", text: "go on behind this one, as the page before says", .text)
+
+  static let reconcile = Command(
+    words: ["reconcile"],
+    abstract: "Compares what is known with what stores tell, and makes up for what was lost.",
+    discussion: """
+      A running coffer-billing does it, page by page, within the stores' limits; it does so by itself \
+      every COFFER_RECONCILE_HOURS, too. What comes back is recorded as deliveries and reads are. An \
+      interrupted run goes on where it stood, and one that did not reach its end does not count. Stripe \
+      tells its events of thirty days and every subscription, the App Store its notifications of half a \
+      year, Google Play refunds of thirty days, a BTCPay server its invoices. Without --whole it is asked \
+      for what happened since the last run that ended.
+      """,
+    arguments: [store],
+    options: [whole, noWait],
+    answers: ["runs": .list(runShape)],
+    run: { invocation in
+      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        let providers = try asked(invocation[store], database)
+        try database.write(for: nil) { transaction in
+          for provider in providers {
+            try Reconciliation.begin(
+              of: provider, isWhole: invocation[whole], at: now, in: transaction)
+            try Reconciliation.request(of: provider, at: now, in: transaction)
+          }
+        }
+        if !invocation[noWait] { try wait(for: providers, database) }
+        let runs = try database.read { reader in
+          try providers.flatMap { provider in
+            try Reconciliation.all(of: provider, after: nil, limit: 1, reading: reader)
+          }
+        }
+        return Answer(text: table(runs, now: now), json: ["runs": .array(runs.map { json($0) })])
+      }
+    })
+
+  static let reconcileList = Command(
+    words: ["reconcile", "list"],
+    abstract: "Lists reconciliations with the stores, the newest first.",
+    discussion: """
+      EXAMINED counts what the store told; of that AGREED was known so, REPAIRED was lost or stood \
+      otherwise, DISPUTED contradicts itself or cannot be read, and of UNREACHABLE the store did not \
+      answer. A hundred of each store are kept.
+      """,
+    options: [limit, of, after],
+    answers: ["runs": .list(runShape)],
+    run: { invocation in
+      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let now = configuration.clock.now()
+        let found = try database.read { reader in
+          let last = try invocation[after].map { try listed($0, reader) }
+          return try Reconciliation.all(
+            of: invocation[of], after: last, limit: invocation[limit] + 1, reading: reader)
+        }
+        let page = ListPage(found, limit: invocation[limit])
+        let more: String? = page.notice(of: "runs") { (run: Reconciliation) -> String in
+          "\(run.provider.rawValue)/\(run.number)"
+        }
+        return Answer(
+          text: table(page.rows, now: now), json: ["runs": .array(page.rows.map { json($0) })],
+          notice: more)
+      }
+    })
+
+  /// Those that coffer-billing can ask have a job that goes on with their runs.
+  private static func asked(
+    _ provider: ObjectKey.Provider?, _ database: Database
+  ) throws -> [ObjectKey.Provider] {
+    let all = try database.read { reader in
+      try StoreList.known.map { $0.provider }.filter { provider in
+        try Jobs.find(Reconciliation.job, provider.rawValue, reading: reader) != nil
+      }
+    }
+    guard let provider else {
+      guard !all.isEmpty else {
+        throw CommandFailure(
+          .refused, "no store can be asked: coffer-billing never ran with a key of a store's API")
+      }
+      return all
+    }
+    guard all.contains(provider) else {
+      throw CommandFailure(
+        .refused,
+        "\(provider.rawValue) is never asked: coffer-billing never ran with a key of its API")
+    }
+    return [provider]
+  }
+
+  /// The run that a page ended with: `store/number`.
+  private static func listed(_ name: String, _ reader: Reader) throws -> Reconciliation {
+    let parts = name.split(separator: "/").map(String.init)
+    guard parts.count == 2, let provider = ObjectKey.Provider(rawValue: parts[0]),
+      let number = Int64(parts[1]),
+      let run = try Reconciliation.find(number, of: provider, reading: reader)
+    else { throw CommandFailure(.usage, "--after takes <store>/<number>, as the page before says") }
+    return run
+  }
+
+  // MARK: waiting
+
+  private static let pause: useconds_t = 300_000
+  /// Longer than a store's failures hold a page back, as a rule.
+  private static let patience = Instant.Span.minutes(2)
+
+  private static func wait(for providers: [ObjectKey.Provider], _ database: Database) throws {
+    let progress = Progress("reconciling", .count(of: "examined"))
+    var last: [Reconciliation] = []
+    var end = MonotonicTime.now() + patience
+    while true {
+      let runs = try database.read { reader in
+        try providers.compactMap { try Reconciliation.open(of: $0, reading: reader) }
+      }
+      if runs.isEmpty { return }
+      if runs != last {
+        (last, end) = (runs, .now() + patience)
+        progress.place = runs.map { "\($0.provider.rawValue): \($0.step)" }
+          .joined(separator: ", ")
+        progress.done = runs.reduce(0) { $0 + $1.counts.examined }
+      }
+      guard MonotonicTime.now() < end else { throw try stuck(runs, database) }
+      usleep(pause)
+    }
+  }
+
+  private static func stuck(_ runs: [Reconciliation], _ database: Database) throws -> CommandFailure
+  {
+    let errors = try database.read { reader in
+      try runs.compactMap { run in
+        try Jobs.find(Reconciliation.job, run.provider.rawValue, reading: reader)?.lastError
+      }
+    }
+    let why = errors.isEmpty ? "is coffer-billing running?" : errors.joined(separator: "; ")
+    return CommandFailure(
+      .unavailable, "nothing moved for two minutes; the run goes on when it can: \(why)")
+  }
+
+  // MARK: telling
+
+  private static let runShape: JSONShape = [
+    "store": .text, "whole": .bool, "began": .time, "since": .orNull(.time), "step": .text,
+    "ended": .orNull(.time), "pages": .integer, "examined": .integer, "agreed": .integer,
+    "repaired": .integer, "disputed": .integer, "unreachable": .integer,
+  ]
+
+  private static func table(_ runs: [Reconciliation], now: Instant) -> String {
+    var table = Table(
+      ("STORE", .left), ("BEGAN", .left), ("STATE", .left), ("PAGES", .right),
+      ("EXAMINED", .right), ("AGREED", .right), ("REPAIRED", .right), ("DISPUTED", .right),
+      ("UNREACHABLE", .right))
+    for run in runs {
+      let counts = run.counts
+      table.add(
+        run.provider.rawValue + (run.isWhole ? " (whole)" : ""),
+        Terminal.time(run.began, now: now),
+        run.ended.map { "ended after \(($0 - run.began).milliseconds / 1000) s" }
+          ?? "at \(run.step.isEmpty ? "its begin" : run.step)",
+        String(run.pageCount), String(counts.examined), String(counts.agreed),
+        String(counts.repaired), String(counts.disputed), String(counts.unreachable))
+    }
+    return table.text
+  }
+
+  private static func json(_ run: Reconciliation) -> JSONValue {
+    [
+      "store": .string(run.provider.rawValue), "whole": .bool(run.isWhole),
+      "began": .string(run.began.description),
+      "since": run.since.map { .string($0.description) } ?? .null, "step": .string(run.step),
+      "ended": run.ended.map { .string($0.description) } ?? .null,
+      "pages": .integer(run.pageCount), "examined": .integer(run.counts.examined),
+      "agreed": .integer(run.counts.agreed), "repaired": .integer(run.counts.repaired),
+      "disputed": .integer(run.counts.disputed), "unreachable": .integer(run.counts.unreachable),
+    ]
+  }
+}
+
+extension Form where Value == ObjectKey.Provider {
+  /// A store that Coffer knows, by its name.
+  fileprivate static var provider: Form {
+    let names = StoreList.known.map { $0.provider.rawValue }
+    return Form(completion: .words(names)) { (text, name) throws(CommandFailure) in
+      guard let provider = ObjectKey.Provider(rawValue: text), names.contains(text) else {
+        throw CommandFailure(.usage, "\(name) is one of \(names.joined(separator: ", "))")
+      }
+      return provider
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import Apple
+import Apple
+import Base
+import BillingSimulation
+import JSON
+import Jobs
+import Ledger
+import ProviderFakes
+import Storage
+import Subscriptions
+import TestEngines
+import Testing
+
+/// What was lost is made up for by what the stores tell again.
+struct ReconciliationTests {
+  /// How long the App Store remembers its notifications.
+  private static let appleMemory = Instant.Span.days(179)
+
+  /// In a whole run nothing of a story is known before but what its store tells once.
+  @Test(arguments: LivedStory.all.filter(\.isShort))
+  func `who lost every delivery and reconciles ends where the deliveries lead`(
+    story: LivedStory
+  ) throws {
+    let live = story.live()
+    let calm = try Storm.calm(live, .sqlite)
+    let lossy = try Self.lived(story.live(), story.name, losing: { _ in true })
+    try lossy.reconcile()
+    try Self.expectEqual(lossy, calm)
+    #expect(try lossy.drift().isEmpty)
+  }
+
+  /// As coffer-billing does it day by day: no subscription is read that its lists show.
+  @Test(
+    arguments: LivedStory.all.filter { $0.isShort && !$0.name.hasPrefix("google/") }.enumerated()
+      .filter { $0.offset % 10 == 0 }.map(\.element))
+  func `a daily run makes up for a month without deliveries`(story: LivedStory) throws {
+    let live = story.live()
+    let calm = try Storm.calm(live, .postgres)
+    let lossy = try Self.lived(
+      story.live(), story.name, .postgres, losing: { $0 > live.end - .days(29) })
+    try lossy.reconcile(isWhole: false)
+    try Self.expectEqual(lossy, calm)
+  }
+
+  @Test func `what was repaired once agrees the next time`() throws {
+    let story = try #require(LivedStory.apple.first { $0.name == "apple/renewal" })
+    let lossy = try Self.lived(story.live(), story.name, losing: { _ in true })
+    try lossy.reconcile()
+    try lossy.reconcile()
+    let runs = try lossy.reconciliations().filter { $0.provider == .apple }
+    let (second, first) = (try #require(runs.first).counts, try #require(runs.last).counts)
+    #expect(runs.count == 2)
+    #expect(first.repaired > 0)
+    #expect(second.examined > 0)
+    #expect(second.agreed == second.examined)
+  }
+
+  @Test(arguments: TestEngine.available, ["stripe/2026-07-29.dahlia/renewal", "apple/renewal"])
+  func `a store that fails, is slow or limits us is asked again until the run ends`(
+    engine: TestEngine, name: String
+  ) throws {
+    let story = try #require(LivedStory.all.first { $0.name == name })
+    let live = story.live()
+    let lossy = try Self.lived(live, name, engine, losing: { _ in true })
+    for faults in live.faults {
+      faults.fail(next: [
+        .status(500, retryAfter: nil), .timeout, .status(429, retryAfter: 30),
+        .status(503, retryAfter: 7),
+      ])
+    }
+    try lossy.reconcile()
+    try Self.expectEqual(lossy, Storm.calm(story.live(), engine))
+  }
+
+  @Test
+  func `a run that fails is not over, stands among what wants a human, and goes on by itself`()
+    throws
+  {
+    let story = try #require(LivedStory.apple.first { $0.name == "apple/renewal" })
+    let live = story.live()
+    let lossy = try Self.lived(live, story.name, losing: { _ in true })
+    try lossy.beginReconciling()
+    let start = lossy.now
+    while lossy.now < start + .hours(8) {
+      lossy.now = lossy.now + .minutes(5)
+      for faults in live.faults { faults.fail(next: [.timeout, .timeout, .timeout]) }
+      try lossy.runDue()
+    }
+    #expect(try lossy.reconciliations().allSatisfy { $0.ended == nil })
+    let attention = try lossy.attention()
+    #expect(attention.contains { $0.kind == .unreconciled && $0.subject == "apple" })
+    try lossy.settle(countMax: 5000)
+    #expect(try lossy.reconciliations().allSatisfy { $0.ended != nil })
+  }
+
+  @Test(arguments: ["apple/renewal", "google/renewal", "stripe/2026-07-29.dahlia/renewal"])
+  func `a process that dies at any step goes on from there`(name: String) throws {
+    let story = try #require(LivedStory.all.first { $0.name == name })
+    let lossy = try Self.lived(story.live(), name, losing: { _ in true })
+    try lossy.beginReconciling()
+    var steps = 0
+    while try lossy.reconciliations().contains(where: { $0.ended == nil }), steps < 200 {
+      steps += 1
+      let readings = try lossy.beginReads(limit: 3)
+      // What was read and not written dies with the process, every other time.
+      if steps % 2 == 0 { for reading in readings { try lossy.commit(reading) } }
+      try lossy.crash()
+      lossy.now = lossy.now + JobRules.leaseTime + .seconds(1)
+    }
+    #expect(steps > 3)
+    try lossy.settle(countMax: 5000)
+    try Self.expectEqual(lossy, Storm.calm(story.live(), .sqlite))
+  }
+
+  @Test func `a whole run that is wanted takes the place of a daily one under way`() throws {
+    let story = try #require(LivedStory.apple.first { $0.name == "apple/renewal" })
+    let lossy = try Self.lived(story.live(), story.name, losing: { _ in true })
+    try lossy.beginReconciling(isWhole: false)
+    for reading in try lossy.beginReads() { try lossy.commit(reading) }
+    try lossy.reconcile()
+    let runs = try lossy.reconciliations()
+    #expect(runs.allSatisfy { $0.number == 1 && $0.isWhole && $0.ended != nil })
+  }
+
+  @Test func `two that begin at once are one run, and a late page changes nothing`() throws {
+    let story = try #require(LivedStory.apple.first { $0.name == "apple/renewal" })
+    let lossy = try Self.lived(story.live(), story.name, losing: { _ in true })
+    try lossy.beginReconciling()
+    let late = try lossy.beginReads()
+    lossy.now = lossy.now + JobRules.leaseTime + .seconds(1)
+    try lossy.reconcile()
+    let runs = try lossy.reconciliations()
+    #expect(Set(runs.map { "\($0.provider) \($0.number)" }).count == runs.count)
+    #expect(runs.allSatisfy { $0.number == 1 })
+    for reading in late { try lossy.commit(reading) }
+    #expect(try lossy.reconciliations() == runs)
+  }
+
+  // MARK: living through a story
+
+  private static func expectEqual(_ lossy: Installation, _ calm: Installation) throws {
+    let (found, expected) = (try lossy.digest(), try calm.digest())
+    #expect(found == expected, "\(Storm.difference(found, expected))")
+    let runs = try lossy.reconciliations()
+    #expect(!runs.isEmpty && runs.allSatisfy { $0.ended != nil })
+  }
+
+  /// All that happens, in order, but for what is lost. What a store tells once and no list of its shows is
+  /// not: of each purchase the first word of Google Play's, or of its buyer's device; when a BTCPay invoice
+  /// settled; what the App Store has forgotten of somebody it never told of since.
+  private static func lived(
+    _ live: Live, _ name: String, _ engine: TestEngine = .sqlite, losing isLost: (Instant) -> Bool
+  ) throws -> Installation {
+    let installation = try Installation(engine, live.stores)
+    var tokens: Set<String> = []
+    for (index, event) in live.events.enumerated() {
+      installation.now = max(installation.now, event.at)
+      switch event.what {
+      case .delivery(let request):
+        let request = request(installation.now)
+        let isFirst = token(in: request).map { tokens.insert($0).inserted } ?? false
+        let isForgotten =
+          index == 0 && name.hasPrefix("apple/") && event.at < live.end - appleMemory
+        let isToldOnce = isFirst || isForgotten || live.irreparable.contains(index)
+        if isLost(event.at), !isToldOnce { continue }
+        #expect(try installation.deliver(request) == 200)
+      case .claim(let key, let account):
+        try installation.decide { ledger, transaction, now in
+          try ledger.decide(.claim(account, key), at: now, in: transaction)
+        }
+      case .posted(let claim, let account):
+        #expect([200, 202].contains(try installation.post(claim, by: account)))
+      case .deletion(let account):
+        try installation.decide { ledger, transaction, now in
+          try ledger.decide(.accountDeleted(account), at: now, in: transaction)
+        }
+      }
+      try installation.runDue()
+    }
+    installation.now = max(installation.now, live.end)
+    return installation
+  }
+
+  /// The purchase that a notification of Google's is about.
+  private static func token(in request: FakeRequest) -> String? {
+    guard request.path.hasSuffix("/google"),
+      let data = try? JSON.parse(request.body)["message"]["data"].string,
+      let bytes = Base64.standard.decode(data), let json = try? JSON.parse(bytes)
+    else { return nil }
+    return json["subscriptionNotification"]["purchaseToken"].string
+      ?? json["voidedPurchaseNotification"]["purchaseToken"].string
+  }
+}
