@@ -81,6 +81,7 @@ let package = Package(
     module("Storage/Postgres", ["Base", "CPostgres"]),
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
     module("Storage/Backup", ["Base", "Crypto", "Migrations", "Storage"]),
+    module("Storage/Archive", ["Base", "Crypto"]),
     module("Audit", ["Base", "Crypto", "JSON", "Storage"]),
 
     module("Tiers", ["Base"]),
@@ -175,7 +176,7 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
+        "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
         "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Flows",
         "Jobs",
         "KnownStores", "Ledger", "ProviderAPI", "Report", "Stores", "Subscriptions", "Stripe",
@@ -373,7 +374,8 @@ let package = Package(
     tests(
       "System/ScenarioTests",
       [
-        "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite", "Storage",
+        "Archive", "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite",
+        "Storage",
         "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",
         "RecordedStories",
         "StripeSamples", "TestDevices", "TestEngines", "TestFiles", "SeededRandom", "KnownStores",

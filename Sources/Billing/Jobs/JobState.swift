@@ -44,6 +44,15 @@ struct JobState: Equatable {
     wait(until: wanted)
   }
 
+  /// Counts the reads up to `number` as committed; what was asked for is still to be read.
+  mutating func pass(through number: Int64) {
+    guard number > issued else { return }
+    let isSettled = requested <= committed
+    (issued, committed) = (number, number)
+    requested = isSettled ? number : number + 1
+    leaseUntil = nil
+  }
+
   func canLease(at now: Instant) -> Bool {
     guard let due, due <= now else { return false }
     return leaseUntil.map { $0 <= now } ?? true

@@ -38,6 +38,24 @@ package enum Jobs {
     try requested(row).store(in: transaction)
   }
 
+  /// Gives out no read number up to `number`: another Coffer has.
+  package static func pass(
+    _ kind: String, _ object: String, through number: Int64, in transaction: Transaction
+  ) throws {
+    func passed(_ row: JobRow) -> JobRow {
+      var row = row
+      row.state.pass(through: number)
+      return row
+    }
+    if let row = try JobRow.locked(kind, object, in: transaction) {
+      return try passed(row).store(in: transaction)
+    }
+    let new = passed(JobRow(kind: kind, object: object, state: JobState()))
+    if try new.insert(in: transaction) { return }
+    guard let row = try JobRow.locked(kind, object, in: transaction) else { return }
+    try passed(row).store(in: transaction)
+  }
+
   /// Begins reads of jobs of one kind, the lower lanes and then the longest due first; run them once
   /// this is committed.
   ///

@@ -53,7 +53,7 @@ package struct Decided: Sendable {
 }
 
 extension Decision {
-  fileprivate init(
+  init(
     kind: String, account: Identifier, object: String?, content: String
   ) throws {
     let json = try JSON.parse(Array(content.utf8))

@@ -23,7 +23,7 @@ package enum Decision: Sendable {
   /// The account is gone; what it owned is nobody's.
   case accountDeleted(Identifier)
 
-  fileprivate var kind: String {
+  var kind: String {
     switch self {
     case .grant: "grant"
     case .ungrant: "ungrant"
@@ -54,14 +54,14 @@ package enum Decision: Sendable {
     }
   }
 
-  fileprivate var object: ObjectKey? {
+  var object: ObjectKey? {
     switch self {
     case .claim(_, let object), .transfer(_, let object, _): object
     case .grant, .ungrant, .quota, .quotaCleared, .accountDeleted: nil
     }
   }
 
-  fileprivate var content: JSONValue {
+  var content: JSONValue {
     switch self {
     case .grant(_, let plan, let from, let until, let note):
       [
@@ -89,13 +89,7 @@ extension Ledger {
   ) throws -> (id: Identifier, sequence: Int64) {
     let id = Random.identifier()
     let sequence = try DeliveryRow.nextNumber(in: transaction)
-    try transaction.execute(
-      """
-      INSERT INTO billing.decisions (id, sequence, kind, account_id, object, decided_ms, content)
-      VALUES ($1, $2, $3, $4, $5, $6, $7)
-      """, .id(id), .integer(sequence), .text(decision.kind), .id(decision.account),
-      .text(decision.object?.description), .instant(now),
-      .text(String(decoding: decision.content.encoded(), as: UTF8.self)))
+    try keep(decision, as: id, sequence: sequence, at: now, in: transaction)
     try RefusedClaims.settle(decision, in: transaction)
     try derive(
       try affected(by: decision, reading: transaction), cause: .owner, entry: sequence, at: now,
@@ -109,6 +103,20 @@ extension Ledger {
     case .claim, .transfer: break
     }
     return (id, sequence)
+  }
+
+  /// Writes its row, once.
+  func keep(
+    _ decision: Decision, as id: Identifier, sequence: Int64, at moment: Instant,
+    in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.decisions (id, sequence, kind, account_id, object, decided_ms, content)
+      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING
+      """, .id(id), .integer(sequence), .text(decision.kind), .id(decision.account),
+      .text(decision.object?.description), .instant(moment),
+      .text(String(decoding: decision.content.encoded(), as: UTF8.self)))
   }
 
   /// Whether its store ever told anything of a subscription.
@@ -145,7 +153,7 @@ extension Ledger {
     ) { try $0.integer(0) } ?? 0
   }
 
-  private func affected(
+  func affected(
     by decision: Decision, reading transaction: Transaction
   ) throws -> [ObjectKey] {
     switch decision {

@@ -122,30 +122,43 @@ package struct KeptDelivery: Sendable {
     again delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys,
     reading queryable: some Queryable
   ) throws -> DecodedDelivery {
+    let message = try message(
+      of: delivery, stores: stores, sealing: sealing, reading: queryable)
+    guard let store = stores[delivery.provider] else {
+      throw DatabaseError.statement("a delivery's store is unknown")
+    }
+    return try store.decoded(
+      again: KeptMessage(
+        deliveryID: delivery.deliveryID, environment: delivery.environment,
+        received: delivery.received, isForeign: delivery.disposition == .foreign,
+        body: parts(of: message).body))
+  }
+
+  /// As it came: its head, an empty line, its body.
+  ///
+  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened.
+  package static func message(
+    of delivery: DeliverySummary, stores: StoreList, sealing: SealingKeys,
+    reading queryable: some Queryable
+  ) throws -> [UInt8] {
     guard let store = stores[delivery.provider],
       let sealed = try queryable.first(
         "SELECT sealed FROM billing.deliveries WHERE id = $1", .integer(delivery.number),
         row: { row in try row.blob(0) })
     else { throw DatabaseError.statement("a delivery's row is gone, or its store unknown") }
-    let message = try message(
-      sealed: sealed, of: store, deliveryID: delivery.deliveryID, sealing)
-    return try store.decoded(
-      again: KeptMessage(
-        deliveryID: delivery.deliveryID, environment: delivery.environment,
-        received: delivery.received, isForeign: delivery.disposition == .foreign,
-        body: body(of: message)))
+    return try message(sealed: sealed, of: store, deliveryID: delivery.deliveryID, sealing)
   }
 
-  /// What follows the first empty line.
-  private static func body(of message: [UInt8]) -> [UInt8] {
+  /// What is before the first empty line, and what follows it.
+  package static func parts(of message: [UInt8]) -> (head: [UInt8], body: [UInt8]) {
     let end = Array("\r\n\r\n".utf8)
     var index = 0
     while index + end.count <= message.count {
       if message[index..<(index + end.count)].elementsEqual(end) {
-        return Array(message[(index + end.count)...])
+        return (Array(message[..<index]), Array(message[(index + end.count)...]))
       }
       index += 1
     }
-    return message
+    return ([], message)
   }
 }

@@ -3,7 +3,7 @@ enum CommandTable {
   static let all: [Command] = [
     .migrate, .findAnything, .eventList, .eventShow, .eventReplay, .whatif,
     .accountList, .accountShow, .accountCreate, .accountSuspend,
-    .accountResume, .inviteCreate, .inviteList,
+    .accountResume, .accountExport, .accountImport, .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund,

@@ -1,3 +1,4 @@
+internal import Archive
 internal import Backup
 internal import Configuration
 internal import HTTPClient
@@ -54,6 +55,8 @@ enum Entry {
     case let failure as CommandFailure: failure
     case let error as DatabaseError: databaseFailure(error)
     case let error as BackupError:
+      CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
+    case let error as ArchiveError:
       CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
     case ObjectStoreError.unavailable(let reason): CommandFailure(.unavailable, reason)
     case let error as HTTPClientError: CommandFailure(.unavailable, error.description)

@@ -33,6 +33,18 @@ package struct Device: Sendable {
     revocation_signature
     """
 
+  init(
+    publicKey: [UInt8], label: String, added: Instant, revoked: Instant?, statement: Statement?,
+    revocation: KeySignature?
+  ) {
+    self.publicKey = publicKey
+    self.label = label
+    self.added = added
+    self.revoked = revoked
+    self.statement = statement
+    self.revocation = revocation
+  }
+
   fileprivate init(row: borrowing Row) throws {
     publicKey = try row.blob(0)
     label = try row.text(1)

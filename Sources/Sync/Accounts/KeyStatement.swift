@@ -23,6 +23,13 @@ struct KeyStatement: Sendable {
   /// How far a device's clock may be ahead.
   private static let futureSkew = Instant.Span.minutes(5)
 
+  init(_ subject: Subject, account: Identifier, key: [UInt8], created: Int64) {
+    self.subject = subject
+    self.account = account
+    self.key = key
+    self.created = created
+  }
+
   /// Reads the member of a body that has the subject's name.
   init(_ subject: Subject, of body: JSON) throws(RequestRefusal) {
     let json = body[subject.rawValue]

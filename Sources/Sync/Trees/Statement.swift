@@ -46,7 +46,7 @@ extension FileRecord {
         isDeleted: try json["deleted"].boolean(), target: try Self.target(json))
     }
 
-    private static func name(_ json: JSON) throws(RequestRefusal) -> FileRecord.Name {
+    static func name(_ json: JSON) throws(RequestRefusal) -> FileRecord.Name {
       try json.requireMembers(["ciphertext", "hmac"])
       return FileRecord.Name(
         ciphertext: try json["ciphertext"].base64(byteCount: 1...nameByteCountMax),

@@ -9,6 +9,8 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case contentChanged = "content_changed"
   /// A correction by `coffer usage recount`.
   case recount
+  /// All that came with an account from another Coffer.
+  case arrived
 }
 
 /// What an account may use at a moment, as billing has scheduled it.

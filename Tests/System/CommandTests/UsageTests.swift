@@ -7,7 +7,10 @@ struct UsageTests {
       [],
       "one of migrate, find, event, whatif, account, invite, usage, attention, entitlement, subscription, refund, import, reconcile, quota, plan, report, jobs, flow, delivery, notice, audit, webhook, request, backup, restore, doctor, tree, config, completion, man, schema must follow; see --help"
     ),
-    (["account"], "one of list, show, create, suspend, resume must follow; see --help"),
+    (
+      ["account"],
+      "one of list, show, create, suspend, resume, export, import must follow; see --help"
+    ),
     (["acount", "list"], "there is no command acount list; did you mean account list?"),
     (["list", "accounts"], "there is no command list accounts; did you mean account list?"),
     (["jobs", "lsit"], "there is no command jobs lsit; did you mean jobs list?"),

@@ -1,5 +1,6 @@
 import Base
 import Jobs
+import Storage
 import TestEngines
 import Testing
 
@@ -88,5 +89,20 @@ import Testing
     #expect(try !queue.commit(try queue.lease()))
     queue.pass(.seconds(60))
     #expect(try queue.commit(try queue.lease()))
+  }
+
+  @Test(arguments: TestEngine.available, [false, true])
+  func `numbers of reads that another Coffer gave out are not given out again`(
+    _ engine: TestEngine, _ isWanted: Bool
+  ) throws {
+    let queue = try Queue(engine)
+    if isWanted { try queue.request() }
+    try queue.database.write(for: nil) { try Jobs.pass("k", "a", through: 7, in: $0) }
+    #expect(try queue.leases().map(\.readNumber) == (isWanted ? [8] : []))
+    if !isWanted {
+      try queue.request()
+      #expect(try queue.commit(try queue.lease()))
+      #expect(try queue.job().committed == 8)
+    }
   }
 }

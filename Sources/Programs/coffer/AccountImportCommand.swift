@@ -1,0 +1,211 @@
+internal import Archive
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+internal import Sync
+internal import Tiers
+
+extension Command {
+  private static let source = Parameter<String>.required(
+    "archive", text: "what coffer account export wrote", .path)
+
+  static let accountImport = Command(
+    words: ["account", "import"],
+    abstract: "Takes in an account that another Coffer has exported.",
+    discussion: """
+      First every digest and every signature in the archive is checked, and that neither the account, \
+      its name, its keys nor its purchases are another's here; one line says what is wrong, and nothing \
+      was changed. Then what its stores told and operators decided there holds here, and last, in one \
+      transaction, the account is there with all its records. Its clients find another history and fetch \
+      everything again. A run that was interrupted is repeated.
+      """,
+    arguments: [source],
+    options: Act.handyOptions,
+    answers: Act.handyAnswers([
+      "account": .text, "username": .orNull(.text), "records": .integer, "documents": .integer,
+      "subscriptions": .integer, "foreign_records": .integer, "sha256": .text,
+    ]),
+    run: { invocation in
+      let path = invocation[source]
+      let arriving = try ArrivingAccount(path)
+      do {
+        try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+          try AccountArrival(arriving, database, configuration).takeInPurchases()
+        }
+        return try DatabaseSession.with(invocation) { database, configuration in
+          try AccountArrival(arriving, database, configuration).takeInTree(
+            try Act(invocation, on: database))
+        }
+      } catch { throw ArrivingAccount.failure(error, path) }
+    })
+}
+
+/// The way of a checked account into this Coffer, in two steps that can each be repeated.
+private struct AccountArrival: Sendable {
+  private let arriving: ArrivingAccount
+  private let database: Database
+  private let configuration: DatabaseConfiguration
+  private let now: Instant
+
+  private static let deliveryCountAtOnce = 50
+
+  init(
+    _ arriving: ArrivingAccount, _ database: Database, _ configuration: DatabaseConfiguration
+  ) {
+    self.arriving = arriving
+    self.database = database
+    self.configuration = configuration
+    now = configuration.clock.now()
+  }
+
+  private var account: Identifier { arriving.account.id }
+
+  /// Deliveries and decisions, which are kept under their ids and so come in once.
+  func takeInPurchases() throws {
+    let ledger = Ledger(stores: .known, configuration)
+    let (arriving, account, now) = (arriving, account, now)
+    try database.read { reader in
+      try ledger.requireServersRules(reading: reader)
+      if let obstacle = try arriving.account.obstacle(reading: reader) {
+        throw MovingError(obstacle)
+      }
+      for key in arriving.subscriptions {
+        if let owner = try Ledger.owner(of: key, reading: reader), owner != account {
+          throw MovingError("\(key) is another account's here")
+        }
+      }
+    }
+    var rest = arriving.deliveries[...]
+    while !rest.isEmpty {
+      let slice = rest.prefix(Self.deliveryCountAtOnce)
+      rest = rest.dropFirst(slice.count)
+      let known = try slice.map { try prepared($0) }
+      try database.write(for: nil) { try ledger.takeIn(known, in: $0) }
+    }
+    let payloads = try arriving.secrets.map { key, secret in
+      (
+        key,
+        try sealing().seal(secret.exposed, context: PreparedDelivery.payloadContext(key))
+      )
+    }
+    try database.write(for: nil) { transaction in
+      for (key, payload) in payloads {
+        try ledger.takeIn(key, payload: payload, at: now, in: transaction)
+      }
+      try ledger.takeIn(arriving.decided, of: account, at: now, in: transaction)
+    }
+  }
+
+  private func sealing() throws -> SealingKeys {
+    guard let keys = configuration.sealingKeys else {
+      throw CommandFailure(
+        .configuration, "COFFER_SEALING_KEYS is not set: deliveries are kept sealed")
+    }
+    return keys
+  }
+
+  /// Read again by today's decoder, and sealed with this Coffer's key.
+  private func prepared(_ archived: ArchivedDelivery) throws -> PreparedDelivery {
+    guard let store = StoreList.known[archived.provider],
+      let file = arriving.archive.files.first(where: { $0.name == archived.file })
+    else { throw MovingError("the delivery \(archived.id) is not whole") }
+    let message = KeptDelivery.parts(of: try arriving.archive.bytes(of: file))
+    let decoded = try store.decoded(
+      again: KeptMessage(
+        deliveryID: archived.id, environment: archived.environment, received: archived.received,
+        isForeign: archived.isForeign, body: message.body))
+    return PreparedDelivery(
+      decoded, of: store, received: archived.received, head: message.head, body: message.body,
+      sealing: try sealing(), search: configuration.searchKey)
+  }
+
+  // MARK: the tree
+
+  func takeInTree(_ act: Act) throws -> Answer {
+    let objects = try writeObjects()
+    do {
+      return try insert(act, objects.keys)
+    } catch {
+      for key in objects.keys.values { try? objects.store?.delete(key) }
+      throw error
+    }
+  }
+
+  /// Large contents, each under a new key, by the documents that they are of.
+  private func writeObjects() throws -> (keys: [Identifier: Identifier], store: ObjectStore?) {
+    let large = arriving.archive.files(in: AccountArchive.contents)
+      .filter { $0.byteCount > MovedContent.inlineByteCountMax }
+    let total = large.reduce(0) { $0 + $1.byteCount }
+    guard total > 0 else { return ([:], nil) }
+    guard let directory = configuration.objectsDirectory else {
+      throw CommandFailure(.configuration, "COFFER_OBJECTS is not set: large contents lie there")
+    }
+    let store = try ObjectStore(directory: directory)
+    let progress = Progress("importing", .bytes, of: total)
+    var keys: [Identifier: Identifier] = [:]
+    do {
+      for file in large {
+        let writer = try store.create(Random.identifier())
+        try arriving.archive.read(file) { (part) throws(ArchiveError) in
+          do throws(ObjectStoreError) { try writer.write(unsafe part.span.bytes) } catch {
+            throw ArchiveError(.unavailable, "\(error)")
+          }
+          progress.done += Int64(part.count)
+        }
+        try writer.finish()
+        keys[try ArrivingAccount.document(file)] = writer.key
+      }
+    } catch {
+      for key in keys.values { try? store.delete(key) }
+      throw error
+    }
+    return (keys, store)
+  }
+
+  private func insert(_ act: Act, _ objects: [Identifier: Identifier]) throws -> Answer {
+    let (arriving, catalogue, now) = (arriving, configuration.catalogue, now)
+    let digest = Hex.encode(arriving.archive.digest)
+    return try act.atOnce(at: now) { transaction in
+      let (moved, archive) = (arriving.account, arriving.archive)
+      try moved.insert(in: transaction)
+      for file in archive.files(in: AccountArchive.files) {
+        for record in try ArrivingAccount.records(
+          file, archive, of: moved.id, areChecked: true)
+        {
+          try record.insert(contentIn: objects[record.id], in: transaction)
+        }
+      }
+      var documentCount: Int64 = 0
+      for file in archive.files(in: AccountArchive.contents) {
+        documentCount += 1
+        let document = try ArrivingAccount.document(file)
+        if objects[document] == nil {
+          try MovedContent.insert(try archive.bytes(of: file), of: document, in: transaction)
+        }
+      }
+      try arriving.tree.charge(catalogue, at: now, in: transaction)
+      let foreign = Int64(arriving.tree.foreignCount)
+      return Act.Effect(
+        subject: moved.username.map { "\(moved.id) (\($0.shown))" } ?? moved.id.description,
+        account: moved.id, before: .object([]), after: ["sha256": .string(digest)],
+        text: "account        \(moved.id)\nrecords        \(arriving.tree.recordCount)\n"
+          + "documents      \(documentCount) with content\n"
+          + "subscriptions  \(arriving.subscriptions.count)\n"
+          + (foreign > 0 ? "foreign        \(foreign) records that others signed\n" : ""),
+        members: [
+          .init("account", .string(moved.id.description)),
+          .init("username", moved.username.map { .string($0.shown) } ?? .null),
+          .init("records", .integer(arriving.tree.recordCount)),
+          .init("documents", .integer(documentCount)),
+          .init("subscriptions", .integer(Int64(arriving.subscriptions.count))),
+          .init("foreign_records", .integer(foreign)), .init("sha256", .string(digest)),
+        ])
+    }
+  }
+}

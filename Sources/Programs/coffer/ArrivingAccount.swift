@@ -1,0 +1,103 @@
+internal import Archive
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+internal import Sync
+internal import Tiers
+
+/// An account in an archive, of which every digest and signature was checked: nothing of it is written
+/// before.
+struct ArrivingAccount: Sendable {
+  let account: MovedAccount
+  let tree: MovedTree
+  let archive: ArchiveReader
+  let subscriptions: [ObjectKey]
+  let decided: [Decided]
+  let deliveries: [ArchivedDelivery]
+  /// What purchases are read by.
+  let secrets: [(key: ObjectKey, secret: Secret)]
+
+  /// Throws one line on the first thing that is wrong.
+  init(_ path: String) throws {
+    archive = try ArchiveReader(
+      path, kind: AccountArchive.kind, format: AccountArchive.format)
+    let total = archive.files.reduce(0) { $0 + $1.byteCount }
+    let progress = Progress("checking", .bytes, of: total)
+    try archive.verify { progress.done += $0 }
+    do {
+      account = try MovedAccount(try Self.json(AccountArchive.account, archive))
+      var tree = MovedTree(of: account)
+      for file in archive.files(in: AccountArchive.files) {
+        for record in try Self.records(
+          file, archive, of: account.id, areChecked: false)
+        { try tree.add(record) }
+      }
+      for file in archive.files(in: AccountArchive.contents) {
+        try tree.addContent(of: try Self.document(file), byteCount: file.byteCount)
+      }
+      try tree.requireWhole()
+      self.tree = tree
+      let billing = try Self.json(AccountArchive.billing, archive)
+      subscriptions = try billing["subscriptions"].requireArray().map { json in
+        guard let key = json.string.flatMap({ ObjectKey($0) }) else {
+          throw MovingError("it names a subscription that is none")
+        }
+        return key
+      }
+      let id = account.id
+      decided = try billing["decisions"].requireArray().map { try Decided($0, of: id) }
+      deliveries = try billing["deliveries"].requireArray().map { try ArchivedDelivery($0) }
+      secrets = try (billing["secrets"].members ?? []).map { name, json in
+        guard let key = ObjectKey(name) else { throw MovingError("a secret is of no purchase") }
+        return (key, Secret(try json.requireString()))
+      }
+    } catch { throw Self.failure(error, path) }
+  }
+
+  /// The records of one page.
+  static func records(
+    _ file: ArchiveReader.File, _ archive: ArchiveReader, of account: Identifier, areChecked: Bool
+  ) throws -> [MovedFile] {
+    try JSON.parse(try archive.bytes(of: file), limits: AccountArchive.limits)["files"]
+      .requireArray().map { try MovedFile($0, of: account, isChecked: areChecked) }
+  }
+
+  /// Whose content a file of the archive is.
+  static func document(_ file: ArchiveReader.File) throws -> Identifier {
+    guard let id = Identifier(String(file.name.dropFirst(AccountArchive.contents.count))) else {
+      throw MovingError("\(file.name) is no document's content")
+    }
+    return id
+  }
+
+  private static func json(_ name: String, _ archive: ArchiveReader) throws -> JSON {
+    guard let file = archive.files.first(where: { $0.name == name }) else {
+      throw MovingError("\(name) is missing")
+    }
+    return try JSON.parse(try archive.bytes(of: file), limits: AccountArchive.limits)
+  }
+
+  static func failure(_ error: any Error, _ path: String) -> any Error {
+    switch error {
+    case let error as MovingError: CommandFailure(.refused, Printable.text("\(path): \(error)"))
+    case let error as JSONError:
+      CommandFailure(.refused, Printable.text("\(path): \(error.path) \(error.message)"))
+    case DatabaseError.constraint:
+      CommandFailure(.refused, "\(path): an id in it is taken here by something else")
+    default: error
+    }
+  }
+}
+
+extension ArchiveReader {
+  /// Those below a folder.
+  func files(in folder: String) -> some Sequence<File> {
+    files.lazy.filter { $0.name.hasPrefix(folder) }
+  }
+}

@@ -1,0 +1,25 @@
+internal import Glibc
+
+/// Why an archive was not made or read, in one sentence.
+package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Kind: Sendable {
+    /// It is not what it was taken for, or would overwrite something.
+    case refused
+    /// The disk is full or fails us; trying later makes sense.
+    case unavailable
+  }
+
+  package let kind: Kind
+  package let description: String
+
+  package init(_ kind: Kind, _ description: String) {
+    self.kind = kind
+    self.description = description
+  }
+
+  static func system(_ action: String, _ path: String) -> ArchiveError {
+    let code = errno
+    let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    return ArchiveError(.unavailable, "cannot \(action) \(path): \(text)")
+  }
+}

@@ -1,0 +1,156 @@
+internal import Base
+internal import Crypto
+internal import Glibc
+
+/// Reads an archive that `ArchiveWriter` made, by the files in it.
+///
+/// Its making looks at headers and the manifest alone; only what `verify` accepted may be believed.
+package struct ArchiveReader: Sendable {
+  /// A file in the archive.
+  package struct File: Sendable {
+    package let name: String
+    package let byteCount: Int64
+    fileprivate let offset: Int64
+    fileprivate var digest: [UInt8] = []
+  }
+
+  package let path: String
+  /// In their order, without the manifest.
+  package private(set) var files: [File] = []
+  /// The SHA-256 of the manifest, which stands for all of it.
+  package private(set) var digest: [UInt8] = []
+  private let file: OpenFile
+
+  package static let manifestName = "manifest"
+  private static let partByteCount = 1 << 20
+  /// What is read into memory at once: a manifest of two million files.
+  private static let memoryByteCountMax: Int64 = 1 << 28
+
+  /// Throws where it is no whole archive of that kind, or of a later format than `format`.
+  package init(_ path: String, kind: String, format: Int) throws(ArchiveError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ArchiveError(.refused, ArchiveError.system("read", path).description)
+    }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw ArchiveError(.refused, "\(path) is no file")
+    }
+    file = OpenFile(owning: descriptor, byteCount: Int64(status.st_size))
+    self.path = path
+    try list()
+    try readManifest(kind, format)
+  }
+
+  /// Reads every byte and holds it against the manifest; `each` is told of every part.
+  package func verify(each: (Int64) -> Void) throws(ArchiveError) {
+    for file in files {
+      let digest = SHA256Stream()
+      try read(file) { (part) throws(ArchiveError) in
+        digest.update(unsafe part.span.bytes)
+        each(Int64(part.count))
+      }
+      guard digest.finalize() == file.digest else {
+        throw refused("\(file.name) is not what the manifest says")
+      }
+    }
+  }
+
+  /// A whole file.
+  package func bytes(of file: File) throws(ArchiveError) -> [UInt8] {
+    guard file.byteCount <= Self.memoryByteCountMax else {
+      throw refused("\(file.name) is too large")
+    }
+    var bytes: [UInt8] = []
+    try read(file) { (part) throws(ArchiveError) in bytes += part }
+    return bytes
+  }
+
+  /// A file in parts, in their order.
+  package func read(
+    _ file: File, each: (ArraySlice<UInt8>) throws(ArchiveError) -> Void
+  ) throws(ArchiveError) {
+    var done: Int64 = 0
+    while done < file.byteCount {
+      let part = try bytes(
+        at: file.offset + done, count: Int(min(Int64(Self.partByteCount), file.byteCount - done)))
+      try each(part[...])
+      done += Int64(part.count)
+    }
+  }
+
+  private mutating func list() throws(ArchiveError) {
+    var offset: Int64 = 0
+    while true {
+      let bytes = try bytes(at: offset, count: TarHeader.byteCount)
+      offset += Int64(TarHeader.byteCount)
+      if bytes.allSatisfy({ $0 == 0 }) { break }
+      guard let header = TarHeader(bytes) else { throw refused("it is no archive of ours") }
+      files.append(File(name: header.name, byteCount: header.fileByteCount, offset: offset))
+      offset += header.fileByteCount + Int64(TarHeader.padding(after: header.fileByteCount))
+    }
+  }
+
+  private mutating func readManifest(_ kind: String, _ format: Int) throws(ArchiveError) {
+    guard let last = files.popLast(), last.name == Self.manifestName else {
+      throw refused("it has no manifest at its end")
+    }
+    let bytes = try bytes(of: last)
+    digest = SHA256.hash(bytes)
+    var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    guard lines.count >= 3, lines.popLast() == [], let end = lines.popLast() else {
+      throw refused("its manifest is cut off")
+    }
+    try requireFormat(words(lines[0]), kind, format)
+    let said = bytes[..<end.startIndex]
+    guard words(end) == ["end", String(files.count), Hex.encode(SHA256.hash(Array(said)))],
+      lines.count == files.count + 1
+    else { throw refused("its manifest is damaged") }
+    for (index, line) in lines.dropFirst().enumerated() {
+      let words = words(line)
+      guard words.count == 4, words[0] == "file", words[1] == files[index].name,
+        words[2] == String(files[index].byteCount), let digest = Hex.decode(words[3])
+      else { throw refused("\(files[index].name) is not what the manifest says") }
+      files[index].digest = digest
+    }
+  }
+
+  private func requireFormat(
+    _ words: [String], _ kind: String, _ format: Int
+  ) throws(ArchiveError) {
+    guard words.count == 2, words[0] == kind, let number = Int(words[1]), number > 0 else {
+      throw refused("it is no \(kind)")
+    }
+    guard number <= format else {
+      throw refused("it is of format \(number), this program reads up to \(format)")
+    }
+  }
+
+  private func words(_ line: ArraySlice<UInt8>) -> [String] {
+    String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+      .map { String($0) }
+  }
+
+  private func bytes(at offset: Int64, count: Int) throws(ArchiveError) -> [UInt8] {
+    guard offset >= 0, offset <= file.byteCount - Int64(count) else {
+      throw refused("it is cut off")
+    }
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = unsafe bytes.withUnsafeMutableBytes { bytes in
+        unsafe pread(
+          file.descriptor, bytes.baseAddress! + done, count - done, off_t(offset) + off_t(done))
+      }
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { throw .system("read", path) }
+      done += got
+    }
+    return bytes
+  }
+
+  private func refused(_ why: String) -> ArchiveError {
+    ArchiveError(.refused, "\(path) cannot be used: \(why)")
+  }
+}

@@ -1,0 +1,111 @@
+package import Base
+internal import Crypto
+internal import Glibc
+
+/// Makes an archive: a tar of files, the last of which is the manifest with the size and the SHA-256 of
+/// each other one. It has its name only once it is whole and durable; dropped before, it leaves nothing.
+package final class ArchiveWriter {
+  private let path: String
+  private let modified: Int64
+  private let descriptor: Int32
+  private var manifest: [UInt8]
+  private var names: Set<String> = []
+  private var isFinished = false
+  /// How much was written.
+  package private(set) var byteCount: Int64 = 0
+
+  private static let partByteCount = 1 << 20
+
+  /// `kind` and `format` are what the manifest begins with. Refused where something has that name.
+  package init(
+    _ path: String, kind: String, format: Int, at now: Instant
+  ) throws(ArchiveError) {
+    guard unsafe access(path, F_OK) != 0 else {
+      throw ArchiveError(.refused, "\(path) exists and is not overwritten")
+    }
+    self.path = path
+    modified = now.seconds
+    manifest = Array("\(kind) \(format)\n".utf8)
+    descriptor = unsafe open(
+      path + Self.unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .system("create", path + Self.unfinished) }
+  }
+
+  private static let unfinished = ".unfinished"
+
+  deinit {
+    close(descriptor)
+    if !isFinished { _ = unsafe unlink(path + Self.unfinished) }
+  }
+
+  package func add(_ name: String, _ bytes: [UInt8]) throws(ArchiveError) {
+    try begin(name, byteCount: Int64(bytes.count))
+    try write(bytes[...])
+    try end(name, byteCount: Int64(bytes.count), digest: SHA256.hash(bytes))
+  }
+
+  /// Copies an open file from its beginning; `each` is told of every part.
+  package func add(
+    _ name: String, _ file: OpenFile, each: (Int64) -> Void = { _ in }
+  ) throws(ArchiveError) {
+    try begin(name, byteCount: file.byteCount)
+    let digest = SHA256Stream()
+    var part = [UInt8](repeating: 0, count: Self.partByteCount)
+    var done: Int64 = 0
+    while done < file.byteCount {
+      let count = unsafe pread(file.descriptor, &part, part.count, off_t(done))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0, done + Int64(count) <= file.byteCount else { throw .system("read", name) }
+      let bytes = part[..<count]
+      digest.update(unsafe bytes.span.bytes)
+      try write(bytes)
+      done += Int64(count)
+      each(Int64(count))
+    }
+    try end(name, byteCount: done, digest: digest.finalize())
+  }
+
+  /// Makes it durable under its name; answers the SHA-256 of the manifest, which stands for all of it.
+  package func finish() throws(ArchiveError) -> [UInt8] {
+    let lines = Hex.encode(SHA256.hash(manifest))
+    let bytes = manifest + Array("end \(names.count) \(lines)\n".utf8)
+    try add(ArchiveReader.manifestName, bytes)
+    try write([UInt8](repeating: 0, count: 2 * TarHeader.byteCount)[...])
+    guard fsync(descriptor) == 0 else { throw .system("synchronize", path) }
+    // Unlike a rename, a link fails where a file of that name came meanwhile.
+    guard unsafe link(path + Self.unfinished, path) == 0 else { throw .system("create", path) }
+    isFinished = true
+    _ = unsafe unlink(path + Self.unfinished)
+    return SHA256.hash(bytes)
+  }
+
+  private func begin(_ name: String, byteCount: Int64) throws(ArchiveError) {
+    precondition(
+      name.utf8.count <= TarHeader.nameByteCountMax && !names.contains(name),
+      "names are short and differ")
+    guard byteCount <= TarHeader.fileByteCountMax else {
+      throw ArchiveError(.refused, "\(name) is larger than an archive's files can be, 8 GiB")
+    }
+    try write(
+      TarHeader(name: name, fileByteCount: byteCount).encoded(modified: modified)[...])
+  }
+
+  private func end(_ name: String, byteCount: Int64, digest: [UInt8]) throws(ArchiveError) {
+    try write([UInt8](repeating: 0, count: TarHeader.padding(after: byteCount))[...])
+    names.insert(name)
+    manifest += Array("file \(name) \(byteCount) \(Hex.encode(digest))\n".utf8)
+  }
+
+  private func write(_ bytes: ArraySlice<UInt8>) throws(ArchiveError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw .system("write", path) }
+      rest = rest.dropFirst(count)
+    }
+    byteCount += Int64(bytes.count)
+  }
+}

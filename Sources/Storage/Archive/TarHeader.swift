@@ -1,0 +1,67 @@
+/// The 512 bytes before a file in a tar archive: ustar as POSIX.1-2001 has it, of plain files alone.
+struct TarHeader: Equatable {
+  static let byteCount = 512
+  /// What eleven octal digits can say: 8 GiB.
+  static let fileByteCountMax: Int64 = 1 << 33 - 1
+  static let nameByteCountMax = 100
+
+  let name: String
+  let fileByteCount: Int64
+
+  /// What follows the file until the next header begins.
+  static func padding(after byteCount: Int64) -> Int { Int((512 - byteCount % 512) % 512) }
+
+  /// `modified` is in seconds since 1970.
+  func encoded(modified: Int64) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.byteCount)
+    func put(_ text: String, at place: Int) {
+      for (index, byte) in text.utf8.enumerated() { bytes[place + index] = byte }
+    }
+    func octal(_ value: Int64, digits: Int) -> String {
+      let text = String(value, radix: 8)
+      return String(repeating: "0", count: digits - text.count) + text
+    }
+    put(name, at: 0)
+    put("0000600\0", at: 100)
+    put("0000000\0", at: 108)
+    put("0000000\0", at: 116)
+    put(octal(fileByteCount, digits: 11), at: 124)
+    put(octal(max(0, modified), digits: 11), at: 136)
+    put("        ", at: 148)
+    put("0", at: 156)
+    put("ustar\u{0}00", at: 257)
+    put(octal(Self.sum(bytes), digits: 6) + "\0 ", at: 148)
+    return bytes
+  }
+
+  /// Nil for what is no header of a plain file.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount, bytes[156] == UInt8(ascii: "0"),
+      let name = Self.text(bytes[0..<Self.nameByteCountMax]), !name.isEmpty,
+      let fileByteCount = Self.number(bytes[124..<136]),
+      let sum = Self.number(bytes[148..<156])
+    else { return nil }
+    var blank = bytes
+    for index in 148..<156 { blank[index] = UInt8(ascii: " ") }
+    guard sum == Self.sum(blank), bytes[257..<262].elementsEqual("ustar".utf8) else { return nil }
+    self.init(name: name, fileByteCount: fileByteCount)
+  }
+
+  init(name: String, fileByteCount: Int64) {
+    self.name = name
+    self.fileByteCount = fileByteCount
+  }
+
+  private static func sum(_ bytes: [UInt8]) -> Int64 { bytes.reduce(0) { $0 + Int64($1) } }
+
+  private static func text(_ field: ArraySlice<UInt8>) -> String? {
+    String(validating: field.prefix { $0 != 0 }, as: UTF8.self)
+  }
+
+  private static func number(_ field: ArraySlice<UInt8>) -> Int64? {
+    text(field).flatMap { text in
+      let digits = text.filter { $0 != " " }
+      return digits.allSatisfy({ "01234567".contains($0) }) ? Int64(digits, radix: 8) : nil
+    }
+  }
+}

@@ -1,0 +1,104 @@
+internal import Requests
+package import Base
+internal import Crypto
+package import JSON
+package import Storage
+internal import Tiers
+
+/// An account as it goes from one Coffer to another: its row and its keys, with what they signed of each
+/// other.
+package struct MovedAccount: Sendable {
+  package let id: Identifier
+  package let username: Username?
+  package let root: Identifier
+  /// The number of its latest change.
+  package let sequence: Int64
+  package let created: Instant
+  package let devices: [Device]
+
+  /// Nil where there is none.
+  package init?(_ reader: Reader, _ id: Identifier) throws {
+    let row = try reader.first(
+      "SELECT username_shown, root_id, seq, created_ms FROM sync.accounts WHERE id = $1", .id(id)
+    ) { row in
+      (try row.optionalText(0), try row.id(1), try row.integer(2), try row.instant(3))
+    }
+    guard let row else { return nil }
+    self.id = id
+    username = row.0.flatMap { Username($0) }
+    (root, sequence, created) = (row.1, row.2, row.3)
+    devices = try Device.listAll(reader, of: id)
+  }
+
+  package var json: JSONValue {
+    [
+      "account": .string(id.description), "username": username.map { .string($0.shown) } ?? .null,
+      "root": .string(root.description), "version": .integer(sequence),
+      "created_ms": .integer(created.milliseconds), "keys": .array(devices.map(\.movedJSON)),
+    ]
+  }
+
+  /// Reads what `json` wrote. Throws a `MovingError` for what is none, and for a key that nobody let in.
+  package init(_ json: JSON) throws(MovingError) {
+    do throws(RequestRefusal) {
+      try json.requireMembers(["account", "username", "root", "version", "created_ms", "keys"])
+      let id = try json["account"].identifier()
+      self.id = id
+      root = try json["root"].identifier()
+      sequence = try json["version"].number(in: 0...Int64.max / 2)
+      created = Instant(milliseconds: try json["created_ms"].number())
+      username = try json["username"].optional { (json) throws(RequestRefusal) in
+        guard let username = json.string.flatMap({ Username($0) }) else {
+          throw .bodyInvalid(path: json.path, rule: "must be a username")
+        }
+        return username
+      }
+      guard let keys = json["keys"].array, 1...Device.countInAllMax ~= keys.count else {
+        throw .bodyInvalid(path: json["keys"].path, rule: "must be a list of keys")
+      }
+      devices = try keys.map { (json) throws(RequestRefusal) in
+        try Device(moved: json, of: id)
+      }
+    } catch { throw MovingError(error) }
+  }
+
+  /// Whatever the account cannot come in for; nil where it can.
+  package func obstacle(reading database: some Queryable) throws -> String? {
+    if try Account.find(database, id) != nil { return "there is an account \(id) already" }
+    if let username, try Account.find(database, username) != nil {
+      return "there is an account with the username \(username.shown) already"
+    }
+    for device in devices where try Device.find(database, device.publicKey) != nil {
+      return "a key of the account is another account's already"
+    }
+    return nil
+  }
+
+  /// Writes the account and its keys; what its files weigh is written by `MovedTree`.
+  package func insert(in transaction: Transaction) throws {
+    if let obstacle = try obstacle(reading: transaction) { throw MovingError(obstacle) }
+    try transaction.execute(
+      """
+      INSERT INTO sync.accounts
+        (id, username, username_shown, root_id, seq, usage_bytes, created_ms)
+      VALUES ($1, $2, $3, $4, $5, 0, $6)
+      """, .id(id), .text(username?.normalized), .text(username?.shown), .id(root),
+      .integer(sequence), .instant(created))
+    for device in devices { try device.insert(of: id, in: transaction) }
+  }
+}
+
+/// Why what comes from another Coffer is not taken in, in one sentence.
+package struct MovingError: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(_ text: String) { description = text }
+
+  init(_ refusal: RequestRefusal) {
+    if case .bodyInvalid(let errors) = refusal, let first = errors.first {
+      description = "\(first.path) \(first.rule)"
+    } else {
+      description = "it is not readable"
+    }
+  }
+}

@@ -1,0 +1,95 @@
+internal import Requests
+internal import Base
+internal import Crypto
+internal import JSON
+internal import Storage
+
+extension Device {
+  /// All that is kept of it.
+  var movedJSON: JSONValue {
+    guard case .object(let members) = publicJSON else { preconditionFailure("a key has members") }
+    return .object(
+      members + [
+        .init("label", .string(label)), .init("added_ms", .integer(added.milliseconds)),
+        .init("revoked_ms", revoked.map { .integer($0.milliseconds) } ?? .null),
+      ])
+  }
+
+  /// Reads what `movedJSON` wrote, and checks what was signed.
+  init(moved json: JSON, of account: Identifier) throws(RequestRefusal) {
+    let count = Ed25519PublicKey.byteCount
+    try json.requireMembers([
+      "public_key", "added", "revoked", "device", "revocation", "label", "added_ms", "revoked_ms",
+    ])
+    let bytes = try json["public_key"].base64(byteCount: count...count)
+    let key = try Self.key(bytes, json["public_key"])
+    guard let label = json["label"].string, label.count <= Self.labelCharacterCountMax else {
+      throw .bodyInvalid(path: json["label"].path, rule: "must be a short text")
+    }
+    let statement = try json["device"].optional { (json) throws(RequestRefusal) in
+      let signed = KeyStatement(.device, account: account, key: bytes, created: try json.created())
+      return Statement(
+        author: try signed.keySignature(of: json, by: try Self.author(json)),
+        proof: try signed.signature("proof", of: json, by: key))
+    }
+    let revocation = try json["revocation"].optional { (json) throws(RequestRefusal) in
+      try KeyStatement(.revocation, account: account, key: bytes, created: try json.created())
+        .keySignature(of: json, by: try Self.author(json))
+    }
+    self.init(
+      publicKey: bytes, label: label,
+      added: Instant(milliseconds: try json["added_ms"].number()),
+      revoked: try json["revoked_ms"].optional { (json) throws(RequestRefusal) in
+        Instant(milliseconds: try json.number())
+      }, statement: statement, revocation: revocation)
+  }
+
+  private static func author(_ json: JSON) throws(RequestRefusal) -> Ed25519PublicKey {
+    let count = Ed25519PublicKey.byteCount
+    return try key(try json["author"].base64(byteCount: count...count), json["author"])
+  }
+
+  private static func key(
+    _ bytes: [UInt8], _ json: JSON
+  ) throws(RequestRefusal) -> Ed25519PublicKey {
+    guard let key = Ed25519PublicKey(bytes: bytes) else {
+      throw .bodyInvalid(path: json.path, rule: "must be an Ed25519 key")
+    }
+    return key
+  }
+
+  func insert(of account: Identifier, in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.device_keys
+        (public_key, account_id, label, added_ms, revoked_ms, statement_created_s,
+         statement_author, statement_signature, statement_proof, revocation_created_s,
+         revocation_author, revocation_signature)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+      """, .blob(publicKey), .id(account), .text(label), .instant(added), .instant(revoked),
+      .integer(statement?.author.created), .blob(statement?.author.author),
+      .blob(statement?.author.signature), .blob(statement?.proof), .integer(revocation?.created),
+      .blob(revocation?.author), .blob(revocation?.signature))
+  }
+}
+
+extension JSON {
+  /// Seconds of the statement.
+  fileprivate func created() throws(RequestRefusal) -> Int64 { try self["created"].number() }
+
+  func number(
+    in range: ClosedRange<Int64> = Int64.min...Int64.max
+  ) throws(RequestRefusal) -> Int64 {
+    guard let integer, range.contains(integer) else {
+      throw .bodyInvalid(path: path, rule: "must be a number that can be")
+    }
+    return integer
+  }
+
+  /// Nil for null.
+  func optional<Value>(
+    _ read: (JSON) throws(RequestRefusal) -> Value
+  ) throws(RequestRefusal) -> Value? {
+    isNull ? nil : try read(self)
+  }
+}

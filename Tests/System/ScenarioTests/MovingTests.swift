@@ -1,0 +1,199 @@
+import Archive
+import Base
+import Configuration
+import Crypto
+import JSON
+import StripeSamples
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// An account that goes from one Coffer to another in an archive.
+@Suite(.serialized) struct MovingTests {
+  private let scratch: ScratchDirectory
+  private var archive: String { scratch.path + "/ada.tar" }
+
+  init() throws { scratch = try ScratchDirectory() }
+
+  /// A house in which an account keeps documents, pays, and was given something.
+  private struct House {
+    let installation: Installation
+    let sync: Server
+    let billing: Server
+    let writer: KeepingWriter
+    let second: TestDevice
+
+    init(_ engine: TestEngine) throws {
+      installation = try Installation(engine, settings: MovingTests.settings)
+      sync = try installation.start(.sync)
+      billing = try installation.start(.billing)
+      writer = try KeepingWriter(installation.device(of: sync), seed: 14)
+      writer.write(times: 25)
+      second = installation.device(of: sync, key: Ed25519PrivateKey())
+      let answers = [
+        try writer.device.admit(second), try writer.device.create().1,
+        try writer.device.revoke(key: second.key.publicKey.bytes),
+      ]
+      #expect(answers.map(\.status).allSatisfy { (200..<300).contains($0) })
+      let (gone, _) = try writer.device.create()
+      #expect(try writer.device.delete(gone).status == 200)
+      try pay()
+    }
+
+    /// A month of premium, and a grant.
+    private func pay() throws {
+      let account = try writer.device.account.description
+      let now = Clock.system.now()
+      let from = Instant(seconds: now.seconds - 86_400)
+      var subscription = SampleSubscription(from: from, to: from + .days(30))
+      subscription.account = account
+      var invoice = SampleInvoice(from: from, to: from + .days(30))
+      (subscription.product, invoice.product) = (MovingTests.product, MovingTests.product)
+      let sender = Sender(port: billing.port)
+      for (id, type, object) in [
+        ("evt_1", "customer.subscription.created", subscription.json(.basil)),
+        ("evt_2", "invoice.paid", invoice.json(.basil)),
+      ] {
+        sender.send(SampleEvent(id: id, type: type, created: from, object: object))
+      }
+      #expect(sender.acknowledged.count == 2)
+      let granted = try installation.command(
+        "entitlement", "grant", account, "--plan", "premium", "--until", "2099-01-01T00:00:00Z",
+        "--reason", "moved", "--yes")
+      #expect(granted.end == .exited(0), "\(granted.output)")
+    }
+
+    func export(to path: String) throws -> JSON {
+      let account = try writer.device.account.description
+      let made = try installation.command("account", "export", account, "--to", path, "--json")
+      #expect(made.end == .exited(0), "\(made.output)")
+      return try JSON.parse(Array(made.output.utf8))
+    }
+  }
+
+  fileprivate static let product = "prod_oeuwN9CMGohKpA"
+  fileprivate static let settings = ["COFFER_PLANS": Files.repository + "/webhooks/catalogue.json"]
+
+  /// What holds from now on, as the account is told it.
+  private func schedule(_ installation: Installation, _ account: Identifier) throws -> [String] {
+    let told = try installation.command("entitlement", "explain", account.description, "--json")
+    #expect(told.end == .exited(0), "\(told.output)")
+    let rows = try JSON.parse(Array(told.output.utf8))["schedule"].requireArray()
+    return try rows.map { row in
+      try #require(JSONValue(row)).encoded()
+    }.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a move takes along every document, record, key and payment`(engine: TestEngine) throws {
+    let old = try House(engine)
+    let device = old.writer.device
+    let exported = try old.export(to: archive)
+    let key = Base64.standard.encode([UInt8](repeating: 9, count: 32))
+    let new = try Installation(
+      engine, settings: Self.settings.merging(["COFFER_SEALING_KEYS": key]) { $1 })
+    let sync = try new.start(.sync)
+    let taken = try new.command("account", "import", archive, "--json")
+    #expect(taken.end == .exited(0), "\(taken.output)")
+    let moved = new.device(of: sync, key: device.key, root: device.root)
+    let versions = old.writer.versions
+    for id in versions.keys {
+      let (before, after) = (
+        try device.get("/v1/files/\(id)"), try moved.get("/v1/files/\(id)")
+      )
+      #expect(before.body == after.body)
+      let (content, other) = (
+        try device.get("/v1/files/\(id)/content"), try moved.get("/v1/files/\(id)/content")
+      )
+      #expect(content.status == other.status && content.body == other.body)
+    }
+    let owed = try schedule(old.installation, device.account)
+    #expect(owed.count > 1)
+    #expect(try schedule(new, device.account) == owed)
+    // What is exported there is the same archive.
+    let again = scratch.path + "/again.tar"
+    let repeated = try new.command(
+      "account", "export", device.account.description, "--to", again, "--json")
+    #expect(repeated.end == .exited(0), "\(repeated.output)")
+    #expect(
+      try JSON.parse(Array(repeated.output.utf8))["sha256"].string == exported["sha256"].string)
+    for words in [["doctor", "--all", "--objects"], ["tree", "validate", "--all"]] {
+      let found = try new.command(words)
+      #expect(found.end == .exited(0), "\(found.output)")
+    }
+    // It is an account like others from then on; the key that was revoked is none of its.
+    #expect(try moved.create().1.status == 200)
+    let revoked = new.device(of: sync, key: old.second.key)
+    #expect(try revoked.get("/v1/account").status == 401)
+    let twice = try new.command("account", "import", archive)
+    #expect(twice.end == .exited(1))
+    #expect(twice.output.contains("already"), "\(twice.output)")
+  }
+
+  @Test
+  func `an archive that is not as it was made is refused in one line, and nothing is taken in`()
+    throws
+  {
+    let old = try House(.sqlite)
+    _ = try old.export(to: archive)
+    let new = try Installation(.sqlite, settings: Self.settings)
+    #expect(try new.command("migrate").end == .exited(0))
+    let whole = try #require(Files.bytes(archive))
+    var flipped = whole
+    flipped[600] ^= 1
+    let key = Base64.standard.encode(old.writer.device.key.publicKey.bytes)
+    let other = Base64.standard.encode(old.second.key.publicKey.bytes)
+    let damaged: [(String, [UInt8], String)] = [
+      ("cut", Array(whole.prefix(whole.count / 2)), "it is cut off"),
+      ("short", Array(whole.dropLast(2048)), "cannot be used"),
+      ("flipped", flipped, "account.json is not what the manifest says"),
+      ("empty", [], "it is cut off"),
+      ("text", Array("account,store,id\n".utf8), "it is cut off"),
+      ("later", try made(format: 2), "it is of format 2, this program reads up to 1"),
+      (
+        "unsigned", try made { $0.replacing("\"deleted\":false", with: "\"deleted\":true") },
+        "contradicts itself"
+      ),
+      (
+        "resigned",
+        try made { $0.hasPrefix("{\"files") ? $0.replacing(key, with: other) : $0 },
+        "is no signature of the record"
+      ),
+      ("without", try made(leavingOut: "contents/"), "is missing"),
+      ("foreign", try made(leavingOut: "billing.json"), "billing.json is missing"),
+    ]
+    for (name, bytes, line) in damaged {
+      let path = scratch.path + "/\(name).tar"
+      try Files.write(bytes, to: path)
+      let refused = try new.command("account", "import", path)
+      #expect(refused.end == .exited(1), "\(name): \(refused.output)")
+      #expect(refused.output.contains(line), "\(name): \(refused.output)")
+      #expect(refused.output.split(separator: "\n").count == 1, "\(name): \(refused.output)")
+    }
+    #expect(try new.command("account", "list", "--json").output == "[]\n")
+    #expect(try new.command("event", "list").output.contains("evt_1") == false)
+    let taken = try new.command("account", "create", "--username", "ben", "--public-key", key)
+    #expect(taken.end == .exited(0), "\(taken.output)")
+    let refused = try new.command("account", "import", archive)
+    #expect(refused.end == .exited(1))
+    #expect(refused.output.contains("already"), "\(refused.output)")
+  }
+
+  /// The archive, made anew with every text changed, or without some of its files.
+  private func made(
+    format: Int = 1, leavingOut prefix: String = "-", _ change: (String) -> String = { $0 }
+  ) throws -> [UInt8] {
+    let reader = try ArchiveReader(archive, kind: "coffer-account", format: 1)
+    let path = scratch.path + "/made-\(Random.identifier()).tar"
+    let writer = try ArchiveWriter(
+      path, kind: "coffer-account", format: format, at: Clock.system.now())
+    for file in reader.files where !file.name.hasPrefix(prefix) {
+      let bytes = try reader.bytes(of: file)
+      let text = file.name.hasSuffix(".json") ? String(decoding: bytes, as: UTF8.self) : nil
+      try writer.add(file.name, text.map { Array(change($0).utf8) } ?? bytes)
+    }
+    _ = try writer.finish()
+    return try #require(Files.bytes(path))
+  }
+}
