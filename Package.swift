@@ -363,7 +363,7 @@ let package = Package(
         "ProviderAPI", "ProviderFakes",
         "RecordedAPI", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
         "Stripe",
-        "Subscriptions", "TestEngines", "Tiers",
+        "Subscriptions", "Sync", "TestEngines", "Tiers",
       ]),
     tests(
       "System/TreeModelTests",

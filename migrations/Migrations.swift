@@ -34,6 +34,8 @@ package enum Migrations {
       number: 10, name: "share_versions", sql: PackageResources.sync_0010_share_versions_sql),
     Migration(number: 11, name: "folds", sql: PackageResources.sync_0011_folds_sql),
     Migration(number: 12, name: "suspension", sql: PackageResources.sync_0012_suspension_sql),
+    Migration(
+      number: 13, name: "leaving", isAdditive: true, sql: PackageResources.sync_0013_leaving_sql),
   ]
 
   package static let billing: [Migration] = [
@@ -72,5 +74,8 @@ package enum Migrations {
     Migration(
       number: 20, name: "reconciliations", isAdditive: true,
       sql: PackageResources.billing_0020_reconciliations_sql),
+    Migration(
+      number: 21, name: "leaving", isAdditive: true,
+      sql: PackageResources.billing_0021_leaving_sql),
   ]
 }

@@ -26,6 +26,7 @@ package struct BillingConfiguration: Sendable {
   package let origins: Set<String>
   package let restorePolicy: RestorePolicy
   package let refundAnswers: RefundAnswers
+  package let deletionPolicy: DeletionPolicy
   /// Nil: only when an operator begins one.
   package let reconciliationInterval: Instant.Span?
   /// Who is told of changes; nil: nobody.
@@ -51,6 +52,7 @@ package struct BillingConfiguration: Sendable {
     restorePolicy = reader.value(BillingSettings.restorePolicy) ?? .refuse
     let hours = reader.value(BillingSettings.reconcileHours) ?? 24
     reconciliationInterval = hours == 0 ? nil : .hours(hours)
+    deletionPolicy = reader.value(BillingSettings.deletionPolicy) ?? .periodEnd
     refundAnswers = reader.value(BillingSettings.refundAnswers) ?? .off
     let tellsApps = reader.together(BillingSettings.noticeURL, [BillingSettings.noticeSecrets])
     let noticeURL = reader.value(BillingSettings.noticeURL)

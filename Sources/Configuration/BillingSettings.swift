@@ -59,6 +59,13 @@ package enum BillingSettings {
       + "decline, grant, prorate (the same, and what you would have them do). docs/refunds.md.",
     example: "usage", parser: .refundAnswers)
 
+  package static let deletionPolicy = Setting<DeletionPolicy>(
+    "COFFER_DELETION_POLICY", for: [.billing, .command], .value("period_end"),
+    text:
+      "When what a deleted account pays for ends where its store can be told: period_end (billed no more, and runs to "
+      + "its end) or now (with the erasure). docs/leaving.md.",
+    example: "now", parser: .deletionPolicy)
+
   package static let reconcileHours = Setting<Int64>(
     "COFFER_RECONCILE_HOURS", for: [.billing, .command], .value("24"),
     text:

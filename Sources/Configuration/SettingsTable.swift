@@ -17,6 +17,7 @@ package struct SettingsTable: Sendable {
       + [
         BillingSettings.authorities, BillingSettings.origins, BillingSettings.restorePolicy,
         BillingSettings.refundAnswers, BillingSettings.reconcileHours,
+        BillingSettings.deletionPolicy,
         BillingSettings.noticeURL, BillingSettings.noticeSecrets,
         BillingSettings.sandboxAccounts,
         CommandSettings.actor,

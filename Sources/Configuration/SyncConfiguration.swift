@@ -35,6 +35,7 @@ package struct SyncConfiguration: Sendable {
     package let requestBurst: Int64
     package let requestsPerSecond: Int64
     package let deletedDays: Int64
+    package let deletionDelayDays: Int64
     package let youngDays: Int64
     package let openInvitationCountMax: Int64
     package let invitationsPerDay: Int64
@@ -76,18 +77,21 @@ extension SyncConfiguration.Limits {
     let requestBurst = reader.value(SyncSettings.requestsBurst)
     let requestsPerSecond = reader.value(SyncSettings.requestsPerSecond)
     let deletedDays = reader.value(SyncSettings.deletedDays)
+    let deletionDelayDays = reader.value(SyncSettings.deletionDelayDays)
     let youngDays = reader.value(SyncSettings.youngDays)
     let openInvitationCountMax = reader.value(SyncSettings.openInvitations)
     let invitationsPerDay = reader.value(SyncSettings.dailyInvitations)
     let receivedInvitationCountMax = reader.value(SyncSettings.receivedInvitations)
     let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
     guard let recordCountMax, let requestBurst, let requestsPerSecond, let deletedDays,
+      let deletionDelayDays,
       let youngDays, let openInvitationCountMax, let invitationsPerDay,
       let receivedInvitationCountMax, let accountsPerAddress
     else { return nil }
     self.init(
       recordCountMax: recordCountMax, requestBurst: requestBurst,
-      requestsPerSecond: requestsPerSecond, deletedDays: deletedDays, youngDays: youngDays,
+      requestsPerSecond: requestsPerSecond, deletedDays: deletedDays,
+      deletionDelayDays: deletionDelayDays, youngDays: youngDays,
       openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,
       receivedInvitationCountMax: receivedInvitationCountMax,
       accountsPerAddress: accountsPerAddress)

@@ -4,7 +4,8 @@ package import HTTPServer
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
     objects, listen, authorities, origins, registration, accountsPerAddress, recordsMax,
-    requestsBurst, requestsPerSecond, deletedDays, youngDays, openInvitations, dailyInvitations,
+    requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
+    dailyInvitations,
     receivedInvitations,
   ]
 
@@ -65,6 +66,12 @@ package enum SyncSettings {
     "COFFER_REQUESTS_PER_SECOND", for: [.sync], .value("50"),
     text: "How many requests a second an account gets back after a burst.", example: "50",
     parser: .number(in: 1...1_000_000))
+
+  package static let deletionDelayDays = Setting<Int64>(
+    "COFFER_DELETION_DELAY_DAYS", for: [.sync, .command], .value("7"),
+    text:
+      "How many days an account whose owner wants it gone can be kept after all; then it is erased.",
+    example: "7", parser: .number(in: 0...365))
 
   package static let deletedDays = Setting<Int64>(
     "COFFER_DELETED_DAYS", for: [.sync], .value("90"),

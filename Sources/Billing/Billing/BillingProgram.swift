@@ -30,13 +30,13 @@ package enum BillingProgram {
       clock: clock, stores: stores,
       clients: configuration.authorities.map { SignaturePolicy(authorities: Set($0)) },
       restoring: configuration.restorePolicy, refundAnswers: configuration.refundAnswers,
-      reconciling: configuration.reconciliationInterval,
+      reconciling: configuration.reconciliationInterval, deleting: configuration.deletionPolicy,
       telling: configuration.noticeReceiver.map { ($0, CurlTransport()) },
       trustsProxies: !configuration.trustedProxies.isEmpty,
       search: configuration.searchKey,
       logsDeliveries: true)
     try service.applyRules()
-    try service.expectReconciliations()
+    try service.beginRounds()
     let server = HTTPServer(
       listen: configuration.listen,
       routes: service.routes() + [Health.alive, Health.ready(database)],

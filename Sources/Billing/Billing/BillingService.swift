@@ -27,6 +27,7 @@ package struct BillingService: Sendable {
   private let gate: RequestGate?
   private let restoring: RestorePolicy
   private let refundAnswers: RefundAnswers
+  private let deletionPolicy: DeletionPolicy
   /// From one reconciliation of a store to the next; nil: only when an operator begins one.
   private let reconciliationInterval: Instant.Span?
   /// Who is told of changes, and the way there; nil: nobody.
@@ -49,6 +50,7 @@ package struct BillingService: Sendable {
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
     stores: StoreList, clients: SignaturePolicy? = nil, restoring: RestorePolicy = .refuse,
     refundAnswers: RefundAnswers = .off, reconciling interval: Instant.Span? = nil,
+    deleting deletionPolicy: DeletionPolicy = .periodEnd,
     telling notices: (receiver: NoticeReceiver, transport: any ProviderTransport)? = nil,
     trustsProxies: Bool = false,
     search: SearchKey? = nil, logsDeliveries: Bool = false
@@ -65,6 +67,7 @@ package struct BillingService: Sendable {
     self.forgeries = forgeries
     self.restoring = restoring
     self.refundAnswers = refundAnswers
+    self.deletionPolicy = deletionPolicy
     reconciliationInterval = interval
     self.notices = notices
     gate = clients.map { policy in
@@ -134,6 +137,7 @@ package struct BillingService: Sendable {
     let reconciler = Reconciler(reads: reads, interval: reconciliationInterval)
     return reads.handlers
       + [renewals.handler, runner.handler, questions.handler, reconciler.handler]
+      + [LeavingAccounts(reads: reads, policy: deletionPolicy).handler]
       + Acknowledgements(reads: reads).handlers + [senders].compactMap { $0?.handler }
   }
 
@@ -170,11 +174,13 @@ package struct BillingService: Sendable {
     return total
   }
 
-  /// Has every store that can be asked reconciled when that is due. Call at start.
-  package func expectReconciliations() throws {
+  /// Has every store that can be asked reconciled when that is due, and accounts noticed that are to be
+  /// gone. Call at start.
+  package func beginRounds() throws {
     let now = clock.now()
     let providers = stores.filter { $0.isReadable }.map { $0.provider }
     try database.write(for: nil) { transaction in
+      try Jobs.request(LeavingAccount.job, LeavingAccount.finder, due: now, in: transaction)
       for provider in providers {
         try Reconciliation.request(of: provider, at: now, in: transaction)
       }

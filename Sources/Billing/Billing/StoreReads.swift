@@ -85,8 +85,14 @@ struct StoreReads: Sendable {
 
   /// What to ask for, with the secret that deliveries told.
   func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> StoreRead {
+    try request(for: key, readNumber: lease.readNumber, payload: lease.payload)
+  }
+
+  func request(
+    for key: ObjectKey, readNumber: Int64, payload: [UInt8]?
+  ) throws(JobFailure) -> StoreRead {
     var secret: Secret?
-    if let payload = lease.payload {
+    if let payload {
       do {
         secret = Secret(try sealing.open(payload, context: PreparedDelivery.payloadContext(key)))
       } catch {
@@ -94,7 +100,7 @@ struct StoreReads: Sendable {
       }
     }
     let (database, ledger) = (database, ledger)
-    return StoreRead(key, readNumber: lease.readNumber, secret: secret) {
+    return StoreRead(key, readNumber: readNumber, secret: secret) {
       try database.read { try ledger.reading($0).known(of: key) }
     }
   }

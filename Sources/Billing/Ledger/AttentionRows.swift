@@ -33,9 +33,9 @@ struct AttentionRows: Equatable {
     let ownership = subscription.ownership
     switch ownership.evidence {
     case .contested: rows.append(Row(.contestedOwner, until: end ?? .distantFuture))
-    case .none, .deletedAccount:
+    case .none:
       if let end { rows.append(Row(.unowned, until: end)) }
-    case .token, .predecessor, .claim, .transfer: break
+    case .token, .predecessor, .claim, .transfer, .deletedAccount: break
     }
     if subscription.isDirty { rows.append(Row(.contradiction, until: .distantFuture)) }
     if let since = subscription.unacknowledgedSince, let span = traits.acknowledgementSpan {

@@ -162,6 +162,7 @@ package struct Ledger: Sendable {
       for key in one.keys { changes[key, default: []].append(index) }
     }
     var lastOf: [Identifier: Int] = [:]
+    var ofTheGone: Set<Int> = []
     let double = try derive(
       changes.keys.sorted(), stored, cause: .fact,
       entry: { key in changes[key]?.last.map { merged[$0].recorded.number } }, at: now,
@@ -170,12 +171,19 @@ package struct Ledger: Sendable {
       let environment = derivation.key.environment.rawValue
       let grants = derivation.accounts.contains { rules.grants(environment, to: $0) }
       let indices = changes[derivation.key] ?? []
+      if derivation.ownership.evidence == .deletedAccount {
+        ofTheGone.formUnion(indices)
+      }
       for index in indices {
         merged[index].recorded.add(derivation, raisesAlarms: index == indices.last)
         if grants { merged[index].recorded.grants = true }
       }
       for account in derivation.accounts { lastOf[account] = indices.last }
     }
+    try closeQuietly(
+      ofTheGone.sorted().map { (merged[$0].recorded.number, merged[$0].delivery.terms) },
+      in: transaction)
+    for index in ofTheGone { merged[index].recorded.terms = [] }
     for account in double {
       if let index = lastOf[account] { merged[index].recorded.add(payingTwice: account) }
     }

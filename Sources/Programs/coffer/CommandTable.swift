@@ -3,7 +3,8 @@ enum CommandTable {
   static let all: [Command] = [
     .migrate, .findAnything, .eventList, .eventShow, .eventReplay, .whatif,
     .accountList, .accountShow, .accountCreate, .accountSuspend,
-    .accountResume, .accountExport, .accountImport, .inviteCreate, .inviteList,
+    .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList, .deletionCancel,
+    .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
     .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund,

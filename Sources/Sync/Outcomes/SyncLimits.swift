@@ -10,6 +10,8 @@ package struct SyncLimits: Sendable, Equatable {
   package var requestsPerSecond: Int64 = 50
   /// How long deletions are told of; a client that was away for longer starts over.
   package var deletionHorizon = Instant.Span.days(90)
+  /// From the asking for an account's end until it is erased.
+  package var deletionDelay = Instant.Span.days(7)
   /// An account younger than this, or on the free plan, has only so many invitations to strangers:
   /// unanswered at one time, and new ones on one day.
   package var youngAge = Instant.Span.days(7)
@@ -28,6 +30,7 @@ package struct SyncLimits: Sendable, Equatable {
     requestBurst = configured.requestBurst
     requestsPerSecond = configured.requestsPerSecond
     deletionHorizon = .days(configured.deletedDays)
+    deletionDelay = .days(configured.deletionDelayDays)
     youngAge = .days(configured.youngDays)
     openInvitationCountMax = configured.openInvitationCountMax
     invitationsPerDay = configured.invitationsPerDay

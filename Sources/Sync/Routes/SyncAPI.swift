@@ -69,6 +69,7 @@ package struct SyncAPI: Sendable {
       PostSessions(api: self), GetSessions(api: self), DeleteSession(api: self),
       PostDevices(api: self), PostRevocations(api: self), GetBlocks(api: self),
       ChangeBlock(api: self, change: .add), ChangeBlock(api: self, change: .remove),
+      DeleteAccount(api: self), GetDeletion(api: self), CancelDeletion(api: self),
       PostFiles(api: self), GetFile(api: self), GetContent(api: self), GetUpdates(api: self),
     ]
     return endpoints.map { $0.route(on: database) } + [

@@ -40,6 +40,7 @@ package final class Sweeper: Sendable {
       Periodic("sweep", every: seconds) { [self] in try sweep() },
       Periodic("deletions", every: 1) { [self] in try sweepDeletions() },
       Periodic("crowds", every: 1) { [self] in try sweepCrowds() },
+      Periodic("erasures", every: 5) { [self] in try sweepErasures() },
     ]
     periods.withLock { $0 = started }
   }
@@ -54,15 +55,7 @@ package final class Sweeper: Sendable {
   ///
   /// After each slice it stands back for as long as that took, so that it never takes more than half
   /// of the writer's time.
-  package func sweepDeletions() throws {
-    var isWaiting = true
-    while isWaiting, !isStopping.withLock({ $0 }) {
-      let start = MonotonicTime.now()
-      isWaiting = try sweepDeletion()
-      let pause = Int64(MonotonicTime.now().seconds(since: start) * 1000)
-      if isWaiting { _ = isStopping.wait(until: .now() + .milliseconds(pause)) { $0 ? true : nil } }
-    }
-  }
+  package func sweepDeletions() throws { try untilDone { try sweepDeletion() } }
 
   /// One slice of at most `count` files; false where nothing is waiting.
   package func sweepDeletion(count: Int = Deletions.sliceCountMax) throws -> Bool {
@@ -70,6 +63,32 @@ package final class Sweeper: Sendable {
     let fee = catalogue.metadataFeeByteCount
     return try database.write(for: nil) { transaction in
       try Deletions.sweep(transaction, metadataFeeByteCount: fee, now: now, count: count)
+    }
+  }
+
+  /// Erases the accounts whose time has come; returns when none is due.
+  package func sweepErasures() throws {
+    try untilDone(sweepErasure)
+    let horizon = clock.now() - limits.deletionHorizon - Pruning.margin
+    try untilDone {
+      try database.write(for: nil) { try AccountErasure.forget($0, before: horizon) }
+    }
+  }
+
+  /// One slice of an erasure; false where none is due.
+  package func sweepErasure() throws -> Bool {
+    let now = clock.now()
+    return try database.write(for: nil) { try AccountErasure.sweep($0, now: now) }
+  }
+
+  /// A slice after the other, and as long a pause after each, until none is left.
+  private func untilDone(_ slice: () throws -> Bool) throws {
+    var isWaiting = true
+    while isWaiting, !isStopping.withLock({ $0 }) {
+      let start = MonotonicTime.now()
+      isWaiting = try slice()
+      let pause = Int64(MonotonicTime.now().seconds(since: start) * 1000)
+      if isWaiting { _ = isStopping.wait(until: .now() + .milliseconds(pause)) { $0 ? true : nil } }
     }
   }
 

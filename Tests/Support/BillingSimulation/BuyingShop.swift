@@ -119,6 +119,18 @@ package final class BuyingShop {
     }
   }
 
+  /// Lets time pass at Stripe and here: what is delivered and due meanwhile is done.
+  package func pass(_ span: Instant.Span) throws {
+    let end = installation.now + span
+    let step = Instant.Span.milliseconds(max(600_000, span.milliseconds / 300))
+    while installation.now < end {
+      installation.now = min(installation.now + step, end)
+      catchUp()
+      if delivers { try deliver() }
+      try installation.runDue()
+    }
+  }
+
   /// One job each time, so that a death takes nothing with it but what it interrupts.
   package func runDue() throws {
     let readings = try installation.beginReads()

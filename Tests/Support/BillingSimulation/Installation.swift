@@ -249,6 +249,9 @@ package final class Installation {
     }
   }
 
+  /// What the program does at its start.
+  package func beginRounds() throws { try service.beginRounds() }
+
   /// What wants a human.
   package func attention() throws -> [Attention] {
     let now = self.now

@@ -5,11 +5,11 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, find, event, whatif, account, invite, usage, attention, entitlement, subscription, refund, import, reconcile, quota, plan, report, jobs, flow, delivery, notice, audit, webhook, request, backup, restore, doctor, tree, config, completion, man, schema must follow; see --help"
+      "one of migrate, find, event, whatif, account, deletion, invite, usage, attention, entitlement, subscription, refund, import, reconcile, quota, plan, report, jobs, flow, delivery, notice, audit, webhook, request, backup, restore, doctor, tree, config, completion, man, schema must follow; see --help"
     ),
     (
       ["account"],
-      "one of list, show, create, suspend, resume, export, import must follow; see --help"
+      "one of list, show, create, suspend, resume, export, import, delete must follow; see --help"
     ),
     (["acount", "list"], "there is no command acount list; did you mean account list?"),
     (["list", "accounts"], "there is no command list accounts; did you mean account list?"),

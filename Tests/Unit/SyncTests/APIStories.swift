@@ -114,6 +114,13 @@ struct APIStories {
     _ = try second.get("/v1/account")
     _ = try device.get(
       "/v1/directory?key=\(Base64.url.encode(second.key.publicKey.bytes))")
+    let leaving = try server.register()
+    for (method, path) in [
+      ("GET", "/v1/account/deletion"), ("DELETE", "/v1/account"), ("GET", "/v1/account/deletion"),
+      ("DELETE", "/v1/account/deletion"),
+    ] {
+      _ = try leaving.send(leaving.sign(method, path))
+    }
     let lonely = try server.register()
     _ = try lonely.revoke(key: lonely.key.publicKey.bytes)
     try server.fillKeys(of: lonely.account)

@@ -81,6 +81,9 @@ final class TestServer: Sendable {
 
   var port: UInt16 { server.port }
 
+  /// Where the database's files are, and the objects.
+  var directory: String { scratch.directory.path }
+
   var objectsDirectory: String { scratch.directory.path + "/objects" }
 
   /// One that runs only when told to.

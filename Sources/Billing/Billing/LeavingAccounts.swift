@@ -1,0 +1,179 @@
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import Jobs
+internal import Ledger
+internal import ProviderAPI
+internal import Storage
+internal import Stores
+internal import Subscriptions
+
+/// Leads accounts that are to be gone out of billing: their stores are told to bill no more, and when
+/// `coffer-sync` begins to erase them, what is personal here goes as well.
+///
+/// Each step is a job's run: a crash repeats it. A store that does not answer is asked again for days, and
+/// holds the erasure up for no longer.
+struct LeavingAccounts: Sendable {
+  let reads: StoreReads
+  let policy: DeletionPolicy
+
+  private static let findingSpan = Instant.Span.minutes(1)
+  private static let findingCountMax = 100
+  /// Until what a store did is read.
+  private static let readingSpan = Instant.Span.minutes(2)
+  /// For so long a store that fails is asked again.
+  private static let patience = Instant.Span.days(3)
+
+  private var ledger: Ledger { reads.ledger }
+  private var database: Database { reads.database }
+
+  var handler: JobHandler {
+    JobHandler(LeavingAccount.job) { lease throws(JobFailure) in
+      guard lease.object != LeavingAccount.finder else { return find() }
+      guard let account = Identifier(lease.object) else { throw .refused("is no account's id") }
+      return try run(account, lease)
+    }
+  }
+
+  private func find() -> JobResult {
+    let now = reads.clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        for account in try LeavingAccount.unheard(
+          limit: Self.findingCountMax, reading: transaction)
+        {
+          try LeavingAccount.begin(account, at: now, in: transaction)
+          try Jobs.request(
+            LeavingAccount.job, account.description, due: now, in: transaction)
+        }
+        try Jobs.request(
+          LeavingAccount.job, LeavingAccount.finder, due: now + Self.findingSpan, in: transaction)
+      })
+  }
+
+  private func run(_ account: Identifier, _ lease: Lease) throws(JobFailure) -> JobResult {
+    let found: (leaving: LeavingAccount, erasure: (moment: Instant, hasBegun: Bool)?)?
+    do {
+      found = try database.read { reader in
+        guard let leaving = try LeavingAccount.find(account, reading: reader) else { return nil }
+        return (leaving, try LeavingAccount.erasure(of: account, reading: reader))
+      }
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
+    }
+    guard let (leaving, erasure) = found, leaving.state != .erased else {
+      return JobResult(readBegan: nil, writes: { _ in })
+    }
+    guard let erasure else {
+      return JobResult(readBegan: nil, writes: { try leaving.remove(in: $0) })
+    }
+    let now = reads.clock.now()
+    switch leaving.state {
+    case .stopping:
+      let isLate = leaving.begun + Self.patience <= now
+      if !isLate, let result = try stop(leaving, lease) { return result }
+      return become(.waiting, leaving, again: now)
+    case .waiting:
+      guard erasure.hasBegun else {
+        return become(.waiting, leaving, again: max(erasure.moment, now + Self.findingSpan))
+      }
+      try end(leaving, lease)
+      return become(.erasing, leaving, again: now)
+    case .erasing, .erased:
+      return JobResult(
+        readBegan: nil,
+        writes: { transaction in
+          if try ledger.erase(account, at: now, in: transaction) {
+            try Jobs.request(LeavingAccount.job, lease.object, due: now, in: transaction)
+          } else {
+            try leaving.become(.erased, at: now, in: transaction)
+          }
+        })
+    }
+  }
+
+  private func become(
+    _ state: LeavingAccount.State, _ leaving: LeavingAccount, again due: Instant
+  ) -> JobResult {
+    let now = reads.clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        try leaving.become(state, at: now, in: transaction)
+        try Jobs.request(
+          LeavingAccount.job, leaving.account.description, due: due, in: transaction)
+      })
+  }
+
+  // MARK: stores
+
+  /// Has a store bill no more; nil once none would that can be told.
+  private func stop(
+    _ leaving: LeavingAccount, _ lease: Lease
+  ) throws(JobFailure) -> JobResult? {
+    guard let key = try subscriptions(of: leaving.account, told: .stopRenewal).first else {
+      return nil
+    }
+    try order(.stopRenewal, key)
+    let now = reads.clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        _ = try ledger.read(key, at: now, in: transaction)
+        try Jobs.request(
+          LeavingAccount.job, lease.object, due: now + Self.readingSpan, in: transaction)
+      })
+  }
+
+  /// Where it is so wanted, ends what is paid for as well; stores that give money back with that are only
+  /// told to bill no more.
+  private func end(_ leaving: LeavingAccount, _ lease: Lease) throws(JobFailure) {
+    guard policy == .now else { return }
+    for key in try subscriptions(of: leaving.account, told: .end, onlyRenewing: false)
+    where try !reads.stores.reader(of: key).traits.refundsAtEnd {
+      do { try order(.end, key) } catch {
+        Log.warning("billing.leaving", ["subscription": key.description, "reason": error.reason])
+      }
+    }
+  }
+
+  private func subscriptions(
+    of account: Identifier, told kind: StoreOrder.Kind, onlyRenewing: Bool = true
+  ) throws(JobFailure) -> [ObjectKey] {
+    let keys: [ObjectKey]
+    do {
+      keys = try database.read { reader in
+        try onlyRenewing
+          ? ledger.renewing(of: account, reading: reader)
+          : ledger.living(of: account, reading: reader)
+      }
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
+    }
+    return keys.filter { key in
+      guard let store = reads.stores[key.provider] else { return false }
+      return store.isReadable && store.traits.orders.contains(kind)
+    }
+  }
+
+  private func order(_ order: StoreOrder, _ key: ObjectKey) throws(JobFailure) {
+    let store = try reads.stores.reader(of: key)
+    let found: (record: any StoreRecord, payload: [UInt8]?)
+    do {
+      found = try database.read { reader in
+        (
+          try ledger.reading(reader).subscription(key).record,
+          try Jobs.payload(Ledger.readJob, key.description, reading: reader)
+        )
+      }
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
+    }
+    let request = try reads.request(for: key, readNumber: 0, payload: found.payload)
+    do throws(APIFailure) { try store.perform(order, request, found.record) } catch {
+      throw JobFailure(error, reading: key)
+    }
+    Log.info("billing.leaving", ["subscription": key.description, "order": order.kind.rawValue])
+  }
+}

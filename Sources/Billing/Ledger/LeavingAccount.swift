@@ -1,0 +1,77 @@
+package import Base
+package import Storage
+
+/// How far billing has come with an account that is to be gone.
+package struct LeavingAccount: Sendable {
+  package let account: Identifier
+  package var state: State
+  package let begun: Instant
+
+  package enum State: String, Sendable {
+    /// Its stores are told to bill no more.
+    case stopping
+    /// It can still be kept.
+    case waiting
+    case erasing, erased
+  }
+
+  /// The kind of the jobs, one for each account, and of the one that finds them (`found`).
+  package static let job = "leaving"
+  package static let finder = "new"
+
+  package static func find(
+    _ account: Identifier, reading database: some Queryable
+  ) throws -> LeavingAccount? {
+    try database.first(
+      "SELECT state, begun_ms FROM billing.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in
+      LeavingAccount(
+        account: account, state: State(rawValue: try row.text(0)) ?? .stopping,
+        begun: try row.instant(1))
+    }
+  }
+
+  /// Accounts that `coffer-sync`, or an operator, was asked to erase and billing has not heard of.
+  package static func unheard(limit: Int, reading database: some Queryable) throws -> [Identifier] {
+    try database.rows(
+      """
+      SELECT account_id FROM sync.account_deletions AS d
+      WHERE erased_ms IS NULL AND NOT EXISTS (
+        SELECT 1 FROM billing.account_deletions AS b WHERE b.account_id = d.account_id)
+      ORDER BY erase_ms, account_id LIMIT $1
+      """, .integer(Int64(limit))
+    ) { row in try row.id(0) }
+  }
+
+  /// When it is erased, and whether that has begun; nil where it stays after all.
+  package static func erasure(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> (moment: Instant, hasBegun: Bool)? {
+    try database.first(
+      "SELECT erase_ms, begun_ms FROM sync.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in (try row.instant(0), try row.optionalInstant(1) != nil) }
+  }
+
+  package static func begin(
+    _ account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.account_deletions (account_id, state, begun_ms) VALUES ($1, $2, $3)
+      ON CONFLICT (account_id) DO NOTHING
+      """, .id(account), .text(State.stopping.rawValue), .instant(now))
+  }
+
+  package func become(
+    _ state: State, at now: Instant, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      "UPDATE billing.account_deletions SET state = $2, erased_ms = $3 WHERE account_id = $1",
+      .id(account), .text(state.rawValue), .instant(state == .erased ? now : nil))
+  }
+
+  package func remove(in transaction: Transaction) throws {
+    try transaction.execute(
+      "DELETE FROM billing.account_deletions WHERE account_id = $1", .id(account))
+  }
+}

@@ -1,0 +1,96 @@
+package import Base
+package import Storage
+
+/// That an account is to be gone: asked for, undone while it waits, then erased slice by slice.
+///
+/// Reads, and the export, go on until it is erased; nothing is written from the asking on.
+package struct AccountDeletion: Sendable, Equatable {
+  package let account: Identifier
+  package let asked: Instant
+  /// From then on it is erased, and cannot be undone.
+  package let erases: Instant
+  package let begun: Instant?
+  package let erased: Instant?
+
+  package enum State: String, Sendable {
+    case waiting, erasing, erased
+  }
+
+  package var state: State { erased != nil ? .erased : begun != nil ? .erasing : .waiting }
+
+  private static let columns = "account_id, asked_ms, erase_ms, begun_ms, erased_ms"
+
+  private init(_ row: borrowing Row) throws {
+    account = try row.id(0)
+    asked = try row.instant(1)
+    erases = try row.instant(2)
+    begun = try row.optionalInstant(3)
+    erased = try row.optionalInstant(4)
+  }
+
+  package static func find(
+    _ account: Identifier, reading database: some Queryable
+  ) throws -> AccountDeletion? {
+    try database.first(
+      "SELECT \(columns) FROM sync.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in try AccountDeletion(row) }
+  }
+
+  /// The newest first, behind `last`.
+  package static func all(
+    after last: AccountDeletion?, limit: Int, reading database: some Queryable
+  ) throws -> [AccountDeletion] {
+    try database.rows(
+      """
+      SELECT \(columns) FROM sync.account_deletions
+      WHERE asked_ms < $1 OR asked_ms = $1 AND account_id < $2
+      ORDER BY asked_ms DESC, account_id DESC LIMIT $3
+      """, .instant(last?.asked ?? .distantFuture),
+      .id(last?.account ?? Identifier(high: 0, low: 0)), .integer(Int64(limit))
+    ) { row in try AccountDeletion(row) }
+  }
+
+  /// Asks for it, and lets nothing of the account be written any more; asked for already, it stays as it
+  /// is. False where there is no such account.
+  package static func ask(
+    for account: Identifier, erasing moment: Instant, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    // The row's UPDATE is its lock: whoever undoes or erases waits.
+    let found = try transaction.execute(
+      "UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(account))
+    guard found == 1 else { return false }
+    let count = try transaction.execute(
+      """
+      INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, suspended_ms)
+      SELECT id, $2, $3, suspended_ms FROM sync.accounts WHERE id = $1
+      ON CONFLICT (account_id) DO NOTHING
+      """, .id(account), .instant(now), .instant(moment))
+    guard count == 1 else { return true }
+    try transaction.execute(
+      "UPDATE sync.accounts SET suspended_ms = coalesce(suspended_ms, $2) WHERE id = $1",
+      .id(account), .instant(now))
+    return true
+  }
+
+  /// Undoes it. False where nothing waits, or erasing has begun.
+  package static func cancel(
+    _ account: Identifier, in transaction: Transaction
+  ) throws -> Bool {
+    try transaction.execute("UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(account))
+    let suspended = try transaction.first(
+      """
+      DELETE FROM sync.account_deletions WHERE account_id = $1 AND begun_ms IS NULL
+      RETURNING suspended_ms
+      """, .id(account)
+    ) { row in SuspensionBefore(moment: try row.optionalInstant(0)) }
+    guard let suspended else { return false }
+    try transaction.execute(
+      "UPDATE sync.accounts SET suspended_ms = $2 WHERE id = $1", .id(account),
+      .instant(suspended.moment))
+    return true
+  }
+
+  private struct SuspensionBefore {
+    let moment: Instant?
+  }
+}

@@ -1,0 +1,59 @@
+package import Base
+package import JSON
+package import Storage
+
+/// What the end of an account means, for its owner to know before.
+package struct DeletionConsequences: Sendable {
+  package let recordCount: Int64
+  package let byteCount: Int64
+  /// Who loses what it shares, at most so many as are told.
+  package let sharees: [(file: Identifier, account: Identifier)]
+  package let shareCount: Int64
+  /// What it pays for, and whether its store would bill again.
+  package let subscriptions: [(key: String, renews: Bool)]
+
+  private static let toldCountMax: Int64 = 100
+
+  package init(of account: Identifier, reading database: some Queryable) throws {
+    let figures = try database.first(
+      "SELECT record_count, usage_bytes FROM sync.accounts WHERE id = $1", .id(account)
+    ) { row in (try row.integer(0), try row.integer(1)) }
+    (recordCount, byteCount) = figures ?? (0, 0)
+    sharees = try database.rows(
+      """
+      SELECT file_id, account_id FROM sync.shares
+      WHERE owner_id = $1 AND state IN ('pending', 'accepted') ORDER BY account_id, file_id LIMIT $2
+      """, .id(account), .integer(Self.toldCountMax)
+    ) { row in (file: try row.id(0), account: try row.id(1)) }
+    shareCount =
+      try database.first(
+        """
+        SELECT count(*) FROM (SELECT 1 FROM sync.shares
+          WHERE owner_id = $1 AND state IN ('pending', 'accepted') LIMIT 10000) AS found
+        """, .id(account)
+      ) { row in try row.integer(0) } ?? 0
+    subscriptions = try database.rows(
+      "SELECT object, will_renew FROM billing.subscriptions WHERE owner = $1 ORDER BY object LIMIT $2",
+      .id(account), .integer(Self.toldCountMax)
+    ) { row in (key: try row.text(0), renews: try row.integer(1) == 1) }
+  }
+
+  package var members: [JSONValue.Member] {
+    [
+      .init("records", .integer(recordCount)), .init("bytes", .integer(byteCount)),
+      .init("shares", .integer(shareCount)),
+      .init(
+        "shared_with",
+        .array(
+          sharees.map {
+            [
+              "file": .string($0.file.description), "account": .string($0.account.description),
+            ]
+          })),
+      .init(
+        "subscriptions",
+        .array(
+          subscriptions.map { ["subscription": .string($0.key), "renews": .bool($0.renews)] })),
+    ]
+  }
+}

@@ -1,0 +1,92 @@
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import JSON
+internal import Requests
+internal import Storage
+
+/// `DELETE /v1/account`: asks that the account be erased, after a time in which that can be undone.
+struct DeleteAccount: SyncWrite {
+  let api: SyncAPI
+  let method = "DELETE"
+  let pattern = "/v1/account"
+  let bodyByteCountMax = 0
+
+  /// A key signs it: a session's token alone must not be enough to end everything.
+  func parse(_ body: [UInt8], of request: AccountRequest) throws {
+    _ = try request.credentials.requireSignature()
+  }
+
+  func write(
+    _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> AccountDeletion {
+    let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
+    guard
+      try AccountDeletion.ask(
+        for: account, erasing: now + api.limits.deletionDelay, at: now,
+        in: transaction),
+      let deletion = try AccountDeletion.find(account, reading: transaction)
+    else { throw RequestRefusal.unknownKey }
+    return deletion
+  }
+
+  func respond(_ deletion: AccountDeletion, to input: AccountInput<Void>) -> Response {
+    .json(202, deletion.json)
+  }
+}
+
+/// `DELETE /v1/account/deletion`: the account stays, as long as nothing of it is erased.
+struct CancelDeletion: SyncWrite {
+  let api: SyncAPI
+  let method = "DELETE"
+  let pattern = "/v1/account/deletion"
+  let bodyByteCountMax = 0
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws {
+    _ = try request.credentials.requireSignature()
+  }
+
+  func write(
+    _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws {
+    let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
+    _ = try AccountDeletion.cancel(account, in: transaction)
+  }
+
+  func respond(_ outcome: Void, to input: AccountInput<Void>) -> Response {
+    Response(status: 204, headers: [], body: .bytes([]))
+  }
+}
+
+/// `GET /v1/account/deletion`: whether the account is to be erased, when, and what that means.
+struct GetDeletion: SyncRead {
+  let api: SyncAPI
+  let pattern = "/v1/account/deletion"
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let account = try Caller(reader, request.credentials, now: now).account
+    let deletion = try AccountDeletion.find(account, reading: reader)
+    let consequences = try DeletionConsequences(of: account, reading: reader)
+    return .object(
+      (deletion?.members ?? [.init("state", "none")]) + [
+        .init("delay_days", .integer(api.limits.deletionDelay.milliseconds / 86_400_000))
+      ] + consequences.members)
+  }
+
+  func respond(_ deletion: JSONValue, to request: AccountRequest) -> Response {
+    .json(200, deletion)
+  }
+}
+
+extension AccountDeletion {
+  fileprivate var members: [JSONValue.Member] {
+    [
+      .init("state", .string(state.rawValue)), .init("asked", .string(asked.description)),
+      .init("erases", .string(erases.description)),
+    ]
+  }
+
+  fileprivate var json: JSONValue { .object(members) }
+}

@@ -1,0 +1,233 @@
+import JSON
+import Base
+import Crypto
+import JSON
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// Accounts whose owners want them gone: what goes, when, and what others keep.
+@Suite struct LeavingTests {
+  private static let week = Instant.Span.days(7)
+
+  private func ask(_ device: TestDevice) throws -> Answer { try device.end("/v1/account") }
+
+  /// Every slice until nothing is due.
+  private func erase(_ server: TestServer, after span: Instant.Span = week) throws {
+    server.clock.advance(span)
+    try server.sweeper().sweepErasures()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `it waits a week, in which it reads and writes nothing, and asking again is the same`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let document = try device.add()
+    let first = try ask(device)
+    #expect(first.status == 202)
+    let json = try first.json
+    #expect(json["state"].string == "waiting")
+    #expect(json["erases"].string == (server.clock.now + Self.week).description)
+    server.clock.advance(.days(1))
+    #expect(try ask(device).json["erases"].string == json["erases"].string)
+    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_suspended")
+    #expect(try device.pulled().records[document] != nil)
+    try server.sweeper().sweepErasures()
+    #expect(try device.pulled().records[document] != nil)
+  }
+
+  @Test func `what it means is told before: records, who loses what, and what is paid for`() throws
+  {
+    let server = try TestServer()
+    let (alice, bob) = (try server.register(), try server.register())
+    let folder = try alice.add("folder")
+    try alice.share(folder, with: bob, mode: "write")
+    let told = try alice.get("/v1/account/deletion").json
+    #expect(told["state"].string == "none")
+    #expect(told["delay_days"].integer == 7)
+    #expect(told["records"].integer == 2)
+    #expect(told["shares"].integer == 1)
+    #expect(try told["shared_with"][0]["account"].string == bob.account.description)
+    #expect(told["subscriptions"].array?.isEmpty == true)
+  }
+
+  @Test func `it can be kept until it is erased, and then not`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let document = try device.add()
+    _ = try ask(device)
+    #expect(try device.end("/v1/account/deletion").status == 204)
+    try device.put(document, [1], ifMatch: "*").requireSuccess()
+    #expect(try device.get("/v1/account/deletion").json["state"].string == "none")
+    try erase(server)
+    #expect(try device.pulled().records[document] != nil)
+    _ = try ask(device)
+    try erase(server)
+    #expect(try device.end("/v1/account/deletion").status == 401)
+  }
+
+  @Test func `who was suspended before is so after he stays`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let document = try device.add()
+    try server.suspend(device.account, since: server.clock.now)
+    _ = try ask(device)
+    _ = try device.end("/v1/account/deletion")
+    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_suspended")
+  }
+
+  @Test func `the token of a session is not enough`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let token = try device.send(device.sign("POST", "/v1/sessions")).json["token"].string ?? ""
+    let answer = try device.send(
+      TestDevice.Signed(
+        method: "DELETE", target: "/v1/account",
+        headers: [("Host", TestServer.authority), ("Authorization", "Bearer \(token)")], body: []))
+    #expect(answer.status == 403 || answer.status == 401)
+    #expect(try device.get("/v1/account/deletion").json["state"].string == "none")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `others lose what it shared, learn that it ended, and lose nothing else`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, bob) = (try server.register(), try server.register())
+    let folder = try alice.add("folder")
+    let document = try alice.add(in: folder)
+    let own = try bob.add()
+    try bob.put(own, [7], ifMatch: "*").requireSuccess()
+    let bobs = try bob.add("folder")
+    try bob.share(bobs, with: alice, mode: "write")
+    try alice.share(folder, with: bob, mode: "write")
+    var replica = try bob.pulled()
+    #expect(replica.ids.contains(document))
+    _ = try ask(alice)
+    try erase(server)
+    try replica.pull()
+    #expect(!replica.ids.contains(folder) && !replica.ids.contains(document))
+    #expect(replica.shares[folder]?.state == "revoked")
+    #expect(replica.ids.contains(own) && replica.ids.contains(bobs))
+    #expect(try bob.get("/v1/files/\(own)/content").holds([7]))
+    #expect(try bob.get("/v1/files/\(document)").status == 404)
+    _ = try bob.add(in: bobs)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `of a person who is gone no row is left but of an id, and that not for ever`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(username: "ada"), try server.register())
+    let folder = try ada.add("folder")
+    try ada.put(try ada.add(in: folder), [1, 2, 3], ifMatch: "*").requireSuccess()
+    try ada.share(folder, with: bob, mode: "read")
+    let account = try ada.account
+    _ = try ask(ada)
+    try erase(server)
+    #expect(try server.tables(about: account) == ["account_deletions", "accounts", "shares"])
+    #expect(try ada.get("/v1/account").status == 401)
+    let again = try server.register(username: "ada")
+    #expect(try again.account != account)
+    server.clock.advance(.days(100))
+    try server.sweeper().sweepErasures()
+    #expect(try server.tables(about: account) == ["account_deletions"])
+    _ = try bob.add()
+  }
+
+  @Test func `no byte of a person who is gone is left in the files`() throws {
+    let server = try TestServer(.sqlite)
+    let (ada, bob) = (try server.register(username: "ada.marker"), try server.register())
+    let folder = try ada.add("folder")
+    let small = Array("small content marker".utf8)
+    let large = Array("large content marker".utf8)
+    try ada.put(try ada.add(in: folder), small, ifMatch: "*").requireSuccess()
+    try ada.put(try ada.add(in: folder), large + Random.bytes(40_000), ifMatch: "*")
+      .requireSuccess()
+    try ada.share(folder, with: bob, mode: "read")
+    let markers = [Array("ada.marker".utf8), small, large, ada.key.publicKey.bytes]
+    for marker in markers {
+      #expect(try server.filesHold(marker), "\(String(decoding: marker, as: UTF8.self))")
+    }
+    _ = try ask(ada)
+    try erase(server)
+    server.clock.advance(.hours(1))
+    try server.sweeper().sweep()
+    // Its last connection takes the log into the file, and the log away.
+    server.database.close()
+    for marker in markers {
+      #expect(try !server.filesHold(marker), "\(String(decoding: marker, as: UTF8.self))")
+    }
+  }
+
+  @Test func `a process that dies after any slice goes on, and erases all`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let folder = try device.add("folder")
+    for _ in 0..<300 { _ = try device.add(in: folder) }
+    let account = try device.account
+    _ = try ask(device)
+    server.clock.advance(Self.week)
+    var slices = 0
+    while try server.tables(about: account).contains("files") {
+      // Whoever comes next knows nothing of who came before.
+      _ = try server.sweeper().sweepErasure()
+      slices += 1
+      try #require(slices < 20)
+    }
+    #expect(slices > 2)
+    try server.sweeper().sweepErasures()
+    #expect(try server.tables(about: account) == ["account_deletions", "accounts"])
+  }
+}
+
+extension TestDevice {
+  fileprivate func end(_ target: String) throws -> Answer { try send(sign("DELETE", target)) }
+}
+
+extension TestServer {
+  /// In which tables something is about an account.
+  fileprivate func tables(about account: Identifier) throws -> [String] {
+    let columns = [
+      ("accounts", "id"), ("device_keys", "account_id"), ("sessions", "account_id"),
+      ("files", "owner_id"), ("usage_entries", "owner_id"), ("reservations", "owner_id"),
+      ("garbage", "owner_id"), ("shares", "owner_id"), ("shares", "account_id"),
+      ("views", "account_id"), ("views", "owner_id"), ("departures", "account_id"),
+      ("departures", "owner_id"), ("deletions", "owner_id"), ("transfers", "owner_id"),
+      ("blocks", "account_id"), ("blocks", "blocked_id"), ("account_deletions", "account_id"),
+    ]
+    return try database.read { reader in
+      let found = try columns.filter { table, column in
+        try reader.first(
+          "SELECT 1 FROM sync.\(table) WHERE \(column) = $1 LIMIT 1", .id(account)
+        ) { try $0.integer(0) } != nil
+      }
+      return Set(found.map { $0.0 }).sorted()
+    }
+  }
+
+  /// Whether bytes are in a file of the database or of the object store.
+  fileprivate func filesHold(_ marker: [UInt8]) throws -> Bool {
+    Files.paths(under: directory).contains { path in
+      Files.bytes("\(directory)/\(path)").map { $0.holds(marker) } ?? false
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func holds(_ marker: [UInt8]) -> Bool {
+    let text = self[...]
+    var rest = text
+    while let start = rest.firstIndex(of: marker[0]) {
+      if text[start...].starts(with: marker) { return true }
+      rest = text[(start + 1)...]
+    }
+    return false
+  }
+}
