@@ -66,8 +66,18 @@ private struct AccountArrival: Sendable {
 
   private var account: Identifier { arriving.account.id }
 
+  /// Throws where something is missing here, or in the archive, that a later step would miss.
+  private func requireMeans() throws {
+    guard large.isEmpty || configuration.objectsDirectory != nil else {
+      throw CommandFailure(.configuration, "COFFER_OBJECTS is not set: large contents lie there")
+    }
+    if !arriving.secrets.isEmpty { _ = try sealing() }
+    for delivery in arriving.deliveries { _ = try prepared(delivery) }
+  }
+
   /// Deliveries and decisions, which are kept under their ids and so come in once.
   func takeInPurchases() throws {
+    try requireMeans()
     let ledger = Ledger(stores: .known, configuration)
     let (arriving, account, now) = (arriving, account, now)
     try database.read { reader in
@@ -137,16 +147,16 @@ private struct AccountArrival: Sendable {
     }
   }
 
+  private var large: [ArchiveReader.File] {
+    arriving.archive.files(in: AccountArchive.contents)
+      .filter { $0.byteCount > MovedContent.inlineByteCountMax }
+  }
+
   /// Large contents, each under a new key, by the documents that they are of.
   private func writeObjects() throws -> (keys: [Identifier: Identifier], store: ObjectStore?) {
-    let large = arriving.archive.files(in: AccountArchive.contents)
-      .filter { $0.byteCount > MovedContent.inlineByteCountMax }
-    let total = large.reduce(0) { $0 + $1.byteCount }
-    guard total > 0 else { return ([:], nil) }
-    guard let directory = configuration.objectsDirectory else {
-      throw CommandFailure(.configuration, "COFFER_OBJECTS is not set: large contents lie there")
-    }
+    guard !large.isEmpty, let directory = configuration.objectsDirectory else { return ([:], nil) }
     let store = try ObjectStore(directory: directory)
+    let total = large.reduce(0) { $0 + $1.byteCount }
     let progress = Progress("importing", .bytes, of: total)
     var keys: [Identifier: Identifier] = [:]
     do {

@@ -44,20 +44,7 @@ import Testing
     /// A month of premium, and a grant.
     private func pay() throws {
       let account = try writer.device.account.description
-      let now = Clock.system.now()
-      let from = Instant(seconds: now.seconds - 86_400)
-      var subscription = SampleSubscription(from: from, to: from + .days(30))
-      subscription.account = account
-      var invoice = SampleInvoice(from: from, to: from + .days(30))
-      (subscription.product, invoice.product) = (MovingTests.product, MovingTests.product)
-      let sender = Sender(port: billing.port)
-      for (id, type, object) in [
-        ("evt_1", "customer.subscription.created", subscription.json(.basil)),
-        ("evt_2", "invoice.paid", invoice.json(.basil)),
-      ] {
-        sender.send(SampleEvent(id: id, type: type, created: from, object: object))
-      }
-      #expect(sender.acknowledged.count == 2)
+      try MovingTests.deliverMonth(of: account, to: billing)
       let granted = try installation.command(
         "entitlement", "grant", account, "--plan", "premium", "--until", "2099-01-01T00:00:00Z",
         "--reason", "moved", "--yes")
@@ -72,8 +59,39 @@ import Testing
     }
   }
 
-  fileprivate static let product = "prod_oeuwN9CMGohKpA"
-  fileprivate static let settings = ["COFFER_PLANS": Files.repository + "/webhooks/catalogue.json"]
+  private static let product = "prod_oeuwN9CMGohKpA"
+  private static let settings = ["COFFER_PLANS": Files.repository + "/webhooks/catalogue.json"]
+
+  /// Stripe tells of a month that an account has paid.
+  private static func deliverMonth(of account: String, to billing: Server) throws {
+    let from = Instant(seconds: Clock.system.now().seconds - 86_400)
+    var subscription = SampleSubscription(from: from, to: from + .days(30))
+    subscription.account = account
+    var invoice = SampleInvoice(from: from, to: from + .days(30))
+    (subscription.product, invoice.product) = (product, product)
+    let sender = Sender(port: billing.port)
+    for (id, type, object) in [
+      ("evt_1", "customer.subscription.created", subscription.json(.basil)),
+      ("evt_2", "invoice.paid", invoice.json(.basil)),
+    ] {
+      sender.send(SampleEvent(id: id, type: type, created: from, object: object))
+    }
+    #expect(sender.acknowledged.count == 2)
+  }
+
+  @Test func `a purchase that another account owns here keeps the account out`() throws {
+    let old = try House(.sqlite)
+    _ = try old.export(to: archive)
+    let new = try Installation(.sqlite, settings: Self.settings)
+    let billing = try new.start(.billing)
+    try Self.deliverMonth(of: Random.identifier().description, to: billing)
+    let refused = try new.command("account", "import", archive)
+    #expect(refused.end == .exited(1))
+    #expect(
+      refused.output.contains("stripe:live:subscription:sub_1 is another account's here"),
+      "\(refused.output)")
+    #expect(try new.command("account", "list", "--json").output == "[]\n")
+  }
 
   /// What holds from now on, as the account is told it.
   private func schedule(_ installation: Installation, _ account: Identifier) throws -> [String] {
