@@ -16,6 +16,19 @@ struct BillingMetrics: Sendable {
   private let conflicts: Metrics.Counter
   private let rankFalls: Metrics.Counter
   private let otherEnvironments: Metrics.Counter
+  private let reconciled: [Metrics.Counter]
+
+  /// What a reconciliation counts, under its label.
+  private struct Outcome: Sendable {
+    let label: String
+    let count: @Sendable (Reconciliation.Counts) -> Int64
+  }
+
+  private static let outcomes = [
+    Outcome(label: "agreed") { $0.agreed }, Outcome(label: "repaired") { $0.repaired },
+    Outcome(label: "disputed") { $0.disputed },
+    Outcome(label: "unreachable") { $0.unreachable },
+  ]
 
   init(_ metrics: Metrics) {
     dispositions = Self.counters(DecodedDelivery.Disposition.allCases) { disposition in
@@ -43,6 +56,21 @@ struct BillingMetrics: Sendable {
       "Deliveries of test mode or a sandbox that grant nothing to anybody concerned.")
     rankFalls = metrics.counter(
       "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
+    reconciled = Self.outcomes.map { outcome in
+      metrics.counter(
+        "coffer_billing_reconciled_total",
+        "What reconciliations compared with the stores, by what came of it.",
+        label: ("outcome", outcome.label))
+    }
+  }
+
+  /// How far a reconciliation came from one step to the next.
+  func count(_ run: Reconciliation, since before: Reconciliation) {
+    for (outcome, counter) in zip(Self.outcomes, reconciled) {
+      let difference = outcome.count(run.counts) - outcome.count(before.counts)
+      // A run that became a whole one began to count anew.
+      if difference > 0 { counter.add(difference) }
+    }
   }
 
   func count(_ refusal: WebhookRefusal, from provider: ObjectKey.Provider) {

@@ -21,6 +21,8 @@ struct Reconciler: Sendable {
   private static let pause = Instant.Span.milliseconds(500)
   /// While what was asked for is read.
   private static let readingPause = Instant.Span.seconds(2)
+  /// Before a list is begun anew: one that never gets behind a page must not ask without end.
+  private static let restartPause = Instant.Span.minutes(5)
   /// The steps behind the lists.
   private static let sweep = "subscriptions one by one"
   private static let reading = "reads"
@@ -53,7 +55,9 @@ struct Reconciler: Sendable {
       throw .transient("\(error)", retryAfter: nil)
     }
     guard let run = found.run else { return begin(provider, after: found.ended) }
-    guard found.waiting < Reconciliation.readCountMax else { return advance(run) { _, _ in false } }
+    guard found.waiting < Reconciliation.readCountMax else {
+      return advance(run) { _, _, _ in false }
+    }
     return try step(run, store)
   }
 
@@ -81,7 +85,7 @@ struct Reconciler: Sendable {
       return try read(listing, run, store)
     }
     let span = interval ?? .days(1)
-    return advance(run) { run, transaction in
+    return advance(run) { run, _, transaction in
       guard name == Self.sweep else {
         return try run.waitingCount(reading: transaction) == 0
       }
@@ -120,9 +124,9 @@ struct Reconciler: Sendable {
         delivery, of: store, received: now, body: body, sealing: reads.sealing,
         search: reads.search)
     }
-    return advance(run) { run, transaction in
+    return advance(run) { run, recorded, transaction in
       run.pageCount += 1
-      try take(deliveries, &run, in: transaction)
+      recorded = try take(deliveries, &run, in: transaction)
       for item in page.items {
         switch item {
         case .delivery: break
@@ -143,23 +147,25 @@ struct Reconciler: Sendable {
     }
   }
 
-  /// Records those that never came.
+  /// Records those that never came, and answers what that did.
   private func take(
     _ deliveries: [PreparedDelivery], _ run: inout Reconciliation, in transaction: Transaction
-  ) throws {
+  ) throws -> [Recorded] {
     let lost = try deliveries.filter { try !$0.isKnown(reading: transaction) }
     run.counts.examined += Int64(deliveries.count)
     run.counts.agreed += Int64(deliveries.count - lost.count)
-    for recorded in try ledger.record(lost, in: transaction) {
-      switch recorded.disposition {
+    let recorded = try ledger.record(lost, in: transaction)
+    for one in recorded {
+      switch one.disposition {
       case .undecodable: run.counts.disputed += 1
       case .joined, .recorded, .foreign, .premature: run.counts.repaired += 1
       }
     }
+    return recorded
   }
 
   private func restart(_ run: Reconciliation) -> JobResult {
-    advance(run) { run, _ in
+    advance(run, pause: Self.restartPause) { run, _, _ in
       run.place = nil
       return false
     }
@@ -167,10 +173,12 @@ struct Reconciler: Sendable {
 
   // MARK: how far it has come
 
-  /// Does the next part of a run in one transaction; `body` says whether its step is over.
+  /// Does the next part of a run in one transaction; `body` says whether its step is over, and hands over
+  /// what it recorded.
   private func advance(
-    _ seen: Reconciliation,
-    _ body: @escaping @Sendable (inout Reconciliation, Transaction) throws -> Bool
+    _ seen: Reconciliation, pause: Instant.Span = Self.pause,
+    _ body:
+      @escaping @Sendable (inout Reconciliation, inout [Recorded], Transaction) throws -> Bool
   ) -> JobResult {
     let now = reads.clock.now()
     return JobResult(
@@ -180,12 +188,13 @@ struct Reconciler: Sendable {
         guard var run = try Reconciliation.open(of: seen.provider, reading: transaction),
           (run.number, run.step, run.place) == (seen.number, seen.step, seen.place),
           let store = reads.stores[seen.provider]
-        else { return seen }
+        else { return (seen, []) }
+        var recorded: [Recorded] = []
         try run.judge(ledger, at: now, in: transaction)
         let steps = steps(of: run, store)
         if run.step.isEmpty { run.step = steps[0] }
         let isReading = run.step == Self.reading
-        if try body(&run, transaction) {
+        if try body(&run, &recorded, transaction) {
           let next = (steps.firstIndex(of: run.step) ?? steps.count) + 1
           run.place = nil
           if next < steps.count { run.step = steps[next] } else { run.ended = now }
@@ -194,14 +203,19 @@ struct Reconciler: Sendable {
         try run.store(in: transaction)
         if run.ended == nil {
           try Reconciliation.request(
-            of: run.provider, at: now + (isReading ? Self.readingPause : Self.pause),
+            of: run.provider, at: now + (isReading ? Self.readingPause : pause),
             in: transaction)
         } else if let interval {
           try Reconciliation.request(
             of: run.provider, at: max(now, run.began + interval), in: transaction)
         }
-        return run
-      }, committed: { run in if run.ended != nil { Self.log(run) } })
+        return (run, recorded)
+      },
+      committed: { (run: Reconciliation, recorded: [Recorded]) in
+        reads.tell(recorded)
+        BillingMetrics.shared.count(run, since: seen)
+        if run.ended != nil { Self.log(run) }
+      })
   }
 
   private static func log(_ run: Reconciliation) {

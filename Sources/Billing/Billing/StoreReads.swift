@@ -76,11 +76,16 @@ struct StoreReads: Sendable {
         try ledger.watchAcknowledgement(of: key, at: now, in: transaction)
         return recorded
       },
-      committed: { recorded in
-        ledger.noteDurable([recorded])
-        BillingMetrics.shared.count(recorded)
-        if logsDeliveries { recorded.log(request: nil) }
-      })
+      committed: { recorded in tell([recorded]) })
+  }
+
+  /// Counts and logs what nobody sent us, once it is durable.
+  func tell(_ recorded: [Recorded]) {
+    ledger.noteDurable(recorded)
+    for one in recorded {
+      BillingMetrics.shared.count(one)
+      if logsDeliveries { one.log(request: nil) }
+    }
   }
 
   /// What to ask for, with the secret that deliveries told.

@@ -37,13 +37,14 @@ extension Reconciliation {
       .text(try Self.derived(of: key, ledger, reading: transaction).digest))
   }
 
-  /// Whether everything that a list shows of something is known so.
+  /// Whether everything that a list shows of something is known so, and not otherwise as well.
   package static func agrees(
     with shown: [Fact], _ ledger: Ledger, reading database: any Queryable
   ) throws -> Bool {
     let known = try ledger.reading(database).mirrors(of: shown.map(\.key)).map(\.fact)
     return shown.allSatisfy { fact in
-      known.contains { $0.key == fact.key && $0.object == fact.object }
+      let siblings = known.filter { $0.key == fact.key }
+      return !siblings.isEmpty && siblings.allSatisfy { $0.object == fact.object }
     }
   }
 

@@ -2,6 +2,7 @@ package import Base
 package import Storage
 internal import Stores
 internal import Subscriptions
+internal import Tiers
 
 /// What no list shows: subscriptions that must be read one by one to know how they are.
 extension Reconciliation {
@@ -25,8 +26,9 @@ extension Reconciliation {
     ) { row in (try row.text(0), try row.text(1)) }
     for (object, text) in rows {
       guard let key = ObjectKey(object), ledger.isReadable(key) else { continue }
-      let end = try Coverage(text: text).intervals.map(\.to).max()
-      let isDue = [end, end.map { $0 + Self.lastSpan }].contains { moment in
+      let coverage = try Coverage(text: text)
+      let moments = [coverage.paidEnd, coverage.end.map { $0 + Self.lastSpan }]
+      let isDue = moments.contains { moment in
         moment.map { now - span <= $0 && $0 <= now + span } ?? false
       }
       guard isWhole || isDue else { continue }
@@ -34,5 +36,14 @@ extension Reconciliation {
     }
     place = rows.last?.0 ?? place
     return rows.count == Self.sliceCount
+  }
+}
+
+extension Coverage {
+  fileprivate var end: Instant? { intervals.map(\.to).max() }
+
+  /// The same without what is given until a renewal is seen: what the store did before shows only then.
+  fileprivate var paidEnd: Instant? {
+    intervals.filter { $0.why != .leeway && $0.why != .storeUnreachable }.map(\.to).max()
   }
 }
