@@ -389,6 +389,7 @@ let package = Package(
         "Tiers", "Subscriptions", "Billing", "LocalServer", "SeededRandom", "TestCertificates",
         "TestDevices", "TestFiles", "Stripe", "Apple", "Google", "Ledger", "Stores", "KnownStores",
         "SQLite", "Configuration", "Compression", "RecordedStories",
+        "ProviderFakes",
       ]),
   ]
 )

@@ -19,16 +19,12 @@ struct BacklogGoogle {
         ["access_token": "ya29.bench", "expires_in": 3599, "token_type": "Bearer"]
       },
       Self.route("GET", "\(root)/purchases/subscriptionsv2/tokens/{token}") { captures in
-        let index = Self.index(captures, after: ".")
+        let index = Self.index(captures.first, after: ".")
         read.withLock { _ = $0.insert(index) }
         return Self.purchase(index, plan)
       },
       Self.route("GET", "\(root)/orders/{order}") { captures in
-        let index = Self.index(captures, after: "-")
-        return [
-          "orderId": .string(String(captures.first ?? "")), "state": "PROCESSED",
-          "purchaseToken": .string(GoogleNotifications.purchaseToken(index)),
-        ]
+        Self.order(captures.first.map(String.init) ?? "")
       },
     ]
     do { server = try startServer(routes, name: "bench") } catch {
@@ -43,7 +39,7 @@ struct BacklogGoogle {
 
   func stop() { server.drain(within: .seconds(1)) }
 
-  private static func route(
+  static func route(
     _ method: String, _ pattern: String,
     _ answer: @escaping @Sendable ([Substring]) -> JSONValue
   ) -> Route {
@@ -55,15 +51,32 @@ struct BacklogGoogle {
   }
 
   /// The number at the end of a token or an order.
-  private static func index(_ captures: [Substring], after mark: Character) -> Int {
-    captures.first?.split(separator: mark).last.flatMap { Int($0) } ?? 0
+  static func index(_ name: Substring?, after mark: Character) -> Int {
+    name?.split(separator: mark).last.flatMap { Int($0) } ?? 0
+  }
+
+  /// One that was paid.
+  static func order(_ id: String) -> JSONValue {
+    [
+      "orderId": .string(id), "state": "PROCESSED",
+      "purchaseToken": .string(
+        GoogleNotifications.purchaseToken(index(id[...], after: "-"))),
+    ]
   }
 
   /// The purchase after its renewal.
   private static func purchase(_ index: Int, _ plan: BacklogPlan) -> JSONValue {
+    purchase(
+      of: index, from: plan.monthEnd(index) - BacklogPlan.month, to: plan.paidEnd(index),
+      order: "GPA.3300-\(index)")
+  }
+
+  static func purchase(
+    of index: Int, from start: Instant, to end: Instant, order: String
+  ) -> JSONValue {
     [
       "kind": "androidpublisher#subscriptionPurchaseV2",
-      "startTime": .string((plan.monthEnd(index) - BacklogPlan.month).description),
+      "startTime": .string(start.description),
       "regionCode": "US", "subscriptionState": "SUBSCRIPTION_STATE_ACTIVE",
       "acknowledgementState": "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
       "externalAccountIdentifiers": [
@@ -72,8 +85,8 @@ struct BacklogGoogle {
       "lineItems": [
         [
           "productId": .string(GoogleNotifications.productID),
-          "expiryTime": .string(plan.paidEnd(index).description),
-          "latestSuccessfulOrderId": .string("GPA.3300-\(index)"),
+          "expiryTime": .string(end.description),
+          "latestSuccessfulOrderId": .string(order),
           "autoRenewingPlan": ["autoRenewEnabled": true],
           "offerDetails": ["basePlanId": "month"],
         ]

@@ -26,6 +26,7 @@ enum Bench {
       switch options.subject {
       case .webhooks: try WebhookBench(options, workspace).report()
       case .backlog: try BacklogBench(options, workspace).report()
+      case .reconcile: try ReconcileBench(options, workspace).report()
       case .kept: try KeptBench(options, workspace).report()
       case .sync: try SyncBench(options, workspace).report()
       case .fold: try FoldBench(options, workspace).report()

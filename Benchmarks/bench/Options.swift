@@ -2,7 +2,9 @@ internal import Glibc
 
 /// What the command line asks for.
 struct Options: Sendable {
-  enum Subject: String, CaseIterable { case webhooks, backlog, kept, sync, fold, tree, worst }
+  enum Subject: String, CaseIterable {
+    case webhooks, backlog, reconcile, kept, sync, fold, tree, worst
+  }
 
   enum Form { case text, json, markdown }
 
@@ -32,8 +34,8 @@ struct Options: Sendable {
   var seed: UInt64 = 1
   /// The directory of another build's `coffer-billing`, to be measured beside ours.
   var against: String?
-  /// backlog: subscriptions that exist, of which each is renewed once in thirty days, and how many
-  /// days of deliveries come at once.
+  /// backlog, reconcile: subscriptions that exist, of which each is renewed once in thirty days, and how
+  /// many days of deliveries come at once, or never.
   var subscriptionCount = 1_000_000
   var dayCount = 3
   /// backlog: how many sync meanwhile.
@@ -51,13 +53,15 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|backlog|kept|sync|fold|tree|worst [options]
+    usage: ops/bench webhooks|backlog|reconcile|kept|sync|fold|tree|worst [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
                 P-256 and FastAPI services, what the disk alone allows and another build; where
                 each microsecond goes; and with a flood of forged ones
       backlog   days of many subscriptions' deliveries of all three stores at once, some doubled,
                 out of order, while clients sync: time until every schedule is right
+      reconcile whole runs over Stripe's and Google Play's subscriptions after days without any delivery,
+                and when nothing is wrong: calls for each subscription, time, memory
       kept      what compressing and sealing a delivery takes, and what is left of it
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
       fold      coverage of ten years in memory; recording one more event among many others
@@ -72,11 +76,11 @@ struct Options: Sendable {
       --connections N  kept alive, one request at a time on each (64)
       --threads N      of the load generator, on the same cores (1)
       --requests N     prepared before the clock starts, no two alike (150000)
-      --store NAME     webhooks: stripe, apple or google alone
+      --store NAME     webhooks, reconcile: stripe, apple or google alone; the App Store has no reconcile
       --against DIR    webhooks: the directory of another build's coffer-billing, such as
                        /elsewhere/.build/release, measured by turns with this one
-      --subscriptions N  backlog: how many there are (1000000)
-      --days N         backlog: of deliveries that come at once (3)
+      --subscriptions N  backlog: how many there are (1000000); reconcile (50000)
+      --days N         backlog: of deliveries that come at once; reconcile: that never come (3)
       --clients N      backlog: how many sync meanwhile, a write a second each (200)
       --accounts N     sync: how many accounts write (64)
       --documents N    sync: documents of each account (32)
@@ -103,10 +107,11 @@ struct Options: Sendable {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
       throw .usage(
-        "say what to measure: webhooks, backlog, kept, sync, fold, tree or worst (--help tells more)"
+        "say what to measure: webhooks, backlog, reconcile, kept, sync, fold, tree or worst (--help tells more)"
       )
     }
     self.subject = subject
+    if subject == .reconcile { (subscriptionCount, stores) = (50_000, [.stripe, .google]) }
     while let flag = rest.popFirst() {
       switch flag {
       case "--json": form = .json
@@ -117,6 +122,9 @@ struct Options: Sendable {
     }
     guard connectionCount >= threadCount else {
       throw .usage("--connections must be at least --threads")
+    }
+    guard subject != .reconcile || !stores.contains(.apple) else {
+      throw .usage("reconcile has no App Store")
     }
   }
 

@@ -52,6 +52,9 @@ final class ServerProcess {
   /// Its memory as the kernel counts it, mapped files included.
   func residentKilobytes() -> Int { kilobytes("VmRSS") }
 
+  /// The same without mapped files, which are the kernel's to take back.
+  func ownKilobytes() -> Int { kilobytes("RssAnon") }
+
   /// The most that it ever was.
   func peakKilobytes() -> Int { kilobytes("VmHWM") }
 

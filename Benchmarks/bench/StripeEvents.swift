@@ -1,5 +1,6 @@
 internal import Base
 internal import Crypto
+internal import JSON
 internal import TestFiles
 
 /// Signed deliveries of distinct Stripe events, each about a subscription of its own.
@@ -10,7 +11,7 @@ struct StripeEvents {
   static let target = "/webhooks/stripe"
   static let month = Instant.Span.days(30)
 
-  private let templates: [Template]
+  private let templates: [EventTemplate]
   private let secret: Secret
   private let seed: UInt64
 
@@ -18,13 +19,9 @@ struct StripeEvents {
   init(
     directory: String, secret: Secret, seed: UInt64, isLive: Bool = false
   ) throws(BenchError) {
-    var templates: [Template] = []
+    var templates: [EventTemplate] = []
     for name in ["customer.subscription.updated", "invoice.paid"] {
-      let path = "\(directory)/\(name).json"
-      guard let text = Files.text(path) else { throw .system("read \(path)", errno: 2) }
-      let mode = "\"livemode\": "
-      templates.append(
-        Template(isLive ? text.replacing("\(mode)false", with: "\(mode)true") : text))
+      templates.append(try EventTemplate(directory: directory, name, isLive: isLive))
     }
     self.templates = templates
     self.secret = secret
@@ -78,14 +75,42 @@ struct StripeEvents {
 /// `{{order}}` grows from event to event, for what was made just now: an id of Stripe's begins with
 /// the time it was made (evt_1CiPtv… is of 2018, evt_1NG8Du… of 2023). `{{serial}}` jumps about, for
 /// subscriptions, customers and accounts, which are of any age.
-private struct Template {
+struct EventTemplate {
   private enum Mark: String, CaseIterable { case order, serial, now, end }
 
   /// What stands before each mark, and after the last.
   private let literals: [[UInt8]]
   private let marks: [Mark]
 
-  init(_ text: String) {
+  init(directory: String, _ name: String, isLive: Bool) throws(BenchError) {
+    let path = "\(directory)/\(name).json"
+    guard let text = Files.text(path) else { throw .system("read \(path)", errno: 2) }
+    let mode = "\"livemode\": "
+    self.init(isLive ? text.replacing("\(mode)false", with: "\(mode)true") : text)
+  }
+
+  /// The object that such an event of live mode is about. A subscription names the invoice of its event.
+  init(objectOf name: String, directory: String) throws(BenchError) {
+    let event = try EventTemplate(directory: directory, name, isLive: true)
+    // Words and times that no event has stand for the marks, which are no JSON.
+    let now = Instant(seconds: 1_111_111_111)
+    let body = event.body(order: "ORDER", serial: "SERIAL", at: now)
+    guard let json = try? JSON.parse(body), let object = JSONValue(json["data"]["object"]) else {
+      throw .command("\(name) has no object")
+    }
+    let marks = [
+      ("}", "} "), ("\(now.seconds)", "{{now}}"),
+      ("\((now + StripeEvents.month).seconds)", "{{end}}"),
+      (#""latest_invoice":"in_1SSERIAL"#, #""latest_invoice":"in_1SORDER"#), ("ORDER", "{{order}}"),
+      ("SERIAL", "{{serial}}"),
+    ]
+    self.init(
+      marks.reduce(String(decoding: object.encoded(), as: UTF8.self)) {
+        $0.replacing($1.0, with: $1.1)
+      })
+  }
+
+  private init(_ text: String) {
     var literals: [[UInt8]] = []
     var marks: [Mark] = []
     for (index, piece) in text.pieces(between: "{{").enumerated() {

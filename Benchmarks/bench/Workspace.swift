@@ -60,11 +60,16 @@ final class Workspace {
 
   /// How many rows a table of an SQLite database has.
   func rowCount(_ database: String, _ table: String) throws(BenchError) -> Int {
-    let text = try output("sqlite3", "-readonly", database, "SELECT count(*) FROM \(table)")
-    guard let count = Int(text.filter { !$0.isWhitespace }) else {
-      throw .command("sqlite3 counted no rows: \(text)")
+    try number(database, "SELECT count(*) FROM \(table)")
+  }
+
+  /// The one number that a query of an SQLite database finds.
+  func number(_ database: String, _ query: String) throws(BenchError) -> Int {
+    let text = try output("sqlite3", "-readonly", "-cmd", ".timeout 10000", database, query)
+    guard let number = Int(text.filter { !$0.isWhitespace }) else {
+      throw .command("sqlite3 found no number: \(text)")
     }
-    return count
+    return number
   }
 
   /// By the identifier in a column of an SQLite table, the one in another column.

@@ -93,7 +93,7 @@ import Testing
   @Test func `what the bench measures has a region of its own among the figures`() throws {
     let text = try #require(SourceFile("docs/performance.md")).text
     let options = try #require(SourceFile("Benchmarks/bench/Options.swift")).text
-    let line = try #require(options.firstMatch(of: #/enum Subject: .* \{ case (.*) \}/#))
+    let line = try #require(options.firstMatch(of: #/enum Subject: .* \{\s+case ([^\n]*)\n/#))
     let subjects = line.1.split(separator: ", ")
     #expect(subjects.count >= 6)
     for subject in subjects {

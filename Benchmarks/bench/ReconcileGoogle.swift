@@ -1,0 +1,74 @@
+internal import Base
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+
+/// Google Play as a reconciliation needs it: keys, access tokens, purchases one by one, and a list of
+/// refunds that is empty; answered at once, and what is asked of purchases is counted.
+final class ReconcileGoogle: Sendable {
+  private let plan: ReconcilePlan
+  private let keys: JSONValue
+  private let state = Locked(State())
+
+  private struct State {
+    /// Whether the renewals have happened.
+    var isRenewed = false
+    var requestCount = 0
+  }
+
+  init(_ plan: ReconcilePlan, _ notifications: GoogleNotifications) {
+    self.plan = plan
+    keys = notifications.keySet
+  }
+
+  /// From now on what was renewed is shown so, and requests are counted from 0.
+  func renew() { state.withLock { $0 = State(isRenewed: true) } }
+
+  /// How many requests there were; counts from 0 again.
+  func takeRequestCount() -> Int {
+    state.withLock { state in
+      defer { state.requestCount = 0 }
+      return state.requestCount
+    }
+  }
+
+  var routes: [Route] {
+    let purchases =
+      "/androidpublisher/v3/applications/\(GoogleNotifications.package)/purchases"
+    let keys = keys
+    return [
+      BacklogGoogle.route("GET", "/certs") { _ in keys },
+      BacklogGoogle.route("POST", "/token") { _ in
+        ["access_token": "ya29.bench", "expires_in": 3599, "token_type": "Bearer"]
+      },
+      BacklogGoogle.route("GET", "\(purchases)/subscriptionsv2/tokens/{token}") { captures in
+        let index = BacklogGoogle.index(captures.first, after: ".")
+        return self.purchase(index, isRenewed: self.count() && self.plan.isRenewed(index))
+      },
+      BacklogGoogle.route("GET", "\(purchases)/voidedpurchases") { _ in
+        _ = self.count()
+        return .object([])
+      },
+      BacklogGoogle.route(
+        "GET", "/androidpublisher/v3/applications/\(GoogleNotifications.package)/orders/{order}"
+      ) { captures in
+        _ = self.count()
+        return BacklogGoogle.order(captures.first.map(String.init) ?? "")
+      },
+    ]
+  }
+
+  private func count() -> Bool {
+    state.withLock { state in
+      state.requestCount += 1
+      return state.isRenewed
+    }
+  }
+
+  private func purchase(_ index: Int, isRenewed: Bool) -> JSONValue {
+    let begin = plan.begin(index, isRenewal: isRenewed)
+    return BacklogGoogle.purchase(
+      of: index, from: plan.begin(index, isRenewal: false), to: begin + BacklogPlan.month,
+      order: isRenewed ? "GPA.3300-\(index)" : "GPA.3200-\(index)")
+  }
+}
