@@ -24,6 +24,10 @@ struct BacklogFill {
   let sealing: SealingKeys
   let ledger: Ledger
   let progress: Progress
+  /// Without it nothing personal can be found.
+  var search: SearchKey?
+  /// What deliveries really said, of those that are read again.
+  var bodies: [Int: [UInt8]] = [:]
 
   func run(in directory: String) throws(BenchError) {
     do {
@@ -59,10 +63,20 @@ struct BacklogFill {
     let (store, facts) = self.facts(index)
     return PreparedDelivery(
       DecodedDelivery(
-        provider: store.provider, environment: .live, deliveryID: "before \(Self.name(index))",
-        type: "before", object: facts.last?.key.id, facts: facts, disposition: .joined,
-        meaning: ["type": "before"]),
-      of: store, received: begin(index) + .seconds(5), head: [], body: Self.body, sealing: sealing)
+        provider: store.provider, environment: .live, deliveryID: Self.deliveryID(index),
+        type: "before", object: facts.last?.key.id, facts: facts, terms: terms(index, facts),
+        disposition: .joined, meaning: ["type": "before"]),
+      of: store, received: begin(index) + .seconds(5), head: [], body: bodies[index] ?? Self.body,
+      sealing: sealing, search: search)
+  }
+
+  static func deliveryID(_ index: Int) -> String { "before \(name(index))" }
+
+  static func address(_ index: Int) -> String { "customer-\(index)@example.com" }
+
+  private func terms(_ index: Int, _ facts: [Fact]) -> [SearchTerm] {
+    guard search != nil, let key = facts.first?.key else { return [] }
+    return [SearchTerm(Self.address(index), of: key, isPersonal: true)].compactMap { $0 }
   }
 
   private func begin(_ index: Int) -> Instant { plan.monthEnd(index) - BacklogPlan.month }
@@ -83,9 +97,11 @@ struct BacklogFill {
     ObjectKey(provider: provider, environment: .live, kind: kind, id: id)
   }
 
+  static func stripeID(_ serial: String) -> String { "sub_1S\(serial)KzVw7Qp" }
+
   private func stripe(_ serial: String, _ account: Identifier?, _ begin: Instant) -> [Fact] {
     let (price, product) = ("price_1S0BenchPremiumMonth", "prod_BenchPremium")
-    let id = "sub_1S\(serial)KzVw7Qp"
+    let id = Self.stripeID(serial)
     let subscription = StripeSubscription(
       customer: "cus_T\(serial)", status: .active,
       items: [.init(price: price, product: product)], account: account)

@@ -32,6 +32,7 @@ enum Bench {
       case .fold: try FoldBench(options, workspace).report()
       case .tree: try TreeBench(options, workspace).report()
       case .worst: try WorstBench(options, workspace).report()
+      case .questions: try QuestionsBench(options, workspace).report()
       }
     switch options.form {
     case .text: print(report.text)

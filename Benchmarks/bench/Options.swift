@@ -3,7 +3,7 @@ internal import Glibc
 /// What the command line asks for.
 struct Options: Sendable {
   enum Subject: String, CaseIterable {
-    case webhooks, backlog, reconcile, kept, sync, fold, tree, worst
+    case webhooks, backlog, reconcile, kept, sync, fold, tree, worst, questions
   }
 
   enum Form { case text, json, markdown }
@@ -53,7 +53,7 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|backlog|reconcile|kept|sync|fold|tree|worst [options]
+    usage: ops/bench webhooks|backlog|reconcile|kept|sync|fold|tree|worst|questions [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
                 P-256 and FastAPI services, what the disk alone allows and another build; where
@@ -70,6 +70,8 @@ struct Options: Sendable {
                 a million does to other accounts' writes
       worst     the dearest requests that a stranger or a free account can choose, each beside an
                 ordinary client, on each engine
+      questions the operator's cookbook, each question once by coffer beside a million accounts:
+                time and memory
 
       --seconds N      the timed part of each server (10)
       --warm-up N      seconds before it that do not count (2)
@@ -82,7 +84,7 @@ struct Options: Sendable {
       --subscriptions N  backlog: how many there are (1000000); reconcile (50000)
       --days N         backlog: of deliveries that come at once; reconcile: that never come (3)
       --clients N      backlog: how many sync meanwhile, a write a second each (200)
-      --accounts N     sync: how many accounts write (64)
+      --accounts N     sync: how many accounts write (64); questions: how many there are (1000000)
       --documents N    sync: documents of each account (32)
       --stored N       fold: subscriptions in the larger ledger (100000)
       --files N        tree: files of the larger account (1000000)
@@ -107,11 +109,16 @@ struct Options: Sendable {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
       throw .usage(
-        "say what to measure: webhooks, backlog, reconcile, kept, sync, fold, tree or worst (--help tells more)"
+        "say what to measure: webhooks, backlog, reconcile, kept, sync, fold, tree, worst or questions "
+          + "(--help tells more)"
       )
     }
     self.subject = subject
-    if subject == .reconcile { (subscriptionCount, stores) = (50_000, [.stripe, .google]) }
+    switch subject {
+    case .reconcile: (subscriptionCount, stores) = (50_000, [.stripe, .google])
+    case .questions: accountCount = 1_000_000
+    case .webhooks, .backlog, .kept, .sync, .fold, .tree, .worst: break
+    }
     while let flag = rest.popFirst() {
       switch flag {
       case "--json": form = .json
@@ -143,7 +150,8 @@ struct Options: Sendable {
     case "--connections": connectionCount = try number(1...512)
     case "--threads": threadCount = try number(1...16)
     case "--requests": requestCount = try number(100...2_000_000)
-    case "--accounts": accountCount = try number(1...10_000)
+    case "--accounts":
+      accountCount = try number(subject == .questions ? 3000...10_000_000 : 1...10_000)
     case "--documents": documentCount = try number(1...10_000)
     case "--stored": storedCount = try number(1000...1_000_000)
     case "--files": fileCount = try number(2000...5_000_000)

@@ -18,6 +18,7 @@ struct Report {
   var rows: [Row] = []
   var timings: [Timing] = []
   var costs: [Breakdown] = []
+  var answers: [QuestionAnswer] = []
   var figures: [Figure] = []
   var notes: [String] = []
   /// What must not be, of a subject that has no rows.
@@ -25,10 +26,11 @@ struct Report {
 
   var isWhole: Bool { rows.allSatisfy(\.isWhole) && failures.isEmpty }
 
-  /// Whether nothing went wrong. What file trees and attacks may cost is a promise; other aims are wishes.
+  /// Whether nothing went wrong. What file trees, attacks and questions may cost is a promise; other aims are wishes.
   var isGood: Bool {
     isWhole
-      && (subject != .tree && subject != .worst || figures.allSatisfy { $0.isReached ?? true })
+      && (![.tree, .worst, .questions].contains(subject)
+        || figures.allSatisfy { $0.isReached ?? true })
   }
 
   var text: String {
@@ -40,6 +42,7 @@ struct Report {
     if !timings.isEmpty { lines += Self.table([Timing.columns] + timings.map(\.cells)) + [""] }
     if !costs.isEmpty { lines += Self.table(Breakdown.cells(costs)) + [""] }
     for cost in costs { lines += Self.table(cost.statementCells, text: 2) + [""] }
+    for table in QuestionAnswer.tables(answers) { lines += Self.table(table) + [""] }
     lines += figures.map { figure in
       let verdict = figure.isReached.map { $0 ? "  reached" : "  MISSED" } ?? ""
       return "  " + figure.text + verdict

@@ -9,6 +9,7 @@ extension Report {
       "servers": .array(rows.map(Self.json)),
       "timings": .array(timings.map(\.json)),
       "costs": .array(costs.map(\.json)),
+      "answers": .array(answers.map(\.json)),
       "figures": .array(figures.map(\.json)),
       "failures": .array(failures.map { .string($0) }),
       "notes": .array(notes.map { .string($0) }),

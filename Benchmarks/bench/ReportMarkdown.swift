@@ -5,6 +5,7 @@ extension Report {
     if !rows.isEmpty { lines += Self.markdown(serverCells.map(Self.few)) + [""] }
     if !timings.isEmpty { lines += Self.markdown([Timing.columns] + timings.map(\.cells)) + [""] }
     if !costs.isEmpty { lines += Self.markdown(Breakdown.cells(costs)) + [""] }
+    for table in QuestionAnswer.tables(answers) { lines += Self.markdown(table) + [""] }
     if !figures.isEmpty {
       lines +=
         Self.markdown(
@@ -25,7 +26,7 @@ extension Report {
   private var machine: String {
     let told = [
       "machine", "kernel", "load before", "load", "time", "compared with", "subscriptions",
-      "deliveries", "checked", "refused and sent again", "size after", "seed",
+      "deliveries", "checked", "refused and sent again", "accounts", "size after", "seed",
     ]
     return facts.filter { told.contains($0.name) }.map { fact in
       fact.name == "machine" ? fact.value : "\(fact.name) \(fact.value)"

@@ -58,10 +58,13 @@ final class ServerProcess {
   /// The most that it ever was.
   func peakKilobytes() -> Int { kilobytes("VmHWM") }
 
-  private func kilobytes(_ name: String) -> Int {
+  private func kilobytes(_ name: String) -> Int { Self.kilobytes(name, of: process) ?? 0 }
+
+  /// A line of what the kernel says of a process; nil once that has ended.
+  static func kilobytes(_ name: String, of process: pid_t) -> Int? {
     let lines = (Files.text("/proc/\(process)/status") ?? "").split(separator: "\n")
     let line = lines.first { $0.hasPrefix("\(name):") }
-    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    return line.flatMap { Int($0.filter(\.isNumber)) }
   }
 
   /// The end of what it printed, for a person who must find out why it refused something.

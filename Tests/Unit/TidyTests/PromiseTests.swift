@@ -106,6 +106,15 @@ import Testing
     }
   }
 
+  @Test func `the bench times every question of the cookbook`() throws {
+    let document = try #require(SourceFile("docs/operating.md")).text
+    let bench = try #require(SourceFile("Benchmarks/bench/Question.swift")).text
+    let cookbook = try #require(document.split(separator: "\n## Cookbook\n").last)
+    let questions = cookbook.matches(of: #/\n### (.+)/#).map(\.1)
+    #expect(questions.count >= 30)
+    for question in questions { #expect(bench.contains("\"\(question)\""), "\(question)") }
+  }
+
   @Test func `a refusal of the sync API gets its status in one table`() {
     for file in Self.sources where file.path.hasPrefix("Sources/Sync/") {
       let isTable = file.path == "Sources/Sync/Refusals/RefusalCode.swift"

@@ -1,0 +1,76 @@
+internal import Base
+internal import Glibc
+internal import JSON
+internal import TestFiles
+
+/// What asking one question of the cookbook took: one run of `coffer`, from its start to its end.
+struct QuestionAnswer {
+  let question: Question
+  let milliseconds: Double
+  let peakKibibytes: Int
+  /// How it ended; nil where a signal ended it.
+  let code: Int32?
+  /// For a person who must find out why it was not answered.
+  let lastWords: String
+
+  /// So often the memory of a command is looked at: what it takes later than that before its end
+  /// is not seen.
+  private static let pollMicroseconds: UInt32 = 1000
+
+  init(
+    _ question: Question, by program: String, environment: [String: String], scratch: String
+  ) throws(BenchError) {
+    let start = MonotonicTime.now()
+    let process = try Command.spawn(
+      [program] + question.words, environment: environment, output: scratch)
+    var (status, peak): (Int32, Int) = (0, 0)
+    while true {
+      // What the kernel tells of an ended child (`ru_maxrss`) would count the memory of ours.
+      peak = ServerProcess.kilobytes("VmHWM", of: process) ?? peak
+      let ended = unsafe waitpid(process, &status, WNOHANG)
+      guard ended != process else { break }
+      guard ended == 0 else { throw .system("wait for \(program)", errno: errno) }
+      usleep(Self.pollMicroseconds)
+    }
+    self.question = question
+    milliseconds = MonotonicTime.now().seconds(since: start) * 1000
+    peakKibibytes = peak
+    code = status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+    lastWords = (Files.text(scratch) ?? "").split(separator: "\n").suffix(3)
+      .joined(separator: " / ")
+  }
+
+  /// Nil where it was answered.
+  var failure: String? {
+    guard code != question.code else { return nil }
+    return "\(question.name) (coffer \(question.words.joined(separator: " "))) ended with "
+      + "\(code.map { "code \($0)" } ?? "a signal") instead of \(question.code): \(lastWords)"
+  }
+
+  /// Those that look something up, and apart from them those that read everything by nature.
+  static func tables(_ answers: [QuestionAnswer]) -> [[[String]]] {
+    [
+      ("question", answers.filter { !$0.question.readsAll }),
+      ("question that reads everything", answers.filter(\.question.readsAll)),
+    ].filter { !$0.1.isEmpty }.map { head, answers in
+      [[head, "ms", "MiB"]]
+        + answers.map { answer in
+          [
+            answer.question.name, Figure.decimal(answer.milliseconds, places: 0),
+            Figure.decimal(Double(answer.peakKibibytes) / 1024, places: 1),
+          ]
+        }
+    }
+  }
+
+  var json: JSONValue {
+    [
+      "question": .string(question.name),
+      "command": .array((["coffer"] + question.words).map { .string($0) }),
+      "reads_all": .bool(question.readsAll),
+      "microseconds": .integer(Int64(milliseconds * 1000)),
+      "peak_kibibytes": .integer(Int64(peakKibibytes)),
+      "code": code.map { .integer(Int64($0)) } ?? nil,
+    ]
+  }
+}
