@@ -20,7 +20,7 @@ struct ReportTests {
     try expectGolden(try shop.coffer("report", "--month", "2026-09", "--json").out, "report-json")
     let html = try #require(Files.text(page))
     try expectGolden(html, "report-page")
-    expectWhole(html)
+    expectWholePage(html)
     #expect(html.contains("<h1>Coffer in September 2026</h1>"))
 
     let again = try shop.coffer("report", "--html", page)
@@ -64,31 +64,31 @@ struct ReportTests {
       refused.errors == "coffer: \(disk.path)/report.html could not be written whole\n")
     #expect(Files.paths(under: disk.path) == ["ballast"])
   }
+}
 
-  /// Every element is closed where it was opened, nothing is fetched, and no script runs.
-  private func expectWhole(_ html: String) {
-    var open: [Substring] = []
-    let void: Set<Substring> = [
-      "meta", "!DOCTYPE", "line", "rect", "circle", "polyline", "polygon",
-    ]
-    for part in html.split(separator: "<") {
-      guard let end = part.firstIndex(of: ">") else {
-        Issue.record("\(part) never ends")
-        return
-      }
-      let tag = part[..<end]
-      let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
-      if tag.hasPrefix("/") {
-        #expect(open.popLast() == name, "\(tag)")
-      } else if void.contains(name) {
-        continue
-      } else {
-        open.append(name)
-      }
+/// Every element is closed where it was opened, nothing is fetched, and no script runs.
+func expectWholePage(_ html: String) {
+  var open: [Substring] = []
+  let void: Set<Substring> = [
+    "meta", "!DOCTYPE", "line", "rect", "circle", "polyline", "polygon",
+  ]
+  for part in html.split(separator: "<") {
+    guard let end = part.firstIndex(of: ">") else {
+      Issue.record("\(part) never ends")
+      return
     }
-    #expect(open.isEmpty)
-    for word in ["http:", "https:", "//", "src=", "href=", "url(", "@import", "<script"] {
-      #expect(!html.contains(word), "\(word)")
+    let tag = part[..<end]
+    let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
+    if tag.hasPrefix("/") {
+      #expect(open.popLast() == name, "\(tag)")
+    } else if void.contains(name) {
+      continue
+    } else {
+      open.append(name)
     }
+  }
+  #expect(open.isEmpty)
+  for word in ["http:", "https:", "//", "src=", "href=", "url(", "@import", "<script"] {
+    #expect(!html.contains(word), "\(word)")
   }
 }
