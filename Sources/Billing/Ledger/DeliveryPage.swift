@@ -88,6 +88,29 @@ package struct DeliveryPage: Sendable {
     }
   }
 
+  /// How many deliveries there are, as far as they are counted.
+  package struct Total: Sendable {
+    package let count: Int
+    /// Why there may be more; nil where all are counted.
+    package let limit: Limit?
+
+    package enum Limit: Sendable { case counted, lookedAt }
+  }
+
+  /// No more than this are counted.
+  package static let totalMax = 10_000
+
+  /// Counts what a filter wants, on whichever page one is.
+  package static func total(
+    _ filter: DeliveryFilter, of ledger: Ledger, countMax: Int = totalMax, reading reader: Reader
+  ) throws -> Total {
+    var filter = filter
+    (filter.below, filter.countMax) = (nil, countMax)
+    let page = try DeliveryPage(filter, of: ledger, reading: reader)
+    let limit: Total.Limit? = page.isCutShort ? .lookedAt : page.next == nil ? nil : .counted
+    return Total(count: page.deliveries.count, limit: limit)
+  }
+
   /// Numbers follow commits, and commits follow arrivals within moments: what came since then has at
   /// least this number.
   private static func firstNumber(since: Instant, reading reader: Reader) throws -> Int64 {

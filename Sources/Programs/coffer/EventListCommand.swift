@@ -62,7 +62,7 @@ extension Command {
           }
         }
         let ledger = Ledger(stores: .known, configuration)
-        let page = try database.read { reader in
+        let (page, total) = try database.read { reader in
           var filter = DeliveryFilter()
           filter.account = try invocation[account].map { text -> Identifier in
             if let id = Identifier(text) { return id }
@@ -74,14 +74,17 @@ extension Command {
           filter.isWithoutEffect = invocation[withoutEffect]
           filter.below = invocation[after]
           filter.countMax = invocation[limit]
-          return try DeliveryPage(filter, of: ledger, reading: reader)
+          let page = try DeliveryPage(filter, of: ledger, reading: reader)
+          let isCounted = page.next != nil && !page.isCutShort
+          return (
+            page, isCounted ? try DeliveryPage.total(filter, of: ledger, reading: reader) : nil
+          )
         }
-        var notice = page.next.map { "there are more deliveries; go on with --after \($0)" }
-        if page.isCutShort, let next = page.next {
-          notice =
-            "\(DeliveryPage.lookedAtCountMax) deliveries were looked through; "
-            + "go on with --after \(next)"
+        let shown = total.map {
+          "\(Int64(page.deliveries.count).grouped) of \(text($0)) deliveries"
         }
+        let seen = "\(DeliveryPage.lookedAtCountMax) deliveries were looked through"
+        let notice = page.next.map { "\(shown ?? seen); go on with --after \($0)" }
         return Answer(
           text: EventText.table(page.deliveries),
           json: [
@@ -90,6 +93,15 @@ extension Command {
           ], notice: notice)
       }
     })
+
+  private static func text(_ total: DeliveryPage.Total) -> String {
+    let count = Int64(total.count).grouped
+    return switch total.limit {
+    case nil: count
+    case .counted: "more than \(count)"
+    case .lookedAt: "at least \(count)"
+    }
+  }
 
   private static func refusals(
     of store: (any Store)?, since: Instant?, countMax: Int, _ reader: Reader

@@ -74,6 +74,22 @@ struct DeliveryPageTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `all that is wanted is counted on whichever page, up to a limit`(engine: TestEngine) throws {
+    let harness = try Self.filled(engine)
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    var filter = DeliveryFilter()
+    (filter.type, filter.below, filter.countMax) = ("rare", 12, 2)
+    try harness.database.read { reader in
+      let all = try DeliveryPage.total(filter, of: ledger, reading: reader)
+      #expect(all.count == 20 && all.limit == nil)
+      let exact = try DeliveryPage.total(filter, of: ledger, countMax: 20, reading: reader)
+      #expect(exact.count == 20 && exact.limit == nil)
+      let more = try DeliveryPage.total(filter, of: ledger, countMax: 19, reading: reader)
+      #expect(more.count == 19 && more.limit == .counted)
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an account's are all that speak of its subscriptions, also what is outdated`(
     engine: TestEngine
   ) throws {
