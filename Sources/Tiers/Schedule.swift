@@ -173,6 +173,25 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
+  /// The same where another schedule held until `now`: a catalogue or a transfer takes room away
+  /// without a boundary of its own, and then it is gone since `now`.
+  package func shrunkSince(
+    at now: Instant, heldByteCount: Int64, heldSince: Instant?
+  ) -> [Instant?] {
+    var since = shrunkSince
+    guard let current = boundaries.lastIndex(where: { $0.from <= now }) else { return since }
+    var before = heldByteCount
+    var carried = heldSince
+    for index in current..<boundaries.count {
+      let cap = boundaries[index].capByteCount
+      if cap > before { break }
+      if index == current, cap < before { carried = carried ?? now }
+      since[index] = since[index] ?? carried
+      before = cap
+    }
+    return since
+  }
+
   private static func boundary(
     at moment: Instant, _ owed: [Owed], _ endings: [Ending], _ catalogue: Catalogue
   ) -> Boundary {

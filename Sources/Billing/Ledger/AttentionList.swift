@@ -169,7 +169,7 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// Since a plan ended, or a smaller one or a quota took its place.
+  /// Since a plan ended or shrank, or a smaller one or a quota took its place.
   private static func overCap(at now: Instant) -> Source {
     Source(
       kind: .overCap, columns: "e.account_id, e.shrunk_ms, e.cap_bytes, a.usage_bytes",

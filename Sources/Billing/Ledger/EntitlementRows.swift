@@ -34,7 +34,9 @@ enum EntitlementRows {
     unknown: Schedule, at now: Instant, in transaction: Transaction
   ) throws {
     guard stored != schedule.boundaries else { return }
-    if let old = Schedule(stored: stored) {
+    let old = Schedule(stored: stored)
+    let since = try shrunkSince(of: account, reading: transaction)
+    if let old {
       let start = try HeldRows.end(of: account, reading: transaction) ?? .distantPast
       try HeldRows.keep(old, from: start, before: schedule, of: account, at: now, in: transaction)
     } else {
@@ -48,8 +50,12 @@ enum EntitlementRows {
         "DELETE FROM billing.entitlements WHERE account_id = $1 AND from_ms = $2",
         .id(account), .instant(boundary.from))
     }
-    let known = Set(Schedule(stored: stored).map(steps) ?? [])
-    for step in steps(of: schedule) where !known.contains(step) {
+    let known = Set(stored.map { Step(boundary: $0, shrunkSince: since[$0.from]) })
+    let held = (old ?? unknown).entry(at: now)
+    let shrunk = schedule.shrunkSince(
+      at: now, heldByteCount: held.capByteCount, heldSince: since[held.from])
+    let steps = zip(schedule.boundaries, shrunk).map { Step(boundary: $0, shrunkSince: $1) }
+    for step in steps where !known.contains(step) {
       let boundary = step.boundary
       try transaction.execute(
         """
@@ -68,7 +74,15 @@ enum EntitlementRows {
     let shrunkSince: Instant?
   }
 
-  private static func steps(of schedule: Schedule) -> [Step] {
-    zip(schedule.boundaries, schedule.shrunkSince).map { Step(boundary: $0, shrunkSince: $1) }
+  private static func shrunkSince(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> [Instant: Instant] {
+    Dictionary(
+      uniqueKeysWithValues: try database.rows(
+        """
+        SELECT from_ms, shrunk_ms FROM billing.entitlements
+        WHERE account_id = $1 AND shrunk_ms IS NOT NULL
+        """, .id(account)
+      ) { row in (try row.instant(0), try row.instant(1)) })
   }
 }

@@ -52,6 +52,24 @@ struct ScheduleTests {
     #expect(refunded.shrunkSince.map { $0?.seconds } == [nil, 5])
   }
 
+  @Test func `a cap that shrank without a boundary of its own has shrunk now, until it grows`() {
+    let schedule = Schedule(
+      owed: [owed(small, 10, 30), owed(premium, 30, 40)],
+      endings: [Schedule.Ending(at: Instant(seconds: 40), reason: .lapsed)], catalogue: catalogue)
+    func since(at second: Int64, _ heldByteCount: Int64, _ heldSince: Int64? = nil) -> [Int64?] {
+      schedule.shrunkSince(
+        at: Instant(seconds: second), heldByteCount: heldByteCount,
+        heldSince: heldSince.map { Instant(seconds: $0) }
+      ).map { $0?.seconds }
+    }
+    #expect(schedule.shrunkSince.map { $0?.seconds } == [nil, nil, nil, 40])
+    #expect(since(at: 20, premium.byteCount) == [nil, 20, nil, 40])
+    #expect(since(at: 20, premium.byteCount, 15) == [nil, 15, nil, 40])
+    #expect(since(at: 20, small.byteCount, 15) == [nil, 15, nil, 40])
+    #expect(since(at: 20, small.byteCount) == [nil, nil, nil, 40])
+    #expect(since(at: 20, 1, 15) == [nil, nil, nil, 40])
+  }
+
   @Test func `a cap that was set holds for its time, below and above what is owed`() {
     let set = [
       Schedule.Override(

@@ -63,6 +63,32 @@ struct CatalogueChangeTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `who holds more than a plan that shrank leaves is told, until it grows again`(
+    engine: TestEngine
+  ) throws {
+    let (harness, customer) = try paid(engine)
+    try harness.fill(customer.account, byteCount: 700)
+    func told() throws -> [Attention] {
+      try harness.database.read { reader in
+        try AttentionList(at: day(9), limit: 9, stores: .known, reading: reader)
+      }.items
+    }
+    #expect(try told().isEmpty)
+    for (number, size) in [500, 400].enumerated() {
+      harness.set(day(Double(number + 1)))
+      let plan = Plan(
+        id: "premium", title: "Premium", byteCount: Int64(size), products: Self.premium.products)
+      try harness.service(rules: rules("smaller", [plan])).applyRules()
+      #expect(try told().map(\.kind) == [.overCap])
+      #expect(try told().first?.since == day(1))
+      #expect(try told().first?.detail == "700 B of \(size) B")
+    }
+    harness.set(day(3))
+    try harness.service(rules: rules("old", [Self.premium])).applyRules()
+    #expect(try told().isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a product whose plan stays keeps the plan, at its present size`(engine: TestEngine) throws {
     let (harness, customer) = try paid(engine)
     let larger = Plan(id: "premium", title: "Premium", byteCount: 5000)

@@ -39,6 +39,19 @@ final class Harness: Sendable {
 
   deinit { database.close() }
 
+  /// The sync program has an account that stores so much.
+  func fill(_ account: Identifier, byteCount: Int64) throws {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
+        VALUES ($1, $1, 0, $2, 0)
+        """, .id(account), .integer(byteCount))
+    }
+  }
+
   func service(stripe: [Secret] = [secret], rules: LedgerRules? = nil) -> BillingService {
     BillingService(
       database: database, rules: rules ?? self.rules, sealing: Self.sealing,
