@@ -36,6 +36,9 @@ package enum Migrations {
     Migration(number: 12, name: "suspension", sql: PackageResources.sync_0012_suspension_sql),
     Migration(
       number: 13, name: "leaving", isAdditive: true, sql: PackageResources.sync_0013_leaving_sql),
+    Migration(
+      number: 14, name: "sessions", isAdditive: true,
+      sql: PackageResources.sync_0014_sessions_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -62,6 +62,8 @@ package struct Attention: Sendable, Equatable {
     case certificate
     /// A webhook's secret that is still taken, though another one has proved all for a while.
     case unusedSecret = "unused_secret"
+    /// Keys of devices that opened no session for long, as lost ones do: one for all of them.
+    case idleKey = "idle_key"
 
     /// Whether somebody loses something unless it is dealt with.
     package var isUrgent: Bool {
@@ -71,7 +73,7 @@ package struct Attention: Sendable, Equatable {
         .paidAfterEnd, .certificate, .unreconciled:
         true
       case .reversal, .refusedClaim, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
-        .conflictingDelivery, .overCap, .unusedSecret:
+        .conflictingDelivery, .overCap, .unusedSecret, .idleKey:
         false
       }
     }

@@ -21,8 +21,6 @@ package struct AttentionList: Sendable {
   private static let overCapSpan = Instant.Span.days(365)
   /// How long before its end a certificate is told of.
   private static let certificateSpan = Instant.Span.days(90)
-  /// How long a secret proved nothing while another one did: longer than any store tries again.
-  private static let unusedSpan = Instant.Span.days(7)
 
   package init(
     at now: Instant, limit: Int, stores: StoreList, reading reader: Reader
@@ -38,7 +36,7 @@ package struct AttentionList: Sendable {
     }
     let others =
       try Self.unanswered(of: stores, reader) + Self.certificates(of: stores, at: now)
-      + Self.unusedSecrets(of: stores, reader)
+      + Self.unusedSecrets(of: stores, reader) + Self.idleKeys(at: now, reader)
     for item in others { counts[item.kind, default: 0] += 1 }
     items += others
     self.counts = counts
@@ -237,25 +235,6 @@ package struct AttentionList: Sendable {
   }
 }
 
-extension AttentionList {
-  /// Of a store that takes several: a rotation that nobody brought to its end.
-  private static func unusedSecrets(
-    of stores: StoreList, _ reader: Reader
-  ) throws -> [Attention] {
-    try stores.flatMap { store -> [Attention] in
-      let proofs = store.webhook?.proofs ?? []
-      guard proofs.count > 1 else { return [] }
-      let used = try ProofRow.all(of: store.provider, countMax: 100, reading: reader)
-      guard let newest = used.map(\.last).max() else { return [] }
-      return used.filter { proofs.contains($0.proof) && $0.last < newest - unusedSpan }.map { row in
-        Attention(
-          kind: .unusedSecret, subject: store.provider.rawValue, account: nil, detail: row.proof,
-          since: row.last, until: nil)
-      }
-    }
-  }
-}
-
 extension Attention {
   fileprivate func isBefore(_ other: Attention) -> Bool {
     if kind != other.kind { return kind.rank < other.kind.rank }
@@ -274,7 +253,7 @@ extension Attention.Kind {
     case .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery, .dispute, .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
-      .overCap, .certificate, .unusedSecret, .unreconciled:
+      .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled:
       false
     }
   }

@@ -183,7 +183,7 @@ private struct AccountArrival: Sendable {
     let digest = Hex.encode(arriving.archive.digest)
     return try act.atOnce(at: now) { transaction in
       let (moved, archive) = (arriving.account, arriving.archive)
-      try moved.insert(in: transaction)
+      try moved.insert(at: now, in: transaction)
       for file in archive.files(in: AccountArchive.files) {
         for record in try ArrivingAccount.records(
           file, archive, of: moved.id, areChecked: true)

@@ -153,6 +153,8 @@ extension Attention {
     case .overCap: "\(subject) holds \(detail) since its cap shrank"
     case .certificate: "\(detail), which proves what \(subject) signs, ends"
     case .unusedSecret: "\(subject): nothing was \(detail) for a while; take it away"
+    case .idleKey:
+      "\(detail) of devices opened no session for a year, for longest \(Folded.text(subject, to: 16))"
     }
   }
 
@@ -189,6 +191,7 @@ extension Attention {
     case .overCap: return ["usage", "show", subject]
     case .certificate: return nil
     case .unusedSecret: return ["webhook", "proofs"]
+    case .idleKey: return ["find", subject]
     }
   }
 }

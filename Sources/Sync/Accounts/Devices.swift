@@ -117,9 +117,9 @@ package struct Device: Sendable {
     let inserted = try transaction.execute(
       """
       INSERT INTO sync.device_keys
-        (public_key, account_id, label, added_ms, statement_created_s, statement_author,
-         statement_signature, statement_proof)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        (public_key, account_id, label, added_ms, last_session_ms, statement_created_s,
+         statement_author, statement_signature, statement_proof)
+      VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8)
       ON CONFLICT (public_key) DO NOTHING
       """,
       .blob(publicKey), .id(account), .text(label), .instant(now),

@@ -14,6 +14,9 @@ enum Sessions {
   /// Live sessions per account; the oldest give way.
   static let countMax: Int64 = 64
 
+  /// So late a key's row may be about its last session, which spares a write an hour.
+  private static let notedAfter = Instant.Span.days(1)
+
   /// A session just made, with the only copy of its token.
   struct New: Sendable {
     let token: Secret
@@ -44,6 +47,11 @@ enum Sessions {
       """,
       .blob(Credentials.hash(token: token)), .id(caller.account), .blob(caller.publicKey),
       .instant(expires))
+    try transaction.execute(
+      """
+      UPDATE sync.device_keys SET last_session_ms = $2
+      WHERE public_key = $1 AND last_session_ms < $3
+      """, .blob(caller.publicKey), .instant(now), .instant(now - notedAfter))
     return New(token: Secret(token), expires: expires)
   }
 

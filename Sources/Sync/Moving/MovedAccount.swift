@@ -75,7 +75,7 @@ package struct MovedAccount: Sendable {
   }
 
   /// Writes the account and its keys; what its files weigh is written by `MovedTree`.
-  package func insert(in transaction: Transaction) throws {
+  package func insert(at now: Instant, in transaction: Transaction) throws {
     if let obstacle = try obstacle(reading: transaction) { throw MovingError(obstacle) }
     try transaction.execute(
       """
@@ -84,7 +84,7 @@ package struct MovedAccount: Sendable {
       VALUES ($1, $2, $3, $4, $5, 0, $6)
       """, .id(id), .text(username?.normalized), .text(username?.shown), .id(root),
       .integer(sequence), .instant(created))
-    for device in devices { try device.insert(of: id, in: transaction) }
+    for device in devices { try device.insert(of: id, at: now, in: transaction) }
   }
 }
 

@@ -58,18 +58,18 @@ extension Device {
     return key
   }
 
-  func insert(of account: Identifier, in transaction: Transaction) throws {
+  func insert(of account: Identifier, at now: Instant, in transaction: Transaction) throws {
     try transaction.execute(
       """
       INSERT INTO sync.device_keys
         (public_key, account_id, label, added_ms, revoked_ms, statement_created_s,
          statement_author, statement_signature, statement_proof, revocation_created_s,
-         revocation_author, revocation_signature)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         revocation_author, revocation_signature, last_session_ms)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
       """, .blob(publicKey), .id(account), .text(label), .instant(added), .instant(revoked),
       .integer(statement?.author.created), .blob(statement?.author.author),
       .blob(statement?.author.signature), .blob(statement?.proof), .integer(revocation?.created),
-      .blob(revocation?.author), .blob(revocation?.signature))
+      .blob(revocation?.author), .blob(revocation?.signature), .instant(now))
   }
 }
 

@@ -130,12 +130,17 @@ struct AttentionTests {
         INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
         VALUES ($1, $2, 0, 500, 0)
         """, .id(Self.ada), .id(Self.ada))
+      try transaction.execute(
+        """
+        INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, last_session_ms)
+        VALUES ($1, $2, 'lost', 0, 0)
+        """, .blob([UInt8](repeating: 7, count: 32)), .id(Self.ada))
     }
     sync.close()
     let list = try Finished(["attention", "--json"], environment: environment)
     let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
     // All but what certificates tell.
-    #expect(Set(items.map { $0["kind"].string }).count == 19)
+    #expect(Set(items.map { $0["kind"].string }).count == 20)
     for item in items {
       let words = try item["command"].requireArray().map { word in
         switch word.string {

@@ -74,6 +74,25 @@ import Testing
     #expect(outcomes.allSatisfy { !$0.contains(session.token) })
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a key's row has the day of its last session`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let start = server.clock.now
+    func last() throws -> Instant? {
+      try server.database.read { reader in
+        try reader.first("SELECT last_session_ms FROM sync.device_keys") { try $0.instant(0) }
+      }
+    }
+    #expect(try last() == start)
+    server.clock.advance(.hours(23))
+    _ = try Session(device)
+    #expect(try last() == start)
+    server.clock.advance(.hours(2))
+    _ = try Session(device)
+    #expect(try last() == start + .hours(25))
+  }
+
   @Test func `a session adds and revokes no key`() throws {
     let server = try TestServer()
     let device = try server.register()

@@ -150,6 +150,26 @@ struct AttentionTests {
     #expect(try kinds(shop.database, at: day(9)).isEmpty)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `keys that opened no session for a year are told as one`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    try harness.fill(ada, byteCount: 0)
+    try harness.addKeys(of: ada, lastSessions: [day(0), day(1), day(200)])
+    func told(_ now: Instant) throws -> [Attention] {
+      try harness.database.read { reader in
+        try AttentionList(at: now, limit: 9, stores: .known, reading: reader)
+      }.items
+    }
+    #expect(try told(day(365)).isEmpty)
+    #expect(try told(day(366)).map(\.detail) == ["1 key"])
+    let items = try told(day(367))
+    #expect(items.map(\.kind) == [.idleKey])
+    #expect(items.map(\.detail) == ["2 keys"])
+    #expect(items.map(\.since) == [day(0)])
+    #expect(items.map(\.account) == [ada])
+    #expect(items.map(\.subject) == [String(repeating: "00", count: 32)])
+  }
+
   @Test func `a read that was given up is told until it is tried again`() throws {
     let harness = try Harness(.sqlite)
     let object = "stripe:live:subscription:sub_\(harness.tag)"

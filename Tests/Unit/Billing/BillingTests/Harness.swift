@@ -52,6 +52,21 @@ final class Harness: Sendable {
     }
   }
 
+  /// The sync program has keys of the account that opened their last sessions then.
+  func addKeys(of account: Identifier, lastSessions: [Instant]) throws {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      for (number, last) in lastSessions.enumerated() {
+        try transaction.execute(
+          """
+          INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, last_session_ms)
+          VALUES ($1, $2, 'a phone', 0, $3)
+          """, .blob([UInt8](repeating: UInt8(number), count: 32)), .id(account), .instant(last))
+      }
+    }
+  }
+
   func service(stripe: [Secret] = [secret], rules: LedgerRules? = nil) -> BillingService {
     BillingService(
       database: database, rules: rules ?? self.rules, sealing: Self.sealing,
