@@ -167,16 +167,22 @@ package struct AttentionList: Sendable {
     }
   }
 
+  /// So many that shrank last are compared with what is stored: of a million payers a quarter lapses
+  /// within a year, and attention is asked for every minute.
+  private static let shrunkCountMax = 10_000
+
   /// Since a plan ended or shrank, or a smaller one or a quota took its place.
   private static func overCap(at now: Instant) -> Source {
     Source(
       kind: .overCap, columns: "e.account_id, e.shrunk_ms, e.cap_bytes, a.usage_bytes",
       found: """
-        FROM billing.entitlements AS e JOIN sync.accounts AS a ON a.id = e.account_id
-        WHERE e.shrunk_ms > $1 AND e.shrunk_ms <= $2 AND e.from_ms <= $2
-          AND a.usage_bytes > e.cap_bytes
+        FROM (SELECT account_id, from_ms, cap_bytes, shrunk_ms FROM billing.entitlements
+            WHERE shrunk_ms > $1 AND shrunk_ms <= $2 AND from_ms <= $2
+            ORDER BY shrunk_ms DESC, account_id DESC LIMIT \(shrunkCountMax)) AS e
+          JOIN sync.accounts AS a ON a.id = e.account_id
+        WHERE a.usage_bytes > e.cap_bytes
           AND NOT EXISTS (SELECT 1 FROM billing.entitlements AS later
-            WHERE later.account_id = e.account_id AND later.from_ms > e.from_ms
+            WHERE later.account_id = a.id AND later.from_ms > e.from_ms
               AND later.from_ms <= $2)
         """, order: "e.shrunk_ms, e.account_id",
       values: [.instant(now - overCapSpan), .instant(now)]

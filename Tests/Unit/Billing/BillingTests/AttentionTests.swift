@@ -150,6 +150,29 @@ struct AttentionTests {
     #expect(try kinds(shop.database, at: day(9)).isEmpty)
   }
 
+  @Test func `of caps that shrank, the last ten thousand are looked at`() throws {
+    let harness = try Harness(.sqlite)
+    try harness.fill(ada, byteCount: 500)
+    @Sendable func shrink(_ account: Identifier, at moment: Instant, in transaction: Transaction)
+      throws
+    {
+      try transaction.execute(
+        """
+        INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason, shrunk_ms)
+        VALUES ($1, $2, 10, 'free', 'lapsed', $2)
+        """, .id(account), .instant(moment))
+    }
+    try harness.database.write(for: nil) { transaction in
+      try shrink(ada, at: day(1), in: transaction)
+      for _ in 1..<10_000 { try shrink(Random.identifier(), at: day(2), in: transaction) }
+    }
+    #expect(try kinds(harness.database, at: day(3)) == [.overCap])
+    try harness.database.write(for: nil) { transaction in
+      try shrink(Random.identifier(), at: day(2), in: transaction)
+    }
+    #expect(try kinds(harness.database, at: day(3)).isEmpty)
+  }
+
   @Test(arguments: TestEngine.available)
   func `keys that opened no session for a year are told as one`(engine: TestEngine) throws {
     let harness = try Harness(engine)
