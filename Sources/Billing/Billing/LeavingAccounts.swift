@@ -19,6 +19,8 @@ struct LeavingAccounts: Sendable {
 
   private static let findingSpan = Instant.Span.minutes(1)
   private static let findingCountMax = 100
+  /// Between looks at whether it is exported.
+  private static let exportSpan = Instant.Span.hours(1)
   /// Until what a store did is read.
   private static let readingSpan = Instant.Span.minutes(2)
   /// For so long a store that fails is asked again.
@@ -53,7 +55,7 @@ struct LeavingAccounts: Sendable {
   }
 
   private func run(_ account: Identifier, _ lease: Lease) throws(JobFailure) -> JobResult {
-    let found: (leaving: LeavingAccount, erasure: (moment: Instant, hasBegun: Bool)?)?
+    let found: (leaving: LeavingAccount, erasure: (moment: Instant?, hasBegun: Bool)?)?
     do {
       found = try database.read { reader in
         guard let leaving = try LeavingAccount.find(account, reading: reader) else { return nil }
@@ -76,7 +78,8 @@ struct LeavingAccounts: Sendable {
       return become(.waiting, leaving, again: now)
     case .waiting:
       guard erasure.hasBegun else {
-        return become(.waiting, leaving, again: max(erasure.moment, now + Self.findingSpan))
+        let soon = now + Self.findingSpan
+        return become(.waiting, leaving, again: max(erasure.moment ?? now + Self.exportSpan, soon))
       }
       try end(leaving, lease)
       return become(.erasing, leaving, again: now)

@@ -58,6 +58,8 @@ package struct Attention: Sendable, Equatable {
     case conflictingDelivery = "conflicting_delivery"
     /// An account that holds more than it may store.
     case overCap = "over_cap"
+    /// An account whose end waits for its export.
+    case unexported
     /// A certificate that everything of a store's is proven by, and that ends.
     case certificate
     /// A webhook's secret that is still taken, though another one has proved all for a while.
@@ -73,7 +75,7 @@ package struct Attention: Sendable, Equatable {
         .paidAfterEnd, .certificate, .unreconciled:
         true
       case .reversal, .refusedClaim, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
-        .conflictingDelivery, .overCap, .unusedSecret, .idleKey:
+        .conflictingDelivery, .overCap, .unexported, .unusedSecret, .idleKey:
         false
       }
     }

@@ -80,7 +80,7 @@ package struct AttentionList: Sendable {
     let since = now - toldSpan
     return Attention.Kind.derived.map { derived($0, at: now) } + [
       doublePayments, refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs,
-      overCap(at: now), stuckFlows(at: now), unreconciled(at: now),
+      overCap(at: now), stuckFlows(at: now), unreconciled(at: now), unexported,
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
     ]
@@ -196,6 +196,19 @@ package struct AttentionList: Sendable {
     }
   }
 
+  private static var unexported: Source {
+    Source(
+      kind: .unexported, columns: "account_id, asked_ms",
+      found: "FROM sync.account_deletions WHERE erase_ms IS NULL", order: "asked_ms, account_id",
+      values: []
+    ) { row in
+      let account = try row.id(0)
+      return Attention(
+        kind: .unexported, subject: account.description, account: account, detail: "",
+        since: try row.instant(1), until: nil)
+    }
+  }
+
   /// A page that fails for so long is no passing weakness of the store's.
   private static let unreconciledSpan = Instant.Span.hours(6)
 
@@ -259,7 +272,7 @@ extension Attention.Kind {
     case .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery, .dispute, .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
-      .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled:
+      .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled, .unexported:
       false
     }
   }

@@ -26,10 +26,11 @@ package struct KeptDelivery: Sendable {
       context: sealingContext(store.provider, deliveryID))
   }
 
-  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened.
+  /// Throws an `ErasedDelivery`, a `CryptoError` or a `CompressionError` for what cannot be opened.
   private static func message(
     sealed: [UInt8], of store: any Store, deliveryID: String, _ sealing: SealingKeys
   ) throws -> [UInt8] {
+    guard !sealed.isEmpty else { throw ErasedDelivery() }
     let opened = try sealing.open(sealed, context: sealingContext(store.provider, deliveryID))
     guard Compressor.isCompressed(opened) else { return opened }
     return try store.compressor.decompress(opened, byteCountMax: messageByteCountMax)
@@ -65,7 +66,7 @@ package struct KeptDelivery: Sendable {
     try queryable.first(
       """
       SELECT id, received_ms, substr(sealed, 1, \(SealingKeys.prefixByteCount))
-      FROM billing.deliveries WHERE id <= $1 ORDER BY id DESC LIMIT 1
+      FROM billing.deliveries WHERE id <= $1 AND length(sealed) > 0 ORDER BY id DESC LIMIT 1
       """, .integer(number)
     ) { row in
       Sealed(
@@ -116,8 +117,8 @@ package struct KeptDelivery: Sendable {
 
   /// What a delivery says to the decoder of today.
   ///
-  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened, and what the decoder
-  /// throws for what it cannot read.
+  /// Throws an `ErasedDelivery`, a `CryptoError` or a `CompressionError` for what cannot be opened, and what
+  /// the decoder throws for what it cannot read.
   package static func decoded(
     again delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys,
     reading queryable: some Queryable
@@ -136,7 +137,7 @@ package struct KeptDelivery: Sendable {
 
   /// As it came: its head, an empty line, its body.
   ///
-  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened.
+  /// Throws an `ErasedDelivery`, a `CryptoError` or a `CompressionError` for what cannot be opened.
   package static func message(
     of delivery: DeliverySummary, stores: StoreList, sealing: SealingKeys,
     reading queryable: some Queryable

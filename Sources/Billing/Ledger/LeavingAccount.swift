@@ -43,13 +43,13 @@ package struct LeavingAccount: Sendable {
     ) { row in try row.id(0) }
   }
 
-  /// When it is erased, and whether that has begun; nil where it stays after all.
+  /// When it is erased (nil until it is exported), and whether that has begun; nil where it stays after all.
   package static func erasure(
     of account: Identifier, reading database: some Queryable
-  ) throws -> (moment: Instant, hasBegun: Bool)? {
+  ) throws -> (moment: Instant?, hasBegun: Bool)? {
     try database.first(
       "SELECT erase_ms, begun_ms FROM sync.account_deletions WHERE account_id = $1", .id(account)
-    ) { row in (try row.instant(0), try row.optionalInstant(1) != nil) }
+    ) { row in (try row.optionalInstant(0), try row.optionalInstant(1) != nil) }
   }
 
   package static func begin(

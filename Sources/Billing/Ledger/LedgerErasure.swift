@@ -4,6 +4,11 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
+/// A delivery's body that went with the account that it was of.
+package struct ErasedDelivery: Error, CustomStringConvertible {
+  package var description: String { "its body was erased with the account that it was of" }
+}
+
 /// Erases what is personal of an account that is gone. What the law wants of its money stays: the stores'
 /// objects with their ids, amounts and times, and what was decided.
 extension Ledger {

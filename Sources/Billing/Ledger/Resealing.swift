@@ -79,7 +79,8 @@ package struct Resealing: Sendable {
     try transaction.query(
       """
       SELECT id, provider, delivery_id, sealed FROM billing.deliveries
-      WHERE id > $1 AND id <= $2 AND substr(sealed, 1, 5) <> $3 ORDER BY id
+      WHERE id > $1 AND id <= $2 AND length(sealed) > 0 AND substr(sealed, 1, 5) <> $3
+      ORDER BY id
       """, [.integer(begin), .integer(begin + sliceCount), .blob(sealing.newestHeader)]
     ) { row in
       found.append((try row.integer(0), try row.text(1), try row.text(2), try row.blob(3)))

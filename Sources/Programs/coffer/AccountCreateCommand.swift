@@ -44,7 +44,8 @@ extension Command {
               "account     \(account.id)\nroot        \(account.root)\npublic key  \(key)\n"
             if let path { text += "secret key  \(path)\n" }
             return Act.Effect(
-              subject: account.shown, account: account.id, before: .object([]),
+              subject: account.id.description, name: account.username, account: account.id,
+              before: .object([]),
               after: ["public_key": .string(key)], text: text,
               members: AccountSummary(account, cap).members + [.init("public_key", .string(key))])
           }

@@ -29,7 +29,8 @@ extension Command {
     options: [target] + Act.handyOptions,
     answers: Act.handyAnswers([
       "account": .text, "archive": .text, "bytes": .integer, "records": .integer,
-      "documents": .integer, "deliveries": .integer, "sha256": .text, "links_left": .integer,
+      "documents": .integer, "deliveries": .integer, "sha256": .text, "erases": .orNull(.time),
+      "links_left": .integer,
       "shares_left": .integer,
     ]),
     run: { invocation in
@@ -40,17 +41,26 @@ extension Command {
           path, kind: AccountArchive.kind, format: AccountArchive.format, at: now)
         var export = AccountExport(database, configuration, writer)
         let account = try export.run(invocation[CommonArguments.account])
+        let erases = now + .days(try Command.deletionDelayDays(invocation))
         let digest = Hex.encode(try writer.finish())
         let (text, members, count) = (export.text, export.members, writer.byteCount)
-        return try Act(invocation, on: database).atOnce(at: now) { _ in
-          Act.Effect(
-            subject: account.shown, account: account.id, before: .object([]),
+        let isAwaited = export.isAwaited
+        return try Act(invocation, on: database).atOnce(at: now) { transaction in
+          // As long as the snapshot is of after the asking: nothing was written since.
+          let isLeaving =
+            try isAwaited
+            && AccountDeletion.exported(account.id, erasing: erases, in: transaction)
+          return Act.Effect(
+            subject: account.id.description, name: account.username, account: account.id,
+            before: .object([]),
             after: ["sha256": .string(digest)],
             text: text + "archive     \(path), \(ByteCount.text(count))\n"
-              + "sha256      \(digest), of its manifest\n",
+              + "sha256      \(digest), of its manifest\n"
+              + (isLeaving ? "leaving     it is erased from \(erases) on\n" : ""),
             members: members + [
               .init("account", .string(account.id.description)), .init("archive", .string(path)),
               .init("bytes", .integer(count)), .init("sha256", .string(digest)),
+              .init("erases", isLeaving ? .string(erases.description) : .null),
             ])
         }
       }
@@ -62,6 +72,8 @@ private struct AccountExport {
   private let database: Database
   private let configuration: DatabaseConfiguration
   private let writer: ArchiveWriter
+  /// Whether its end waits for this.
+  private(set) var isAwaited = false
   private var recordCount = 0
   private var documentCount = 0
   private var deliveryCount = 0
@@ -82,6 +94,7 @@ private struct AccountExport {
     let progress = Progress("exporting", .bytes)
     let account = try database.read { reader in
       let account = try DatabaseSession.account(reader, name)
+      isAwaited = try AccountDeletion.find(account.id, reading: reader)?.state == .exporting
       try writeAccount(account.id, reader)
       try writeFiles(of: account.id, reader, progress)
       try writeBilling(of: account.id, reader)

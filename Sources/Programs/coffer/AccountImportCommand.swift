@@ -202,8 +202,8 @@ private struct AccountArrival: Sendable {
       try arriving.tree.charge(catalogue, at: now, in: transaction)
       let foreign = Int64(arriving.tree.foreignCount)
       return Act.Effect(
-        subject: moved.username.map { "\(moved.id) (\($0.shown))" } ?? moved.id.description,
-        account: moved.id, before: .object([]), after: ["sha256": .string(digest)],
+        subject: moved.id.description, name: moved.username?.shown, account: moved.id,
+        before: .object([]), after: ["sha256": .string(digest)],
         text: "account        \(moved.id)\nrecords        \(arriving.tree.recordCount)\n"
           + "documents      \(documentCount) with content\n"
           + "subscriptions  \(arriving.subscriptions.count)\n"

@@ -18,6 +18,8 @@ struct Act: Sendable {
   struct Effect: Sendable {
     /// What it was done to.
     let subject: String
+    /// What people call that: not for the log, which nobody can change when somebody is to be forgotten.
+    var name: String?
     /// Whose affair it is.
     var account: Identifier?
     /// Who loses by it to that account.
@@ -118,7 +120,8 @@ struct Act: Sendable {
   }
 
   private func text(_ effect: Effect) -> String {
-    Printable.text("\(invocation.name) \(effect.subject)") + "\n"
+    Printable.text(
+      "\(invocation.name) \(effect.subject)" + (effect.name.map { " (\($0))" } ?? "")) + "\n"
       + BeforeAfter.text(effect.before, effect.after)
   }
 

@@ -151,6 +151,7 @@ extension Attention {
     case .contradiction: "\(shownSubject): its store says two things of one moment"
     case .conflictingDelivery: "\(shownSubject) came before with another meaning; \(detail)"
     case .overCap: "\(subject) holds \(detail) since its cap shrank"
+    case .unexported: "\(subject) is to be erased, and waits for its export"
     case .certificate: "\(detail), which proves what \(subject) signs, ends"
     case .unusedSecret: "\(subject): nothing was \(detail) for a while; take it away"
     case .idleKey:
@@ -159,7 +160,7 @@ extension Attention {
   }
 
   /// What only the operator can say.
-  fileprivate static let left: Set<String> = ["<account>", "<file>", "<why>"]
+  fileprivate static let left: Set<String> = ["<account>", "<file>", "<path>", "<why>"]
 
   /// What deals with it, or tells more, as words of a command line; a word in <> is the operator's.
   fileprivate var command: [String]? {
@@ -189,6 +190,7 @@ extension Attention {
     case .unknownProduct, .unmappedProduct:
       return ["plan", "apply", "<file>", "--reason", "<why>"]
     case .overCap: return ["usage", "show", subject]
+    case .unexported: return ["account", "export", subject, "--to", "<path>"]
     case .certificate: return nil
     case .unusedSecret: return ["webhook", "proofs"]
     case .idleKey: return ["find", subject]

@@ -34,15 +34,16 @@ extension Command {
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
-        let page = try database.read { reader in
+        let (page, names) = try database.read { reader in
           var query = AuditQuery()
           query.account = try invocation[account].map { text in
             try Identifier(text) ?? DatabaseSession.account(reader, text).id
           }
           (query.actor, query.since) = (invocation[actor], invocation[since])
           let after = try invocation[after].map { try find($0, reader) }
-          return ListPage(
+          let page = ListPage(
             try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit)
+          return (page, try currentNames(of: page.rows, reader))
         }
         let entries = page.rows
         var table = Table(
@@ -50,8 +51,8 @@ extension Command {
           ("REASON", .left))
         for entry in entries {
           table.add(
-            entry.name.description, entry.at.description, entry.actor, entry.act, entry.subject,
-            entry.reason.isEmpty ? "-" : entry.reason)
+            entry.name.description, entry.at.description, entry.actor, entry.act,
+            subject(of: entry, names), entry.reason.isEmpty ? "-" : entry.reason)
         }
         return Answer(
           text: table.text, json: .array(try entries.map { try json($0) }),
@@ -67,10 +68,14 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
         let name = invocation[entry]
-        let entry = try database.read { try find(name, $0) }
+        let (entry, names) = try database.read { reader in
+          let entry = try find(name, reader)
+          return (entry, try currentNames(of: [entry], reader))
+        }
         let lines = [
           "entry    \(entry.name)", "at       \(entry.at)", "actor    \(entry.actor)",
-          "act      \(entry.act)", "subject  \(entry.subject)", "reason   \(entry.reason)",
+          "act      \(entry.act)", "subject  \(subject(of: entry, names))",
+          "reason   \(entry.reason)",
           "digest   \(Hex.encode(entry.digest))", "",
         ]
         return Answer(
@@ -132,6 +137,24 @@ extension Command {
       throw CommandFailure(.refused, "there is no entry \(name)")
     }
     return entry
+  }
+
+  /// What those are called now that acts were about: the log holds their ids alone.
+  private static func currentNames(
+    of entries: [AuditEntry], _ reader: Reader
+  ) throws -> [Identifier: String] {
+    var names: [Identifier: String] = [:]
+    for account in Set(entries.compactMap(\.account)) {
+      names[account] = try Account.find(reader, account)?.shown
+    }
+    return names
+  }
+
+  private static func subject(of entry: AuditEntry, _ names: [Identifier: String]) -> String {
+    guard let account = entry.account, account.description == entry.subject else {
+      return entry.subject
+    }
+    return names[account] ?? entry.subject
   }
 
   private static func value(_ text: String) throws -> JSONValue {

@@ -52,7 +52,8 @@ extension Command {
             .grant(account.id, planID: plan, from: now, until: until, note: reason), at: now,
             in: transaction)
           return Act.Effect(
-            subject: account.shown, account: account.id, before: before.json,
+            subject: account.id.description, name: account.username, account: account.id,
+            before: before.json,
             after: try Holding(account.id, ledger, at: now, transaction).json,
             text: "grant  \(decided.id)\n",
             members: [
@@ -86,7 +87,8 @@ extension Command {
           try ledger.decide(
             .ungrant(account.id, grant: grant, note: reason), at: now, in: transaction)
           return Act.Effect(
-            subject: account.shown, account: account.id, before: before.json,
+            subject: account.id.description, name: account.username, account: account.id,
+            before: before.json,
             after: try Holding(account.id, ledger, at: now, transaction).json,
             text: "revoked  \(grant)\n",
             members: [.init("revoked", .string(grant.description))])

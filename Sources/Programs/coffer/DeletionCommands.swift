@@ -7,6 +7,8 @@ internal import Sync
 extension Command {
   private static let now = Parameter<Bool>.flag(
     "--now", text: "erase it at once, without the days in which it can be kept after all")
+  private static let exportFirst = Parameter<Bool>.flag(
+    "--export-first", text: "erase it only after coffer account export wrote it into an archive")
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "go on behind this one, as the page before says",
@@ -24,32 +26,40 @@ extension Command {
       What is kept, and why, is in docs/leaving.md. Its owner asks for it by DELETE /v1/account.
       """,
     arguments: [CommonArguments.account],
-    options: [now] + Act.options,
-    answers: Act.answers(["account": .text, "erases": .time]),
+    options: [now, exportFirst] + Act.options,
+    answers: Act.answers(["account": .text, "erases": .orNull(.time)]),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let moment = configuration.clock.now()
-        let days = try delayDays(invocation)
+        let days = try deletionDelayDays(invocation)
+        let isExported = invocation[exportFirst]
+        if isExported, invocation[now] {
+          throw CommandFailure(.usage, "--now and --export-first say two things: choose one")
+        }
         return try Act(invocation, on: database).whenConfirmed(at: moment) { transaction in
           let account = try DatabaseSession.account(
             transaction, invocation[CommonArguments.account])
           let consequences = try DeletionConsequences(of: account.id, reading: transaction)
-          let erases = invocation[now] ? moment : moment + .days(days)
+          let erases =
+            isExported ? nil : invocation[now] ? moment : moment + .days(days)
           let known = try AccountDeletion.find(account.id, reading: transaction)
           if known == nil {
             _ = try AccountDeletion.ask(
               for: account.id, erasing: erases, at: moment, in: transaction)
           }
-          let end = known?.erases ?? erases
-          // Its name would stay in the log that nobody can change.
+          let end = known == nil ? erases : known?.erases
+          let state = known?.state ?? (isExported ? .exporting : .waiting)
           return Act.Effect(
-            subject: account.id.description, account: account.id,
+            subject: account.id.description, name: account.username, account: account.id,
             before: .object([.init("state", "kept")] + consequences.figures),
-            after: ["state": "waiting", "erases": .string(end.description)],
-            text: "\(account.id) is erased from \(end) on; coffer deletion cancel keeps it\n",
+            after: ["state": .string(state.rawValue), "erases": time(end)],
+            text: "\(account.id) is erased "
+              + (end.map { "from \($0) on" }
+                ?? "some days after coffer account export \(account.id) --to <path>")
+              + "; coffer deletion cancel keeps it\n",
             members: [
               .init("account", .string(account.id.description)),
-              .init("erases", .string(end.description)),
+              .init("erases", time(end)),
             ])
         }
       }
@@ -74,7 +84,7 @@ extension Command {
             throw CommandFailure(.refused, "nobody asked for the end of \(account)")
           }
           guard try AccountDeletion.cancel(account, in: transaction) else {
-            throw CommandFailure(.refused, "\(account) is being erased since \(deletion.erases)")
+            throw CommandFailure(.refused, "\(account) is being erased")
           }
           return Act.Effect(
             subject: account.description, account: account,
@@ -89,13 +99,13 @@ extension Command {
     words: ["deletion", "list"],
     abstract: "Lists accounts whose end was asked for, the newest first.",
     discussion: """
-      STATE is waiting (it can be kept), erasing or erased. Of what is erased its id and these times are \
+      STATE is exporting (it waits for coffer account export), waiting (it can be kept), erasing or erased. Of what is erased its id and these times are \
       all that is listed.
       """,
     options: [limit, after],
     answers: [
       "deletions": .list([
-        "account": .text, "state": .text, "asked": .time, "erases": .time,
+        "account": .text, "state": .text, "asked": .time, "erases": .orNull(.time),
         "erased": .orNull(.time),
       ])
     ],
@@ -130,7 +140,8 @@ extension Command {
       }
     })
 
-  private static func delayDays(_ invocation: Invocation) throws -> Int64 {
+  /// For so many days after it is asked for, or exported, an account can be kept after all.
+  static func deletionDelayDays(_ invocation: Invocation) throws -> Int64 {
     var reader = SettingsReader(invocation.settings, for: .command)
     return reader.value(SyncSettings.deletionDelayDays) ?? 7
   }
@@ -139,9 +150,13 @@ extension Command {
     [
       "account": .string(deletion.account.description),
       "state": .string(deletion.state.rawValue), "asked": .string(deletion.asked.description),
-      "erases": .string(deletion.erases.description),
-      "erased": deletion.erased.map { .string($0.description) } ?? .null,
+      "erases": time(deletion.erases),
+      "erased": time(deletion.erased),
     ]
+  }
+
+  private static func time(_ moment: Instant?) -> JSONValue {
+    moment.map { .string($0.description) } ?? .null
   }
 }
 

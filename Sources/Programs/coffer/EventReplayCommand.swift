@@ -151,6 +151,8 @@ extension Command {
       }
     } catch let error as DatabaseError {
       throw error
+    } catch let error as ErasedDelivery {
+      throw CommandFailure(.refused, "\(id): \(error)")
     } catch let error as CryptoError {
       throw CommandFailure(.refused, "\(id) stays sealed under these keys: \(error)")
     } catch {

@@ -127,6 +127,8 @@ enum EventLookup {
         try KeptDelivery.find(first.deliveryID, of: store, sealing: sealing, reading: $0)
       }
       return Dictionary(kept.map { ($0.number, $0.message) }) { first, _ in first }
+    } catch let error as ErasedDelivery {
+      throw CommandFailure(.refused, "\(name): \(error)")
     } catch let error as CryptoError {
       throw CommandFailure(.refused, "\(name) stays sealed under these keys: \(error)")
     } catch let error as CompressionError {

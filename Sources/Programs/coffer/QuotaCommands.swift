@@ -37,7 +37,8 @@ extension Command {
             .quota(account.id, byteCount: byteCount, until: until, note: reason), at: now,
             in: transaction)
           return Act.Effect(
-            subject: account.shown, account: account.id, before: before.json,
+            subject: account.id.description, name: account.username, account: account.id,
+            before: before.json,
             after: try Holding(account.id, ledger, at: now, transaction).json,
             text: "quota  \(ByteCount.text(byteCount))\n",
             members: [
@@ -69,7 +70,8 @@ extension Command {
           let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(.quotaCleared(account.id, note: reason), at: now, in: transaction)
           return Act.Effect(
-            subject: account.shown, account: account.id, before: before.json,
+            subject: account.id.description, name: account.username, account: account.id,
+            before: before.json,
             after: try Holding(account.id, ledger, at: now, transaction).json, text: "cleared\n",
             members: [.init("account", .string(account.id.description))])
         }

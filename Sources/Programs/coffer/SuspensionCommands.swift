@@ -40,7 +40,8 @@ extension Command {
         }
         let word = suspends ? "suspended" : "resumed"
         return Act.Effect(
-          subject: account.shown, account: account.id, before: state(account.suspended),
+          subject: account.id.description, name: account.username, account: account.id,
+          before: state(account.suspended),
           after: state(moment), text: "\(word)  \(account.id)\n",
           members: [
             .init("account", .string(account.id.description)), .init("suspended", .bool(suspends)),

@@ -42,16 +42,18 @@ extension Command {
         var round = RecountRound(
           Recount(database, catalogue: configuration.catalogue),
           corrects: !invocation[dryRun], clock: configuration.clock)
-        if let named {
-          try round.take(
-            try database.read { try DatabaseSession.account($0, named) }, listing: true)
+        let one = try named.map { named in
+          try database.read { try DatabaseSession.account($0, named) }
+        }
+        if let one {
+          try round.take(one, listing: true)
         } else {
           try round.takeAll(of: database)
         }
         guard !invocation[dryRun] else {
           return Answer(text: round.text, json: .object(round.members))
         }
-        let effect = round.effect(on: named ?? "all accounts")
+        let effect = round.effect(on: one)
         return try Act(invocation, on: database).atOnce(at: configuration.clock.now()) { _ in effect
         }
       }
@@ -140,9 +142,10 @@ private struct RecountRound {
   }
 
   /// The usage ledger has each correction; the audit log has who made them.
-  func effect(on subject: String) -> Act.Effect {
+  func effect(on account: Account?) -> Act.Effect {
     Act.Effect(
-      subject: subject, before: ["wrong": .integer(Int64(wrongCount))], after: ["wrong": 0],
+      subject: account?.id.description ?? "all accounts", name: account?.username,
+      account: account?.id, before: ["wrong": .integer(Int64(wrongCount))], after: ["wrong": 0],
       text: text, members: members)
   }
 }

@@ -1,29 +1,34 @@
 package import Base
 package import Storage
 
-/// That an account is to be gone: asked for, undone while it waits, then erased slice by slice.
+/// That an account is to be gone: asked for, exported first where an operator wants that, undone while it
+/// waits, then erased slice by slice.
 ///
 /// Reads, and the export, go on until it is erased; nothing is written from the asking on.
 package struct AccountDeletion: Sendable, Equatable {
   package let account: Identifier
   package let asked: Instant
-  /// From then on it is erased, and cannot be undone.
-  package let erases: Instant
+  /// From then on it is erased, and cannot be undone; nil until it is exported.
+  package let erases: Instant?
   package let begun: Instant?
   package let erased: Instant?
 
   package enum State: String, Sendable {
-    case waiting, erasing, erased
+    case exporting, waiting, erasing, erased
   }
 
-  package var state: State { erased != nil ? .erased : begun != nil ? .erasing : .waiting }
+  package var state: State {
+    if erased != nil { return .erased }
+    if begun != nil { return .erasing }
+    return erases == nil ? .exporting : .waiting
+  }
 
   private static let columns = "account_id, asked_ms, erase_ms, begun_ms, erased_ms"
 
   private init(_ row: borrowing Row) throws {
     account = try row.id(0)
     asked = try row.instant(1)
-    erases = try row.instant(2)
+    erases = try row.optionalInstant(2)
     begun = try row.optionalInstant(3)
     erased = try row.optionalInstant(4)
   }
@@ -51,9 +56,9 @@ package struct AccountDeletion: Sendable, Equatable {
   }
 
   /// Asks for it, and lets nothing of the account be written any more; asked for already, it stays as it
-  /// is. False where there is no such account.
+  /// is. Without a moment it is erased once it is exported. False where there is no such account.
   package static func ask(
-    for account: Identifier, erasing moment: Instant, at now: Instant, in transaction: Transaction
+    for account: Identifier, erasing moment: Instant?, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
     // The row's UPDATE is its lock: whoever undoes or erases waits.
     let found = try transaction.execute(
@@ -70,6 +75,15 @@ package struct AccountDeletion: Sendable, Equatable {
       "UPDATE sync.accounts SET suspended_ms = coalesce(suspended_ms, $2) WHERE id = $1",
       .id(account), .instant(now))
     return true
+  }
+
+  /// That it is exported: from `moment` on it may be erased. False where nothing waits for that.
+  package static func exported(
+    _ account: Identifier, erasing moment: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    try transaction.execute(
+      "UPDATE sync.account_deletions SET erase_ms = $2 WHERE account_id = $1 AND erase_ms IS NULL",
+      .id(account), .instant(moment)) == 1
   }
 
   /// Undoes it. False where nothing waits, or erasing has begun.

@@ -84,7 +84,7 @@ extension AccountDeletion {
   fileprivate var members: [JSONValue.Member] {
     [
       .init("state", .string(state.rawValue)), .init("asked", .string(asked.description)),
-      .init("erases", .string(erases.description)),
+      .init("erases", erases.map { .string($0.description) } ?? .null),
     ]
   }
 

@@ -1,4 +1,5 @@
 internal import Base
+internal import JSON
 internal import Storage
 
 /// An account's own sequence: its files, and its shares in others' trees.
@@ -84,18 +85,37 @@ struct View {
   /// Before this number nothing is in view, or all that is has got a later one.
   let from: Int64
   let last: Int64
+  /// That the owner is to be gone; until then everything can be read, and kept.
+  let leaving: Leaving?
+
+  struct Leaving: Sendable {
+    let owner: Identifier
+    /// Not known while the owner's account waits for its export.
+    let erases: Instant?
+
+    var json: JSONValue {
+      [
+        "owner": .string(owner.description),
+        "erases": erases.map { .string($0.description) } ?? .null,
+      ]
+    }
+  }
 
   static func all(of account: Identifier, _ reader: Reader) throws -> [View] {
     try reader.rows(
       """
-      SELECT v.owner_id, v.number, v.from_seq, a.seq
+      SELECT v.owner_id, v.number, v.from_seq, a.seq, d.asked_ms, d.erase_ms
       FROM sync.views AS v JOIN sync.accounts AS a ON a.id = v.owner_id
+      LEFT JOIN sync.account_deletions AS d ON d.account_id = v.owner_id
       WHERE v.account_id = $1 ORDER BY v.owner_id
       """, .id(account)
     ) { row in
-      View(
-        account: account, owner: try row.id(0), number: try row.integer(1),
-        from: try row.integer(2), last: try row.integer(3))
+      let (owner, asked) = (try row.id(0), try row.optionalInstant(4))
+      let erases = try row.optionalInstant(5)
+      return View(
+        account: account, owner: owner, number: try row.integer(1), from: try row.integer(2),
+        last: try row.integer(3),
+        leaving: asked.map { _ in Leaving(owner: owner, erases: erases) })
     }
   }
 

@@ -43,6 +43,8 @@ enum Updates {
     let changes: [Change]
     /// Owners whose trees are sent again from their beginning.
     let restart: [Identifier]
+    /// Owners of what the account sees who are to be gone.
+    let leaving: [View.Leaving]
     let cursor: String
     let hasMore: Bool
 
@@ -51,6 +53,7 @@ enum Updates {
     func encoded() -> [UInt8] {
       let rest: JSONValue = [
         "restart": .array(restart.map { .string($0.description) }),
+        "leaving": .array(leaving.map(\.json)),
         "cursor": .string(cursor), "more": .bool(hasMore),
       ]
       var text = Array("{\"changes\":[".utf8)
@@ -103,7 +106,8 @@ enum Updates {
     }
     if !hasMore { cursor.caughtUp = now }
     return Page(
-      changes: changes, restart: restart, cursor: cursor.text(key: history.cursorKey),
+      changes: changes, restart: restart, leaving: views.compactMap(\.leaving),
+      cursor: cursor.text(key: history.cursorKey),
       hasMore: hasMore)
   }
 

@@ -167,14 +167,15 @@ struct DoctorTests {
     #expect(try line("integrity", "--deep").code == 1)
   }
 
-  /// Three deliveries that the second key sealed, then three of the first, a minute apart.
+  /// Three deliveries that the second key sealed, then four of the first, a minute apart; two are erased.
   private func seal() throws {
     let (new, old) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
     defer { database.close() }
-    for number in 1...6 as ClosedRange<Int64> {
-      let sealed = try SealingKeys([Secret(number <= 3 ? old : new)]).seal([1], context: [])
+    for number in 1...7 as ClosedRange<Int64> {
+      let kept = try SealingKeys([Secret(number <= 3 ? old : new)]).seal([1], context: [])
+      let sealed = [5, 7].contains(number) ? [] : kept
       try database.write(for: nil) { transaction in
         _ = try transaction.execute(
           """

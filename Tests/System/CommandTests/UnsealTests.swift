@@ -30,6 +30,9 @@ struct UnsealTests {
       try Self.keep(Self.message, as: "evt_old", 1, in: transaction)
       try Self.keep(frame, as: "evt_new", 2, in: transaction)
       try Self.keep(Array(frame.dropLast()), as: "evt_cut", 3, in: transaction)
+      try Self.keep([], as: "evt_gone", 4, in: transaction)
+      try transaction.execute(
+        "UPDATE billing.deliveries SET sealed = $1 WHERE id = 4", .blob([]))
     }
   }
 
@@ -73,6 +76,16 @@ struct UnsealTests {
         """))
     let sealed = try coffer("event", "show", id).out
     #expect(!sealed.contains("as it came") && sealed.contains("invoice.paid"))
+  }
+
+  @Test func `what was erased with its account is said to be, and needs no other key`() throws {
+    let shown = try Finished(["event", "show", "evt_gone"] + Self.reason, environment: environment)
+    #expect(shown.code == 1)
+    #expect(shown.errors.contains("its body was erased with the account"), "\(shown.errors)")
+    let replayed = try coffer("event", "replay", "evt_gone", "--dry-run")
+    #expect(replayed.errors.contains("its body was erased with the account"))
+    let resealed = try coffer("delivery", "reseal", "--json")
+    #expect(resealed.out.contains(#""unopened":0"#), "\(resealed.out) \(resealed.errors)")
   }
 
   @Test(arguments: [(1, "evt_old"), (2, "evt_new")])

@@ -1,4 +1,3 @@
-import JSON
 import Base
 import Crypto
 import JSON
@@ -54,6 +53,51 @@ import Testing
     #expect(told["shares"].integer == 1)
     #expect(try told["shared_with"][0]["account"].string == bob.account.description)
     #expect(told["subscriptions"].array?.isEmpty == true)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `one that is to be exported first waits for that, however long`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let (account, now) = (try device.account, server.clock.now)
+    _ = try server.database.write(for: nil) { transaction in
+      try AccountDeletion.ask(for: account, erasing: nil, at: now, in: transaction)
+    }
+    try erase(server, after: .days(400))
+    #expect(try device.get("/v1/account/deletion").json["state"].string == "exporting")
+    let moment = server.clock.now + Self.week
+    let isExported = try server.database.write(for: nil) { transaction in
+      [
+        try AccountDeletion.exported(account, erasing: moment, in: transaction),
+        try AccountDeletion.exported(account, erasing: .distantFuture, in: transaction),
+      ]
+    }
+    #expect(isExported == [true, false])
+    #expect(try device.get("/v1/account/deletion").json["erases"].string == moment.description)
+    try erase(server)
+    #expect(try device.get("/v1/account/deletion").status == 401)
+  }
+
+  @Test func `who sees its folders is told until it is gone or stays`() throws {
+    let server = try TestServer()
+    let (alice, bob) = (try server.register(), try server.register())
+    let folder = try alice.add("folder")
+    try alice.share(folder, with: bob, mode: "read")
+    _ = try bob.accept(folder)
+    func told() throws -> [String] {
+      try bob.get("/v1/updates").json["leaving"].requireArray().compactMap { $0["owner"].string }
+    }
+    #expect(try told() == [])
+    _ = try ask(alice)
+    #expect(try told() == [alice.account.description])
+    #expect(
+      try bob.get("/v1/updates").json["leaving"][0]["erases"].string
+        == (server.clock.now + Self.week).description)
+    _ = try alice.end("/v1/account/deletion")
+    #expect(try told() == [])
+    _ = try ask(alice)
+    try erase(server)
+    #expect(try told() == [])
   }
 
   @Test func `it can be kept until it is erased, and then not`() throws {
