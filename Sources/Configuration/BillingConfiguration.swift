@@ -27,6 +27,8 @@ package struct BillingConfiguration: Sendable {
   package let restorePolicy: RestorePolicy
   package let refundAnswers: RefundAnswers
   package let deletionPolicy: DeletionPolicy
+  /// How many of this program share the database.
+  package let instanceCount: Int64
   /// Nil: only when an operator begins one.
   package let reconciliationInterval: Instant.Span?
   /// Who is told of changes; nil: nobody.
@@ -52,6 +54,7 @@ package struct BillingConfiguration: Sendable {
     restorePolicy = reader.value(BillingSettings.restorePolicy) ?? .refuse
     let hours = reader.value(BillingSettings.reconcileHours) ?? 24
     reconciliationInterval = hours == 0 ? nil : .hours(hours)
+    instanceCount = reader.value(SharedSettings.instances) ?? 1
     deletionPolicy = reader.value(BillingSettings.deletionPolicy) ?? .periodEnd
     refundAnswers = reader.value(BillingSettings.refundAnswers) ?? .off
     let tellsApps = reader.together(BillingSettings.noticeURL, [BillingSettings.noticeSecrets])

@@ -14,7 +14,7 @@ package enum SharedSettings {
     isSecret: { $0.contains("@") || $0.contains("%") || $0.contains("password") })
 
   package static let ofServers: [any AnySetting] = [
-    metricsListen, trustedProxies, connectionsPerAddress, plans,
+    metricsListen, trustedProxies, connectionsPerAddress, instances, plans,
   ]
 
   package static let metricsListen = Setting<SocketAddress>(
@@ -39,6 +39,12 @@ package enum SharedSettings {
     text: "How many connections one address, or one IPv6 network of 64 bits, may have open; "
       + "trusted proxies are exempt.",
     example: "256", parser: .number(in: 1...1_000_000))
+
+  package static let instances = Setting<Int64>(
+    "COFFER_INSTANCES", for: [.sync, .billing], .value("1"),
+    text: "How many of this program share the database, behind a balancer: what one account may "
+      + "ask, and how many accounts one address may open, is divided among them.",
+    example: "2", parser: .number(in: 1...64))
 
   package static let plans = Setting<Catalogue>(
     "COFFER_PLANS", for: [.sync, .billing, .command],

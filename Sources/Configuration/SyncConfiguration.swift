@@ -29,7 +29,7 @@ package struct SyncConfiguration: Sendable {
     case closed
   }
 
-  /// What one account may ask for, and one address.
+  /// What one account may ask for, and one address, of this instance.
   package struct Limits: Sendable {
     package let recordCountMax: Int64
     package let requestBurst: Int64
@@ -73,6 +73,7 @@ package struct SyncConfiguration: Sendable {
 
 extension SyncConfiguration.Limits {
   fileprivate init?(reading reader: inout SettingsReader) {
+    let instanceCount = reader.value(SharedSettings.instances)
     let recordCountMax = reader.value(SyncSettings.recordsMax)
     let requestBurst = reader.value(SyncSettings.requestsBurst)
     let requestsPerSecond = reader.value(SyncSettings.requestsPerSecond)
@@ -83,17 +84,17 @@ extension SyncConfiguration.Limits {
     let invitationsPerDay = reader.value(SyncSettings.dailyInvitations)
     let receivedInvitationCountMax = reader.value(SyncSettings.receivedInvitations)
     let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
-    guard let recordCountMax, let requestBurst, let requestsPerSecond, let deletedDays,
+    guard let instanceCount, let recordCountMax, let requestBurst, let requestsPerSecond, let deletedDays,
       let deletionDelayDays,
       let youngDays, let openInvitationCountMax, let invitationsPerDay,
       let receivedInvitationCountMax, let accountsPerAddress
     else { return nil }
     self.init(
-      recordCountMax: recordCountMax, requestBurst: requestBurst,
-      requestsPerSecond: requestsPerSecond, deletedDays: deletedDays,
+      recordCountMax: recordCountMax, requestBurst: max(1, requestBurst / instanceCount),
+      requestsPerSecond: max(1, requestsPerSecond / instanceCount), deletedDays: deletedDays,
       deletionDelayDays: deletionDelayDays, youngDays: youngDays,
       openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,
       receivedInvitationCountMax: receivedInvitationCountMax,
-      accountsPerAddress: accountsPerAddress)
+      accountsPerAddress: max(1, accountsPerAddress / instanceCount))
   }
 }

@@ -46,8 +46,8 @@ package enum SyncSettings {
   package static let accountsPerAddress = Setting<Int64>(
     "COFFER_ACCOUNTS_PER_ADDRESS", for: [.sync], .value("30"),
     text:
-      "How many accounts one address (of IPv6, one network of 64 bits) may ask for at once, "
-      + "of each coffer-sync; as many come back within a day. Name your proxies, or all "
+      "How many accounts one address (of IPv6, one network of 64 bits) may ask for at once; "
+      + "as many come back within a day. Name your proxies, or all "
       + "clients have one address; where none are named, this machine's own is not counted.",
     example: "30", parser: .number(in: 1...1_000_000))
 
@@ -58,8 +58,7 @@ package enum SyncSettings {
 
   package static let requestsBurst = Setting<Int64>(
     "COFFER_REQUESTS_BURST", for: [.sync], .value("2000"),
-    text: "How many requests an account may make at once, of each coffer-sync; further ones "
-      + "are answered 429.",
+    text: "How many requests an account may make at once; further ones are answered 429.",
     example: "2000", parser: .number(in: 1...1_000_000))
 
   package static let requestsPerSecond = Setting<Int64>(

@@ -33,6 +33,7 @@ package enum BillingProgram {
       reconciling: configuration.reconciliationInterval, deleting: configuration.deletionPolicy,
       telling: configuration.noticeReceiver.map { ($0, CurlTransport()) },
       trustsProxies: !configuration.trustedProxies.isEmpty,
+      instanceCount: configuration.instanceCount,
       search: configuration.searchKey,
       logsDeliveries: true)
     try service.applyRules()

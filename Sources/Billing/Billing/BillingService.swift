@@ -39,7 +39,7 @@ package struct BillingService: Sendable {
   /// What was refused: to be written down every second, and once before the end.
   package let refusals: RefusalNotes
 
-  /// Requests that an account may make at once, and a second from then on, of one instance.
+  /// Requests that an account may make at once, and a second from then on, of all instances.
   private static let requestBurst: Int64 = 200
   private static let requestsPerSecond: Int64 = 5
 
@@ -52,7 +52,7 @@ package struct BillingService: Sendable {
     refundAnswers: RefundAnswers = .off, reconciling interval: Instant.Span? = nil,
     deleting deletionPolicy: DeletionPolicy = .periodEnd,
     telling notices: (receiver: NoticeReceiver, transport: any ProviderTransport)? = nil,
-    trustsProxies: Bool = false,
+    trustsProxies: Bool = false, instanceCount: Int64 = 1,
     search: SearchKey? = nil, logsDeliveries: Bool = false
   ) {
     self.database = database
@@ -74,7 +74,8 @@ package struct BillingService: Sendable {
       RequestGate(
         authenticator: Authenticator(policy: policy, clock: clock),
         limiter: RequestLimiter(
-          burst: Self.requestBurst, perSecond: Self.requestsPerSecond, now: MonotonicTime.now),
+          burst: max(1, Self.requestBurst / instanceCount),
+          perSecond: max(1, Self.requestsPerSecond / instanceCount), now: MonotonicTime.now),
         refusals: forgeries, clock: clock)
     }
     // There from the start, as 0: what appears only once it happened, no rule sees happen.

@@ -28,6 +28,8 @@ final class Transfer: @unchecked Sendable {
     unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_pointer(handle, CURLOPT_URL, url)
+    // A server may want to be told that nothing comes (RFC 9110, section 8.6).
+    let body = body ?? (["PATCH", "POST", "PUT"].contains(method) ? [] : nil)
     if let body {
       // The size first: libcurl copies that many bytes.
       unsafe coffer_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))

@@ -39,6 +39,12 @@ struct RequestTests {
     #expect(answer.out.contains("\"username\":\"ada\""))
   }
 
+  @Test func `a request that has no body says so`() throws {
+    try createAccount()
+    let answer = try coffer("request", "POST", "/v1/sessions", "--key-file", keyFile)
+    #expect(answer.out.hasPrefix("201\n"), "\(answer.out)")
+  }
+
   private static let document = "0b5c0a2e-0000-4000-8000-000000000003"
 
   /// A batch that creates a document, without author and signature.

@@ -21,6 +21,22 @@ import Testing
     #expect(refused.header("RateLimit-Policy") == "\"requests\";q=3;w=3")
   }
 
+  @Test func `two instances give an account no more requests than one would`() throws {
+    let installation = try Installation(settings: [
+      "COFFER_REQUESTS_BURST": "40", "COFFER_REQUESTS_PER_SECOND": "1", "COFFER_INSTANCES": "2",
+    ])
+    let servers = try (0..<2).map { _ in try installation.start(.sync) }
+    let device = try installation.device(of: servers[0])
+    let devices = servers.map { installation.device(of: $0, key: device.key, root: device.root) }
+    let begun = MonotonicTime.now()
+    let answers = try (0..<80).map { try devices[$0 % 2].get("/v1/account") }
+    let passed = answers.count { $0.status == 200 }
+    // What came back meanwhile, at each of them.
+    let returned = 2 * Int(MonotonicTime.now().seconds(since: begun) + 1)
+    #expect(passed <= 40 + returned)
+    #expect(answers.first?.header("RateLimit-Policy") == "\"requests\";q=20;w=20")
+  }
+
   @Test(arguments: [Program.sync, .billing])
   func `a server has all the descriptors that it may have, however few it is started with`(
     program: Program

@@ -210,6 +210,17 @@ struct SettingsTests {
       ] == [10, 11, 12, 13, 14, 15, 16, 17, 18])
   }
 
+  @Test func `what one may ask of all instances is divided among them, and never nothing`() throws {
+    let environment = Self.complete.merging([
+      "COFFER_INSTANCES": "4", "COFFER_REQUESTS_BURST": "11", "COFFER_REQUESTS_PER_SECOND": "3",
+      "COFFER_ACCOUNTS_PER_ADDRESS": "30",
+    ]) { $1 }
+    let limits = try SyncConfiguration(Settings(.coffer, environment: environment)).limits
+    #expect(
+      [limits.requestBurst, limits.requestsPerSecond, limits.accountsPerAddress] == [2, 1, 7])
+    #expect(try problems(Self.complete.merging(["COFFER_INSTANCES": "0"]) { $1 }).count == 1)
+  }
+
   @Test(arguments: SyncConfiguration.Registration.allCases)
   func `registration is one of three words`(registration: SyncConfiguration.Registration) throws {
     let environment = Self.complete.merging(["COFFER_REGISTRATION": registration.rawValue]) { $1 }
