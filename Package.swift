@@ -243,7 +243,7 @@ let package = Package(
         "Google",
         "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
         "ProviderFakes", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
-        "Stripe", "Subscriptions", "TestCertificates", "TestEngines", "Tiers",
+        "Stripe", "Subscriptions", "Sync", "TestCertificates", "TestEngines", "Tiers",
       ]),
     support(
       "Support/TreeSimulation",
@@ -363,7 +363,7 @@ let package = Package(
         "ProviderAPI", "ProviderFakes",
         "RecordedAPI", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
         "Stripe",
-        "Subscriptions", "Sync", "TestEngines", "Tiers",
+        "Subscriptions", "TestEngines", "Tiers",
       ]),
     tests(
       "System/TreeModelTests",

@@ -84,7 +84,8 @@ extension SyncConfiguration.Limits {
     let invitationsPerDay = reader.value(SyncSettings.dailyInvitations)
     let receivedInvitationCountMax = reader.value(SyncSettings.receivedInvitations)
     let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
-    guard let instanceCount, let recordCountMax, let requestBurst, let requestsPerSecond, let deletedDays,
+    guard let instanceCount, let recordCountMax, let requestBurst, let requestsPerSecond,
+      let deletedDays,
       let deletionDelayDays,
       let youngDays, let openInvitationCountMax, let invitationsPerDay,
       let receivedInvitationCountMax, let accountsPerAddress

@@ -4,5 +4,7 @@ CREATE TABLE account_deletions (
   account_id BLOB NOT NULL PRIMARY KEY,
   state TEXT NOT NULL,
   begun_ms INTEGER NOT NULL,
+  -- Which asking it follows: who stays may ask again.
+  asked_ms INTEGER NOT NULL,
   erased_ms INTEGER
 ) STRICT, WITHOUT ROWID;

@@ -19,12 +19,15 @@ struct LeavingAccounts: Sendable {
 
   private static let findingSpan = Instant.Span.minutes(1)
   private static let findingCountMax = 100
-  /// Between looks at whether it is exported.
-  private static let exportSpan = Instant.Span.hours(1)
+  /// Between looks at whether it stays after all.
+  private static let waitingSpan = Instant.Span.hours(1)
   /// Until what a store did is read.
   private static let readingSpan = Instant.Span.minutes(2)
-  /// For so long a store that fails is asked again.
-  private static let patience = Instant.Span.days(3)
+  /// For so long a store that fails, or refuses, is asked again; and for so long to end what is paid for,
+  /// while the rest waits.
+  private static let (patience, endPatience) = (Instant.Span.days(3), Instant.Span.days(1))
+  /// Before a store that refuses is asked once more: no job of this kind dies.
+  private static let refusedSpan = Instant.Span.hours(1)
 
   private var ledger: Ledger { reads.ledger }
   private var database: Database { reads.database }
@@ -42,10 +45,10 @@ struct LeavingAccounts: Sendable {
     return JobResult(
       readBegan: nil,
       writes: { transaction in
-        for account in try LeavingAccount.unheard(
+        for (account, asked) in try LeavingAccount.unheard(
           limit: Self.findingCountMax, reading: transaction)
         {
-          try LeavingAccount.begin(account, at: now, in: transaction)
+          try LeavingAccount.begin(account, asked: asked, at: now, in: transaction)
           try Jobs.request(
             LeavingAccount.job, account.description, due: now, in: transaction)
         }
@@ -59,7 +62,7 @@ struct LeavingAccounts: Sendable {
     do {
       found = try database.read { reader in
         guard let leaving = try LeavingAccount.find(account, reading: reader) else { return nil }
-        return (leaving, try LeavingAccount.erasure(of: account, reading: reader))
+        return (leaving, try leaving.erasure(reading: reader))
       }
     } catch {
       throw .transient("\(error)", retryAfter: nil)
@@ -79,9 +82,10 @@ struct LeavingAccounts: Sendable {
     case .waiting:
       guard erasure.hasBegun else {
         let soon = now + Self.findingSpan
-        return become(.waiting, leaving, again: max(erasure.moment ?? now + Self.exportSpan, soon))
+        let due = min(erasure.moment ?? .distantFuture, now + Self.waitingSpan)
+        return become(.waiting, leaving, again: max(due, soon))
       }
-      try end(leaving, lease)
+      try end(leaving, until: (erasure.moment ?? now) + Self.endPatience)
       return become(.erasing, leaving, again: now)
     case .erasing, .erased:
       return JobResult(
@@ -111,14 +115,25 @@ struct LeavingAccounts: Sendable {
 
   // MARK: stores
 
-  /// Has a store bill no more; nil once none would that can be told.
+  /// Has a store bill no more; nil once none would that can be told. One that does not do so keeps none of
+  /// the others from it.
   private func stop(
     _ leaving: LeavingAccount, _ lease: Lease
   ) throws(JobFailure) -> JobResult? {
-    guard let key = try subscriptions(of: leaving.account, told: .stopRenewal).first else {
+    var failure: JobFailure?
+    var stopped: ObjectKey?
+    for key in try subscriptions(of: leaving.account, told: .stopRenewal) where stopped == nil {
+      do throws(JobFailure) {
+        try order(.stopRenewal, key)
+        stopped = key
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    guard let key = stopped else {
+      if let failure { throw failure.passing(after: Self.refusedSpan) }
       return nil
     }
-    try order(.stopRenewal, key)
     let now = reads.clock.now()
     return JobResult(
       readBegan: nil,
@@ -131,11 +146,12 @@ struct LeavingAccounts: Sendable {
 
   /// Where it is so wanted, ends what is paid for as well; stores that give money back with that are only
   /// told to bill no more.
-  private func end(_ leaving: LeavingAccount, _ lease: Lease) throws(JobFailure) {
+  private func end(_ leaving: LeavingAccount, until late: Instant) throws(JobFailure) {
     guard policy == .now else { return }
     for key in try subscriptions(of: leaving.account, told: .end, onlyRenewing: false)
     where try !reads.stores.reader(of: key).traits.refundsAtEnd {
-      do { try order(.end, key) } catch {
+      do throws(JobFailure) { try order(.end, key) } catch {
+        if case .transient = error, reads.clock.now() < late { throw error }
         Log.warning("billing.leaving", ["subscription": key.description, "reason": error.reason])
       }
     }
@@ -178,5 +194,13 @@ struct LeavingAccounts: Sendable {
       throw JobFailure(error, reading: key)
     }
     Log.info("billing.leaving", ["subscription": key.description, "order": order.kind.rawValue])
+  }
+}
+
+extension JobFailure {
+  /// What a store refuses, it may do later: somebody's hand, or time, may change what it looks at.
+  fileprivate func passing(after span: Instant.Span) -> JobFailure {
+    guard case .refused(let reason) = self else { return self }
+    return .transient(reason, retryAfter: span)
   }
 }

@@ -6,6 +6,8 @@ package struct LeavingAccount: Sendable {
   package let account: Identifier
   package var state: State
   package let begun: Instant
+  /// When its end was asked for: an account that stayed may ask again.
+  package let asked: Instant
 
   package enum State: String, Sendable {
     /// Its stores are told to bill no more.
@@ -23,55 +25,67 @@ package struct LeavingAccount: Sendable {
     _ account: Identifier, reading database: some Queryable
   ) throws -> LeavingAccount? {
     try database.first(
-      "SELECT state, begun_ms FROM billing.account_deletions WHERE account_id = $1", .id(account)
+      "SELECT state, begun_ms, asked_ms FROM billing.account_deletions WHERE account_id = $1",
+      .id(account)
     ) { row in
       LeavingAccount(
         account: account, state: State(rawValue: try row.text(0)) ?? .stopping,
-        begun: try row.instant(1))
+        begun: try row.instant(1), asked: try row.instant(2))
     }
   }
 
-  /// Accounts that `coffer-sync`, or an operator, was asked to erase and billing has not heard of.
-  package static func unheard(limit: Int, reading database: some Queryable) throws -> [Identifier] {
+  /// Accounts that `coffer-sync`, or an operator, was asked to erase and billing has not heard of, and when.
+  package static func unheard(
+    limit: Int, reading database: some Queryable
+  ) throws -> [(account: Identifier, asked: Instant)] {
     try database.rows(
       """
-      SELECT account_id FROM sync.account_deletions AS d
+      SELECT account_id, asked_ms FROM sync.account_deletions AS d
       WHERE erased_ms IS NULL AND NOT EXISTS (
-        SELECT 1 FROM billing.account_deletions AS b WHERE b.account_id = d.account_id)
+        SELECT 1 FROM billing.account_deletions AS b WHERE b.account_id = d.account_id AND b.asked_ms = d.asked_ms)
       ORDER BY erase_ms, account_id LIMIT $1
       """, .integer(Int64(limit))
-    ) { row in try row.id(0) }
+    ) { row in (try row.id(0), try row.instant(1)) }
   }
 
-  /// When it is erased (nil until it is exported), and whether that has begun; nil where it stays after all.
-  package static func erasure(
-    of account: Identifier, reading database: some Queryable
+  /// When it is erased (nil until it is exported), and whether that has begun; nil where it stays after all,
+  /// whether or not it has asked again.
+  package func erasure(
+    reading database: some Queryable
   ) throws -> (moment: Instant?, hasBegun: Bool)? {
     try database.first(
-      "SELECT erase_ms, begun_ms FROM sync.account_deletions WHERE account_id = $1", .id(account)
+      """
+      SELECT erase_ms, begun_ms FROM sync.account_deletions WHERE account_id = $1 AND asked_ms = $2
+      """, .id(account), .instant(asked)
     ) { row in (try row.optionalInstant(0), try row.optionalInstant(1) != nil) }
   }
 
   package static func begin(
-    _ account: Identifier, at now: Instant, in transaction: Transaction
+    _ account: Identifier, asked: Instant, at now: Instant, in transaction: Transaction
   ) throws {
     try transaction.execute(
       """
-      INSERT INTO billing.account_deletions (account_id, state, begun_ms) VALUES ($1, $2, $3)
-      ON CONFLICT (account_id) DO NOTHING
-      """, .id(account), .text(State.stopping.rawValue), .instant(now))
+      INSERT INTO billing.account_deletions (account_id, state, begun_ms, asked_ms)
+      VALUES ($1, $2, $3, $4)
+      ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, begun_ms = excluded.begun_ms,
+        asked_ms = excluded.asked_ms
+      """, .id(account), .text(State.stopping.rawValue), .instant(now), .instant(asked))
   }
 
   package func become(
     _ state: State, at now: Instant, in transaction: Transaction
   ) throws {
     try transaction.execute(
-      "UPDATE billing.account_deletions SET state = $2, erased_ms = $3 WHERE account_id = $1",
-      .id(account), .text(state.rawValue), .instant(state == .erased ? now : nil))
+      """
+      UPDATE billing.account_deletions SET state = $2, erased_ms = $3
+      WHERE account_id = $1 AND asked_ms = $4
+      """, .id(account), .text(state.rawValue), .instant(state == .erased ? now : nil),
+      .instant(asked))
   }
 
   package func remove(in transaction: Transaction) throws {
     try transaction.execute(
-      "DELETE FROM billing.account_deletions WHERE account_id = $1", .id(account))
+      "DELETE FROM billing.account_deletions WHERE account_id = $1 AND asked_ms = $2", .id(account),
+      .instant(asked))
   }
 }

@@ -55,9 +55,17 @@ extension Ledger {
     where try reading.subscription(key).ownership.evidence == .deletedAccount {
       for object in try reading.objects(of: key) {
         if try eraseDeliveries(of: object, in: transaction) { return true }
-        try transaction.execute(
-          "DELETE FROM billing.search_terms WHERE object = $1", .text(object.description))
+        try eraseTerms(of: object, in: transaction)
       }
+    }
+    // What it began and never bought is found by its id alone.
+    let begun = try SearchRow.objects(
+      foundBy: [Array(account.description.utf8)], countMax: 1, reading: transaction)
+    if let object = begun.first {
+      if try !eraseDeliveries(of: object, in: transaction) {
+        try eraseTerms(of: object, in: transaction)
+      }
+      return true
     }
     return try eraseRows(of: account, in: transaction)
   }
@@ -73,6 +81,11 @@ extension Ledger {
         WHERE object = $1 AND provider = $2 AND length(sealed) > 0 LIMIT $4)
       """, .text(object.id), .text(object.provider.rawValue), .blob([]),
       .integer(Self.sliceCountMax)) > 0
+  }
+
+  private func eraseTerms(of object: ObjectKey, in transaction: Transaction) throws {
+    try transaction.execute(
+      "DELETE FROM billing.search_terms WHERE object = $1", .text(object.description))
   }
 
   private func eraseRows(of account: Identifier, in transaction: Transaction) throws -> Bool {
@@ -110,10 +123,7 @@ extension Ledger {
     for (number, terms) in deliveries {
       try transaction.execute(
         "UPDATE billing.deliveries SET sealed = $2 WHERE id = $1", .integer(number), .blob([]))
-      for object in Set(terms.map(\.object)) {
-        try transaction.execute(
-          "DELETE FROM billing.search_terms WHERE object = $1", .text(object.description))
-      }
+      for object in Set(terms.map(\.object)) { try eraseTerms(of: object, in: transaction) }
     }
   }
 }

@@ -7,7 +7,7 @@ internal import Tiers
 /// The metadata key that we set on sessions and subscriptions we create.
 ///
 /// What a customer can write, such as a payment link's `client_reference_id`, is never read.
-private let accountMetadataKey = "coffer_account"
+let accountMetadataKey = "coffer_account"
 
 /// Reads objects of one event or answer into facts: one shape for every API version.
 struct ObjectDecoder {

@@ -1,5 +1,6 @@
 internal import Base
 internal import HTTPMessages
+internal import JSON
 internal import ProviderAPI
 internal import Stores
 internal import Subscriptions
@@ -13,7 +14,9 @@ extension StripeAPI {
   ) throws(APIFailure) {
     let path = "/v1/subscriptions/\(PercentEncoding.encode(subscription))"
     switch order {
-    case .stopRenewal: try send("POST", path, [("cancel_at_period_end", "true")])
+    case .stopRenewal:
+      try releaseSchedule(of: path)
+      try send("POST", path, [("cancel_at_period_end", "true")])
     case .end: try send("DELETE", path)
     case .extend: throw .refused(status: 0, StripeStore.extensionAdvice)
     case .refund(let invoice, let amount, let earlierCount):
@@ -30,6 +33,15 @@ extension StripeAPI {
       let name = "coffer-refund-\(payment)-\(amount?.amount ?? "rest")-\(earlierCount)"
       try send("POST", "/v1/refunds", form, key: name)
     }
+  }
+
+  /// What a schedule leads, as one that becomes smaller with its next period, is ended by nobody else.
+  /// https://docs.stripe.com/billing/subscriptions/subscription-schedules
+  private func releaseSchedule(of path: String) throws(APIFailure) {
+    guard case .answered(let json) = try get(path), let schedule = json["schedule"].reference else {
+      return
+    }
+    try send("POST", "/v1/subscription_schedules/\(PercentEncoding.encode(schedule))/release")
   }
 
   private func send(

@@ -17,14 +17,23 @@ extension [SearchTerm] {
       guard let key else { return [] }
       return texts.compactMap { SearchTerm($0.string, of: key, isPersonal: true) }
     }
+    /// By this alone it is the account's, as long as nothing was sold.
+    func account(of key: ObjectKey?) -> [SearchTerm] {
+      [key.flatMap { SearchTerm(json["metadata"][accountMetadataKey].string, of: $0) }].compactMap {
+        $0
+      }
+    }
     switch json["object"].string {
     case "customer":
-      self = person(json["email"], json["name"], of: key(.customer, json["id"]))
+      let customer = key(.customer, json["id"])
+      self = account(of: customer) + person(json["email"], json["name"], of: customer)
     case "checkout.session":
       let details = json["customer_details"]
-      self = person(
-        details["email"], details["name"],
-        of: key(.customer, json["customer"]) ?? key(.checkoutSession, json["id"]))
+      let session = key(.checkoutSession, json["id"])
+      self =
+        account(of: session)
+        + person(
+          details["email"], details["name"], of: key(.customer, json["customer"]) ?? session)
     case "invoice":
       let number = key(.invoice, json["id"]).flatMap { SearchTerm(json["number"].string, of: $0) }
       let isFirst = json["billing_reason"].string == "subscription_create"

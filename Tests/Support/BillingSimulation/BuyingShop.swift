@@ -1,4 +1,5 @@
 package import Base
+package import Configuration
 package import Flows
 internal import Jobs
 internal import KnownStores
@@ -31,9 +32,11 @@ package final class BuyingShop {
 
   package static let start = Instant(seconds: 1_790_000_000)
 
-  /// `others` are the stores beside Stripe that it has, `migratable` those that may be left for it.
+  /// `others` are the stores beside Stripe that it has, `migratable` those that may be left for it,
+  /// `deleting` what becomes of what an account that leaves has paid for.
   package init(
     _ engine: TestEngine, migratable: Set<String> = [],
+    deleting: DeletionPolicy = .periodEnd,
     others: @escaping @Sendable (StripeStore, Clock) -> StoreList = { stripe, _ in
       .known(with: stripe)
     }
@@ -51,7 +54,9 @@ package final class BuyingShop {
         return stripe.answer(request)
       })
     (self.stripe, self.way) = (stripe, way)
-    installation = try Installation(engine) { [buying] clock in
+    var policies = Installation.Policies()
+    policies.deletion = deleting
+    installation = try Installation(engine, with: policies) { [buying] clock in
       others(
         StripeStore(
           secrets: WebhookSecrets(stripe.secrets),
@@ -60,6 +65,8 @@ package final class BuyingShop {
             transport: ClockedWay(way: way, clock: clock, now: now)), buying: buying), clock)
     }
     installation.now = start
+    let time = installation.time
+    way.whileWaiting { span in time.withLock { $0 = $0 + span } }
   }
 
   // MARK: what the account asks
@@ -127,7 +134,11 @@ package final class BuyingShop {
       installation.now = min(installation.now + step, end)
       catchUp()
       if delivers { try deliver() }
-      try installation.runDue()
+      // Each job apart, and what it makes due at once.
+      for _ in 0..<8 {
+        try runDue()
+        guard let due = try installation.nextDue, due <= installation.now else { break }
+      }
     }
   }
 

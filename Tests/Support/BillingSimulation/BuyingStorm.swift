@@ -5,7 +5,7 @@ internal import SeededRandom
 package import Simulation
 internal import TestEngines
 
-/// An account that buys, changes its mind, loses its card and comes back, while every call to Stripe can
+/// An account that buys, changes its mind, loses its card, comes back and leaves, while every call to Stripe can
 /// come to grief and the process dies: whatever happens, it pays for one subscription at a time and has
 /// what it pays for.
 package final class BuyingStorm {
@@ -18,6 +18,7 @@ package final class BuyingStorm {
     let storm = try BuyingStorm(seed, log)
     for _ in 0..<Int.random(in: 3...8, using: &storm.random) { try storm.turn() }
     try storm.judge()
+    try storm.leave()
   }
 
   private init(_ seed: UInt64, _ log: SimulationLog) throws {
@@ -122,6 +123,43 @@ package final class BuyingStorm {
     let plan = try shop.plan
     log.write(now, "has \(plan), sold \(sold.count), charged \(shop.stripe.chargeCount) times")
     guard sold.isEmpty || plan != "free" else { throw wrong("paid for, and not there") }
+  }
+
+  /// The account asks for its end, over the same rough way, and may stay after all.
+  private func leave() throws {
+    try shop.installation.beginRounds()
+    shop.delivers = true
+    for _ in 0..<Int.random(in: 0...4, using: &random) {
+      let mishap = RoughWay.Mishap.allCases.randomElement(using: &random)!
+      shop.way.plan(mishap, atCall: shop.way.callCount + Int.random(in: 0...8, using: &random))
+    }
+    let plan = try shop.plan
+    try shop.askForEnd()
+    try shop.pass(.days(1))
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      shop.way.clear()
+      try shop.stay()
+      try shop.pass(.hours(12))
+      log.write(shop.installation.now, "stays, with \(try shop.plan)")
+      guard try shop.installation.count("SELECT count(*) FROM billing.account_deletions") == 0
+      else { throw wrong("stays, and is still leaving") }
+      return
+    }
+    let charged = shop.stripe.chargeCount
+    try shop.pass(.days(6))
+    shop.way.clear()
+    try shop.beginErasing()
+    try shop.pass(.days(2))
+    guard try shop.isErased else { throw wrong("is not erased") }
+    let kept = try shop.keptBodies
+    guard kept.isEmpty else { throw wrong("bodies are left: \(kept)") }
+    try shop.pass(.days(90))
+    log.write(
+      shop.installation.now,
+      "left \(plan), charged \(shop.stripe.chargeCount - charged) times since")
+    guard shop.stripe.chargeCount == charged else { throw wrong("charged after leaving") }
+    let later = try shop.keptBodies
+    guard later.isEmpty else { throw wrong("bodies that came later are left: \(later)") }
   }
 
   private func wrong(_ text: String) -> BuyingShop.Wrong {

@@ -27,7 +27,15 @@ package final class Installation {
   private let scratch: ScratchDatabase
   private let clock = Locked(Instant(seconds: 0))
   private let stores: (Clock) -> StoreList
-  private let refundAnswers: RefundAnswers
+  private let policies: Policies
+
+  /// What an operator decides.
+  package struct Policies {
+    package var refundAnswers = RefundAnswers.off
+    package var deletion = DeletionPolicy.periodEnd
+
+    package init() {}
+  }
 
   private static let sealing: SealingKeys = {
     do { return try SealingKeys([Secret([UInt8](repeating: 7, count: 32))]) } catch {
@@ -40,14 +48,14 @@ package final class Installation {
   }
 
   package init(
-    _ engine: TestEngine, refundAnswers: RefundAnswers = .off,
+    _ engine: TestEngine, with policies: Policies = Policies(),
     _ stores: @escaping (Clock) -> StoreList
   ) throws {
     scratch = try ScratchDatabase(engine)
     self.stores = stores
-    self.refundAnswers = refundAnswers
+    self.policies = policies
     database = try Database.open(scratch.location, owning: .billing)
-    service = Self.service(database, clock, stores, refundAnswers)
+    service = Self.service(database, clock, stores, policies)
     server = Self.server(service)
   }
 
@@ -55,13 +63,13 @@ package final class Installation {
 
   private static func service(
     _ database: Database, _ clock: Locked<Instant>, _ stores: (Clock) -> StoreList,
-    _ refundAnswers: RefundAnswers
+    _ policies: Policies
   ) -> BillingService {
     let clock = Clock { clock.withLock { $0 } }
     return BillingService(
       database: database, rules: LedgerRules(catalogue: simulationCatalogue), sealing: sealing,
       clock: clock, stores: stores(clock), clients: ClaimingDevice.policy,
-      refundAnswers: refundAnswers)
+      refundAnswers: policies.refundAnswers, deleting: policies.deletion)
   }
 
   private static func server(_ service: BillingService) -> DirectServer {
@@ -69,6 +77,14 @@ package final class Installation {
   }
 
   package var location: DatabaseLocation { scratch.location }
+
+  /// What a statement that counts answers.
+  package func count(_ sql: String) throws -> Int64 {
+    try database.read { reader in try reader.first(sql) { row in try row.integer(0) } } ?? -1
+  }
+
+  /// What time it is there, for whom time passes by.
+  package var time: Locked<Instant> { clock }
 
   package var now: Instant {
     get { clock.withLock { $0 } }
@@ -79,7 +95,7 @@ package final class Installation {
   package func crash() throws {
     database.close()
     database = try Database.open(scratch.location, owning: .billing)
-    service = Self.service(database, clock, stores, refundAnswers)
+    service = Self.service(database, clock, stores, policies)
     server = Self.server(service)
   }
 

@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 internal import HTTPMessages
 package import ProviderAPI
 
@@ -10,6 +10,8 @@ package final class RoughWay: ProviderTransport {
     /// Done, and nobody heard.
     case lostAnswer = "lost_answer"
     case limited, broken
+    /// Done, and answered just before we give up.
+    case slow
     /// Done, and the answer is no JSON.
     case garbled
     /// Not done: an answer that is no JSON.
@@ -23,8 +25,13 @@ package final class RoughWay: ProviderTransport {
     var callCount = 0
     var mishaps: [Int: Mishap] = [:]
     var isCrashed = false
+    var refuses = false
     var calls: [String] = []
+    var waits: @Sendable (Instant.Span) -> Void = { _ in }
   }
+
+  /// A little less than an exchange may take.
+  private static let slowSpan = Instant.Span.seconds(9)
 
   private let way: FakeTransport
   private let state = Locked(State())
@@ -35,6 +42,11 @@ package final class RoughWay: ProviderTransport {
   package var calls: [String] { state.withLock { $0.calls } }
   package var isCrashed: Bool { state.withLock { $0.isCrashed } }
   package var hasMishaps: Bool { state.withLock { !$0.mishaps.isEmpty } }
+
+  /// What time passes by, where an answer is slow.
+  package func whileWaiting(_ body: @escaping @Sendable (Instant.Span) -> Void) {
+    state.withLock { $0.waits = body }
+  }
 
   package func plan(_ mishap: Mishap, atCall number: Int) {
     state.withLock { $0.mishaps[number] = mishap }
@@ -47,6 +59,9 @@ package final class RoughWay: ProviderTransport {
     }
   }
 
+  /// From here on the store refuses whatever it is asked.
+  package func refuseAll() { state.withLock { $0.refuses = true } }
+
   package func comeBack() { state.withLock { $0.isCrashed = false } }
 
   package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
@@ -56,9 +71,18 @@ package final class RoughWay: ProviderTransport {
       state.calls.append("\(request.method) \(request.url.split(separator: "?")[0])")
       return (false, state.mishaps.removeValue(forKey: state.callCount))
     }
+    if state.withLock({ $0.refuses }) {
+      return APIReply(
+        status: 400, headers: Headers([("Content-Type", "application/json")]),
+        body: Array(#"{"error":{"type":"invalid_request_error"}}"#.utf8), elapsed: .milliseconds(5))
+    }
     guard !isCrashed else { throw .transient("dead", retryAfter: nil) }
     switch mishap {
     case nil: return try way.send(request)
+    case .slow:
+      let reply = try way.send(request)
+      state.withLock { $0.waits }(Self.slowSpan)
+      return reply
     case .unreachable: throw .transient("timeout", retryAfter: nil)
     case .lostAnswer:
       _ = try way.send(request)

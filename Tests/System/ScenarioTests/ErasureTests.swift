@@ -147,7 +147,7 @@ private final class Scene {
   func waitUntilAllIsGone() throws {
     try wait("it is not gone") {
       let isHeld = try self.found()["large"] != nil || self.mailIsKept()
-      return try !isHeld && !self.run("find", Self.mail).output.contains("evt_")
+      return try !isHeld && !self.run("find", Self.mail).output.contains("sub_1")
     }
   }
 

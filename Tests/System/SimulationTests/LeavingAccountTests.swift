@@ -3,9 +3,7 @@ import BillingSimulation
 import Flows
 import Ledger
 import ProviderFakes
-import Storage
 import Subscriptions
-import Sync
 import TestEngines
 import Testing
 
@@ -18,37 +16,10 @@ struct LeavingAccountTests {
   private func paying(_ engine: TestEngine = .sqlite) throws -> (BuyingShop, String) {
     let shop = try BuyingShop(engine)
     shop.delivers = true
-    try shop.begin()
+    try shop.installation.beginRounds()
     let id = shop.stripe.buy(account: shop.account)
     try shop.pass(.minutes(30))
     return (shop, id)
-  }
-
-  private func ask(_ shop: BuyingShop) throws {
-    let (account, now) = (shop.account, shop.installation.now)
-    try shop.inSync { transaction in
-      try transaction.execute(
-        """
-        INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
-        VALUES ($1, $1, 0, 0, 0) ON CONFLICT (id) DO NOTHING
-        """, .id(account))
-      _ = try AccountDeletion.ask(
-        for: account, erasing: now + Self.week, at: now, in: transaction)
-    }
-  }
-
-  /// As coffer-sync does when it begins.
-  private func beginErasing(_ shop: BuyingShop) throws {
-    let (account, now) = (shop.account, shop.installation.now)
-    try shop.inSync { transaction in
-      try transaction.execute(
-        "UPDATE sync.account_deletions SET begun_ms = $2 WHERE account_id = $1", .id(account),
-        .instant(now))
-    }
-  }
-
-  private func bodies(_ shop: BuyingShop) throws -> Int64 {
-    try shop.installation.count("SELECT count(*) FROM billing.deliveries WHERE length(sealed) > 0")
   }
 
   @Test(arguments: TestEngine.available)
@@ -56,15 +27,15 @@ struct LeavingAccountTests {
     engine: TestEngine
   ) throws {
     let (shop, id) = try paying(engine)
-    #expect(try bodies(shop) > 0)
-    try ask(shop)
+    #expect(try !shop.keptBodies.isEmpty)
+    try shop.askForEnd()
     try shop.pass(.hours(1))
     #expect(shop.stripe.isCancelling(id))
-    #expect(try bodies(shop) > 0)
+    #expect(try !shop.keptBodies.isEmpty)
     try shop.pass(Self.week)
-    try beginErasing(shop)
+    try shop.beginErasing()
     try shop.pass(.hours(1))
-    #expect(try bodies(shop) == 0)
+    #expect(try shop.keptBodies.isEmpty)
     #expect(try shop.installation.digest().contains { $0.contains("of nobody") })
     let left =
       try shop.installation.count(
@@ -83,71 +54,92 @@ struct LeavingAccountTests {
     throws
   {
     let (shop, id) = try paying()
-    try ask(shop)
+    try shop.askForEnd()
     try shop.pass(Self.week)
-    try beginErasing(shop)
+    try shop.beginErasing()
     try shop.pass(.hours(1))
     let before = try shop.installation.count("SELECT count(*) FROM billing.deliveries")
     _ = id
     try shop.pass(.days(40))
     #expect(try shop.installation.count("SELECT count(*) FROM billing.deliveries") > before)
-    #expect(try bodies(shop) == 0)
+    #expect(try shop.keptBodies.isEmpty)
     #expect(try shop.installation.attention().isEmpty)
   }
 
   @Test func `who stays after all loses nothing but the renewal`() throws {
     let (shop, id) = try paying()
-    try ask(shop)
+    try shop.askForEnd()
     try shop.pass(.hours(1))
-    let account = shop.account
-    try shop.inSync { _ = try AccountDeletion.cancel(account, in: $0) }
+    try shop.stay()
     try shop.pass(.days(8))
-    #expect(try bodies(shop) > 0)
+    #expect(try !shop.keptBodies.isEmpty)
     #expect(shop.stripe.isCancelling(id))
     #expect(try shop.installation.count("SELECT count(*) FROM billing.account_deletions") == 0)
-    #expect(try shop.installation.digest().contains { $0.contains("of \(account)") })
+    #expect(try shop.installation.digest().contains { $0.contains("of \(shop.account)") })
+  }
+
+  @Test func `who would pay less from the next month on pays nothing from then on`() throws {
+    let shop = try BuyingShop(.sqlite)
+    shop.delivers = true
+    try shop.installation.beginRounds()
+    for wish in [Intention.subscribe("pm_card_visa", plan: "plus"), .change(to: "premium")] {
+      let flow = try shop.finish(try shop.ask(wish).id)
+      try #require(flow.status == .done)
+    }
+    let id = try #require(shop.current.first)
+    try shop.askForEnd()
+    try shop.pass(.hours(6))
+    #expect(shop.stripe.isCancelling(id))
+    try shop.pass(.days(40))
+    #expect(shop.stripe.chargeCount == 1)
+  }
+
+  @Test func `who stays, has Stripe bill again, and asks again is billed no more`() throws {
+    let (shop, id) = try paying()
+    try shop.askForEnd()
+    try shop.pass(.hours(1))
+    try shop.stay()
+    let flow = try shop.finish(try shop.ask(Intention(.uncancel)).id)
+    try #require(flow.status == .done && !shop.stripe.isCancelling(id))
+    try shop.askForEnd()
+    try shop.pass(.hours(1))
+    #expect(shop.stripe.isCancelling(id))
+    try shop.pass(Self.week)
+    try shop.beginErasing()
+    try shop.pass(.hours(6))
+    #expect(try shop.isErased)
   }
 
   @Test func `a store that never answers holds the erasure up for three days, and no longer`()
     throws
   {
     let (shop, _) = try paying()
-    try ask(shop)
+    try shop.askForEnd()
     for call in shop.way.callCount..<(shop.way.callCount + 5000) {
       shop.way.plan(.unreachable, atCall: call)
     }
     try shop.pass(Self.week)
-    try beginErasing(shop)
+    try shop.beginErasing()
     try shop.pass(.hours(1))
-    #expect(try bodies(shop) == 0)
+    #expect(try shop.keptBodies.isEmpty)
   }
 
   @Test func `a process that dies at any step goes on`() throws {
     let (shop, id) = try paying()
-    try ask(shop)
+    try shop.askForEnd()
     for _ in 0..<40 {
       try shop.pass(.minutes(10))
       try shop.installation.crash()
-      try shop.begin()
+      try shop.installation.beginRounds()
     }
     #expect(shop.stripe.isCancelling(id))
     try shop.pass(Self.week)
-    try beginErasing(shop)
+    try shop.beginErasing()
     for _ in 0..<20 {
       _ = try shop.installation.beginReads()
       try shop.installation.crash()
       try shop.pass(.minutes(10))
     }
-    #expect(try bodies(shop) == 0)
-  }
-}
-
-extension BuyingShop {
-  fileprivate func begin() throws { try installation.beginRounds() }
-
-  fileprivate func inSync(_ body: @escaping @Sendable (Transaction) throws -> Void) throws {
-    let database = try Database.open(installation.location, owning: .sync)
-    defer { database.close() }
-    try database.write(for: nil, body)
+    #expect(try shop.keptBodies.isEmpty)
   }
 }

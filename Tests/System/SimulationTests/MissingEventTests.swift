@@ -122,9 +122,3 @@ extension String {
     self.last == last ? dropLast() + text : self
   }
 }
-
-extension Installation {
-  func count(_ sql: String) throws -> Int64 {
-    try database.read { reader in try reader.first(sql) { row in try row.integer(0) } } ?? -1
-  }
-}

@@ -37,7 +37,9 @@ final class PlayShop {
       clock: clock, issuer: GoogleIssuer(keys: [issuer]), settings: settings)
     self.store = store
     self.clock = clock
-    installation = try Installation(engine, refundAnswers: refundAnswers) { clock in
+    var policies = Installation.Policies()
+    policies.refundAnswers = refundAnswers
+    installation = try Installation(engine, with: policies) { clock in
       StoreList.known(with: LivePlay.store(store, clock))
     }
     installation.now = clock.now

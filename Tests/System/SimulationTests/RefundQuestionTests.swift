@@ -32,7 +32,9 @@ struct RefundQuestionTests {
     {
       let clock = FakeClock(Instant(milliseconds: 1_772_532_120_512))
       let store = AppleTales.store(clock)
-      installation = try Installation(engine, refundAnswers: answers) { clock in
+      var policies = Installation.Policies()
+      policies.refundAnswers = answers
+      installation = try Installation(engine, with: policies) { clock in
         StoreList.known(with: AppleTales.asStore(store, clock))
       }
       (self.clock, self.store) = (clock, store)

@@ -1,0 +1,58 @@
+internal import Base
+internal import Storage
+internal import Sync
+
+/// What coffer-sync does, and keeps, of an account that is to be gone.
+extension BuyingShop {
+  package func askForEnd() throws {
+    let (account, now) = (account, installation.now)
+    try inSync { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
+        VALUES ($1, $1, 0, 0, 0) ON CONFLICT (id) DO NOTHING
+        """, .id(account))
+      _ = try AccountDeletion.ask(for: account, erasing: now + .days(7), at: now, in: transaction)
+    }
+  }
+
+  package func stay() throws {
+    let account = account
+    try inSync { _ = try AccountDeletion.cancel(account, in: $0) }
+  }
+
+  /// From here on it cannot stay.
+  package func beginErasing() throws {
+    let (account, now) = (account, installation.now)
+    try inSync { transaction in
+      try transaction.execute(
+        "UPDATE sync.account_deletions SET begun_ms = $2 WHERE account_id = $1", .id(account),
+        .instant(now))
+    }
+  }
+
+  /// Deliveries that can still be read, by their types and objects.
+  package var keptBodies: [String] {
+    get throws {
+      try installation.database.read { reader in
+        try reader.rows(
+          "SELECT type, object FROM billing.deliveries WHERE length(sealed) > 0 ORDER BY id"
+        ) { row in "\(try row.text(0)) \(try row.optionalText(1) ?? "-")" }
+      }
+    }
+  }
+
+  /// Whether billing has done all it does.
+  package var isErased: Bool {
+    get throws {
+      try installation.count(
+        "SELECT count(*) FROM billing.account_deletions WHERE state = 'erased'") == 1
+    }
+  }
+
+  private func inSync(_ body: @escaping @Sendable (Transaction) throws -> Void) throws {
+    let database = try Database.open(installation.location, owning: .sync)
+    defer { database.close() }
+    try database.write(for: nil, body)
+  }
+}

@@ -1,0 +1,84 @@
+import Base
+import BillingSimulation
+import Configuration
+import ProviderFakes
+import TestEngines
+import Testing
+
+/// Each call by which a store is told of an account's end comes to grief in each way: it is told once all
+/// the same, nothing is charged afterwards, and nothing of the account stays.
+struct LeavingFaultTests {
+  private struct End {
+    let way: RoughWay
+    let callsBefore: Int
+    let status: String
+    let isCancelling: Bool
+    let isErased: Bool
+    let keptBodies: [String]
+    let chargeCount: Int
+  }
+
+  /// An account buys, asks for its end, and is erased; then a month and more passes.
+  private func lived(_ policy: DeletionPolicy, _ mishap: (RoughWay.Mishap, Int)?) throws -> End {
+    let shop = try BuyingShop(.sqlite, deleting: policy)
+    shop.delivers = true
+    try shop.installation.beginRounds()
+    let id = shop.stripe.buy(account: shop.account)
+    try shop.pass(.hours(6))
+    let before = shop.way.callCount
+    if let (mishap, call) = mishap { shop.way.plan(mishap, atCall: call) }
+    try shop.askForEnd()
+    try shop.pass(.days(7))
+    let isCancelling = shop.stripe.isCancelling(id)
+    try shop.beginErasing()
+    try shop.pass(.days(1))
+    let kept = try shop.keptBodies
+    let status = shop.stripe.status(of: id)
+    try shop.pass(.days(40))
+    return End(
+      way: shop.way, callsBefore: before, status: status, isCancelling: isCancelling,
+      isErased: try shop.isErased, keptBodies: kept + (try shop.keptBodies),
+      chargeCount: shop.stripe.chargeCount)
+  }
+
+  @Test(arguments: [DeletionPolicy.periodEnd, .now])
+  func `every mishap at every call ends as calm weather does`(policy: DeletionPolicy) throws {
+    let calm = try lived(policy, nil)
+    #expect(calm.status == (policy == .now ? "canceled" : "active"))
+    let calls = calm.callsBefore..<calm.way.callCount
+    try #require(calls.count >= 2)
+    // In a normal run each call has two of them, by turns.
+    let all = RoughWay.Mishap.allCases
+    for call in calls {
+      for (index, mishap) in all.enumerated() where TestRun.isFull || (index + call) % 5 == 0 {
+        let end = try lived(policy, (mishap, call))
+        let place = "\(mishap) at \(calm.way.calls[call])"
+        #expect(end.status == calm.status, "\(place)")
+        #expect(end.isCancelling, "\(place)")
+        #expect(end.isErased, "\(place)")
+        #expect(end.keptBodies.isEmpty, "\(place)")
+        #expect(end.chargeCount == 1, "\(place)")
+      }
+    }
+  }
+
+  @Test func `a store that refuses for ever holds the erasure up for three days, and kills no job`()
+    throws
+  {
+    let shop = try BuyingShop(.sqlite)
+    shop.delivers = true
+    try shop.installation.beginRounds()
+    _ = shop.stripe.buy(account: shop.account)
+    try shop.pass(.hours(6))
+    try shop.askForEnd()
+    shop.way.refuseAll()
+    try shop.pass(.days(7))
+    try shop.beginErasing()
+    try shop.pass(.days(1))
+    #expect(try shop.isErased)
+    #expect(try shop.keptBodies.isEmpty)
+    #expect(
+      try shop.installation.count(
+        "SELECT count(*) FROM billing.jobs WHERE kind = 'leaving' AND dead = 1") == 0)
+  }
+}
