@@ -20,7 +20,9 @@ struct LeavingAccounts: Sendable {
   private static let findingSpan = Instant.Span.minutes(1)
   private static let findingCountMax = 100
   /// Between looks at whether it stays after all.
-  private static let waitingSpan = Instant.Span.hours(1)
+  private static let waitingSpan = Instant.Span.days(1)
+  /// Between looks at what came after it was erased, at first; and for how long there are such.
+  private static let (lookSpan, lookedForSpan) = (Instant.Span.days(1), Instant.Span.days(800))
   /// Until what a store did is read.
   private static let readingSpan = Instant.Span.minutes(2)
   /// For so long a store that fails, or refuses, is asked again; and for so long to end what is paid for,
@@ -67,9 +69,10 @@ struct LeavingAccounts: Sendable {
     } catch {
       throw .transient("\(error)", retryAfter: nil)
     }
-    guard let (leaving, erasure) = found, leaving.state != .erased else {
+    guard let (leaving, erasure) = found else {
       return JobResult(readBegan: nil, writes: { _ in })
     }
+    if let erased = leaving.erased { return lookAgain(leaving, since: erased) }
     guard let erasure else {
       return JobResult(readBegan: nil, writes: { try leaving.remove(in: $0) })
     }
@@ -91,13 +94,29 @@ struct LeavingAccounts: Sendable {
       return JobResult(
         readBegan: nil,
         writes: { transaction in
-          if try ledger.erase(account, at: now, in: transaction) {
-            try Jobs.request(LeavingAccount.job, lease.object, due: now, in: transaction)
-          } else {
-            try leaving.become(.erased, at: now, in: transaction)
-          }
+          let isDone = try !ledger.erase(account, at: now, in: transaction)
+          if isDone { try leaving.become(.erased, at: now, in: transaction) }
+          try Jobs.request(
+            LeavingAccount.job, lease.object, due: isDone ? now + Self.lookSpan : now,
+            in: transaction)
         })
     }
+  }
+
+  /// Erases what came since. Facts lose their bodies at once (`Ledger.record`); what only says that
+  /// something is to be read, or says again what is known, is found here. Stores tell less and less of it.
+  private func lookAgain(_ leaving: LeavingAccount, since erased: Instant) -> JobResult {
+    let now = reads.clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        let hasFound = try ledger.erase(leaving.account, at: now, in: transaction)
+        guard hasFound || now < erased + Self.lookedForSpan else { return }
+        let age = Instant.Span.milliseconds((now - erased).milliseconds / 8)
+        try Jobs.request(
+          LeavingAccount.job, leaving.account.description,
+          due: hasFound ? now : now + max(Self.lookSpan, age), in: transaction)
+      })
   }
 
   private func become(
@@ -191,6 +210,8 @@ struct LeavingAccounts: Sendable {
     }
     let request = try reads.request(for: key, readNumber: 0, payload: found.payload)
     do throws(APIFailure) { try store.perform(order, request, found.record) } catch {
+      // Whether an answer that nobody can read means that it is done, only asking again tells.
+      if case .malformed(let reason) = error { throw .transient(reason, retryAfter: nil) }
       throw JobFailure(error, reading: key)
     }
     Log.info("billing.leaving", ["subscription": key.description, "order": order.kind.rawValue])

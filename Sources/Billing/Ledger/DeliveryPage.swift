@@ -147,7 +147,7 @@ extension LedgerReading {
   /// No customer has bought more.
   private static let subscriptionCountMax: Int64 = 200
   /// Decades of monthly invoices and payments.
-  private static let objectCountMax = 2000
+  static let objectCountMax = 2000
 
   /// The subscriptions that an account owns, and those that it once owned.
   func subscriptions(concerning account: Identifier) throws -> [ObjectKey] {
@@ -163,8 +163,8 @@ extension LedgerReading {
   }
 
   /// Every object that is told of a subscription: its own, its parts, and those that concern it.
-  func objects(of key: ObjectKey) throws -> [ObjectKey] {
-    try reach(from: key, parts: true, countMax: Self.objectCountMax)
+  func objects(of key: ObjectKey, countMax: Int = objectCountMax) throws -> [ObjectKey] {
+    try reach(from: key, parts: true, countMax: countMax)
       + subscription(key).companions
   }
 }

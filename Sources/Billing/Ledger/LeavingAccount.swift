@@ -8,6 +8,7 @@ package struct LeavingAccount: Sendable {
   package let begun: Instant
   /// When its end was asked for: an account that stayed may ask again.
   package let asked: Instant
+  package let erased: Instant?
 
   package enum State: String, Sendable {
     /// Its stores are told to bill no more.
@@ -25,12 +26,13 @@ package struct LeavingAccount: Sendable {
     _ account: Identifier, reading database: some Queryable
   ) throws -> LeavingAccount? {
     try database.first(
-      "SELECT state, begun_ms, asked_ms FROM billing.account_deletions WHERE account_id = $1",
+      "SELECT state, begun_ms, asked_ms, erased_ms FROM billing.account_deletions WHERE account_id = $1",
       .id(account)
     ) { row in
       LeavingAccount(
         account: account, state: State(rawValue: try row.text(0)) ?? .stopping,
-        begun: try row.instant(1), asked: try row.instant(2))
+        begun: try row.instant(1), asked: try row.instant(2),
+        erased: try row.optionalInstant(3))
     }
   }
 

@@ -53,7 +53,7 @@ extension Ledger {
     let reading = reading(transaction)
     for key in try reading.subscriptions(concerning: account)
     where try reading.subscription(key).ownership.evidence == .deletedAccount {
-      for object in try reading.objects(of: key) {
+      for object in try reading.objects(of: key, countMax: .max) {
         if try eraseDeliveries(of: object, in: transaction) { return true }
         try eraseTerms(of: object, in: transaction)
       }

@@ -55,8 +55,10 @@ extension StripeAPI {
       let fields = form.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }
       body = Array(fields.joined(separator: "&").utf8)
     }
-    _ = try transport.send(APIRequest(method, base + path, headers: headers, body: body))
+    let answer = try transport.send(APIRequest(method, base + path, headers: headers, body: body))
       .stripeBody()
+    // A page of somebody between us and Stripe says nothing of what was done.
+    guard (try? JSON.parse(answer)) != nil else { throw .malformed("it is no JSON") }
   }
 }
 

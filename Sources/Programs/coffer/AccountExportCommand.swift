@@ -35,7 +35,8 @@ extension Command {
     ]),
     run: { invocation in
       let path = invocation[target]
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.with(invocation, options: DatabaseSession.wholeReads) {
+        database, configuration in
         let now = configuration.clock.now()
         let writer = try ArchiveWriter(
           path, kind: AccountArchive.kind, format: AccountArchive.format, at: now)

@@ -11,13 +11,22 @@ internal import Tiers
 /// Only `coffer migrate` and the servers make or change a schema: to any other command a database
 /// that is not there is a path that was mistyped.
 enum DatabaseSession {
+  /// For what reads everything as of one moment: longer than ten million accounts take.
+  static let wholeReads: DatabaseOptions = {
+    var options = DatabaseOptions()
+    options.readTime = .hours(1)
+    return options
+  }()
+
   /// Refused where another catalogue is given than the one of record.
   static func with<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
+    options: DatabaseOptions = DatabaseOptions(),
     _ body: (Database, DatabaseConfiguration) throws -> Result
   ) throws -> Result {
-    try withAnyCatalogue(invocation, owning: schema, preparation) { database, given in
+    try withAnyCatalogue(invocation, owning: schema, preparation, options: options) {
+      database, given in
       var configuration = given
       try database.read { try configuration.settleCatalogue(reading: $0) }
       return try body(database, configuration)
@@ -28,10 +37,12 @@ enum DatabaseSession {
   static func withAnyCatalogue<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
+    options: DatabaseOptions = DatabaseOptions(),
     _ body: (Database, DatabaseConfiguration) throws -> Result
   ) throws -> Result {
     let configuration = try DatabaseConfiguration(invocation.settings)
-    let database = try Database.open(configuration.database, owning: schema, preparation)
+    let database = try Database.open(
+      configuration.database, owning: schema, preparation, options: options)
     defer { database.close() }
     return try body(database, configuration)
   }

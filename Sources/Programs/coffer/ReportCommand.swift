@@ -36,7 +36,8 @@ extension Command {
         throw CommandFailure(.usage, "--force is for --html")
       }
       if let path, !invocation[force] { try OutputFile.requireNew(path) }
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.with(invocation, options: DatabaseSession.wholeReads) {
+        database, configuration in
         let now = configuration.clock.now()
         let month = try wholeMonth(invocation[month], at: now)
         let figures = try ReportFigures(month, at: now, configuration, of: database)

@@ -25,6 +25,7 @@ import Testing
       "account", "delete", "quillon", "--export-first", "--reason", "asked", "--yes")
     try scene.pass(.days(30))
     #expect(try scene.state() == "exporting")
+    #expect(try scene.run("account", "show", "quillon").output.contains("deletion   exporting\n"))
     let wanted = try scene.run("attention").output
     #expect(wanted.contains("coffer account export \(scene.account) --to <path>"), "\(wanted)")
     let archive = scene.archive
