@@ -229,7 +229,8 @@ struct APIStories {
     _ = try device.send(device.sign("POST", "/v1/sessions", body: [1]))
     _ = try device.send(
       device.sign("POST", "/v1/devices", body: Array(repeating: 1, count: 20_000)))
-    let unmeasured = device.sign("POST", "/v1/devices")
+    var unmeasured = device.sign("POST", "/v1/devices")
+    unmeasured.headers.append(("Transfer-Encoding", "chunked"))
     let reply = try HTTPClient().send(
       "POST", "http://127.0.0.1:\(server.port)/v1/devices", headers: unmeasured.headers, body: nil,
       timeout: .seconds(10))
