@@ -80,5 +80,7 @@ package enum Migrations {
     Migration(
       number: 21, name: "leaving", isAdditive: true,
       sql: PackageResources.billing_0021_leaving_sql),
+    Migration(
+      number: 22, name: "jobs", isAdditive: true, sql: PackageResources.billing_0022_jobs_sql),
   ]
 }

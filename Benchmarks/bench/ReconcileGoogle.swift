@@ -3,8 +3,9 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import JSON
 
-/// Google Play as a reconciliation needs it: keys, access tokens, purchases one by one, and a list of
-/// refunds that is empty; answered at once, and what is asked of purchases is counted.
+/// Google Play as a reconciliation needs it: keys, access tokens, purchases one by one, orders, also
+/// many at once, and a list of refunds that is empty; answered at once, and what is asked of purchases is
+/// counted.
 final class ReconcileGoogle: Sendable {
   private let plan: ReconcilePlan
   private let keys: JSONValue
@@ -33,8 +34,8 @@ final class ReconcileGoogle: Sendable {
   }
 
   var routes: [Route] {
-    let purchases =
-      "/androidpublisher/v3/applications/\(GoogleNotifications.package)/purchases"
+    let root = "/androidpublisher/v3/applications/\(GoogleNotifications.package)"
+    let purchases = root + "/purchases"
     let keys = keys
     return [
       BacklogGoogle.route("GET", "/certs") { _ in keys },
@@ -49,11 +50,18 @@ final class ReconcileGoogle: Sendable {
         _ = self.count()
         return .object([])
       },
-      BacklogGoogle.route(
-        "GET", "/androidpublisher/v3/applications/\(GoogleNotifications.package)/orders/{order}"
-      ) { captures in
+      BacklogGoogle.route("GET", "\(root)/orders/{order}") { captures in
         _ = self.count()
         return BacklogGoogle.order(captures.first.map(String.init) ?? "")
+      },
+      Route("GET", "\(root)/orders:batchGet") { head, _ in
+        _ = self.count()
+        let ids = (head.query ?? "").split(separator: "&").compactMap {
+          $0.split(separator: "=").last.map(String.init)
+        }
+        let orders = ids.map { BacklogGoogle.order($0) }
+        let response = Response.json(200, ["orders": .array(orders)])
+        return .ready(Admission(body: .none, finish: { _ in .ready(response) }))
       },
     ]
   }

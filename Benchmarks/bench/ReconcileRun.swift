@@ -73,6 +73,9 @@ struct ReconcileRun {
           limit: Self.callsMax))
     }
     report.figures += [
+      .growth(
+        "calls_\(key)", Double(calls.reduce(0, +)) / Double(plan.count),
+        "calls for each subscription of both stores, \(name)", limit: Self.callsMax),
       Figure(
         name: "seconds_\(key)_milliseconds", value: Int(seconds * 1000),
         text: "\(Figure.decimal(seconds, places: 1)) s for the run, \(name)"),

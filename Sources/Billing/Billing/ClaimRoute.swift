@@ -53,7 +53,7 @@ struct ClaimRoute: AccountWrite {
   private static let claimCountMax: Int64 = 100
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Purchase {
-    try purchase(body, from: request.head.remoteAddress, now: gate.clock.now())
+    try purchase(body, from: request.head, now: gate.clock.now())
   }
 
   func respond(_ outcome: Outcome, to input: AccountInput<Purchase>) throws -> Response {
@@ -75,7 +75,7 @@ struct ClaimRoute: AccountWrite {
 
   // MARK: what is claimed
 
-  private func purchase(_ body: [UInt8], from address: String, now: Instant) throws -> Purchase {
+  private func purchase(_ body: [UInt8], from head: RequestHead, now: Instant) throws -> Purchase {
     let json: JSON
     do { json = try JSON.parse(body).requireObject() } catch { throw invalid(error) }
     let claimable = stores.filter { $0.claimMember != nil }
@@ -91,19 +91,19 @@ struct ClaimRoute: AccountWrite {
     }
     guard let webhook = store.webhook else { throw AbsentProvider.problem(store.provider) }
     // Again, as many heads may have come before the first of their bodies.
-    if webhook.isDear { try forgeries.refuseForger(address) }
+    if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
     let claimed: ClaimedPurchase
     do { claimed = try store.claimed(json[member], at: now) } catch let error as JSONError {
       throw invalid(error)
     } catch let refusal as WebhookRefusal {
-      if refusal.isForgery { forgeries.spend(address) }
+      if refusal.isForgery { forgeries.spend(head.remoteAddress) }
       throw refusal.problem
     }
     return Purchase(
       key: claimed.subscription,
       delivery: PreparedDelivery(
         claimed.delivery, of: store, received: now, head: [], body: body, sealing: sealing,
-        search: search),
+        search: search, trace: head.trace),
       isProven: claimed.isProven)
   }
 
@@ -132,7 +132,7 @@ struct ClaimRoute: AccountWrite {
       return .refused(refusal)
     }
     guard try purchase.isProven || ledger.knows(key, reading: transaction) else {
-      return try pend(purchase, for: account, at: now, in: transaction)
+      return try pend(purchase, for: account, trace: request.head.trace, at: now, in: transaction)
     }
     let recorded = try ledger.record(purchase.delivery, in: transaction)
     if try !isOwner(account, of: key, reading: transaction) {
@@ -144,7 +144,8 @@ struct ClaimRoute: AccountWrite {
 
   /// A purchase that no store has told anything of: noted, and read when its place comes.
   private func pend(
-    _ purchase: Purchase, for account: Identifier, at now: Instant, in transaction: Transaction
+    _ purchase: Purchase, for account: Identifier, trace: TraceContext?, at now: Instant,
+    in transaction: Transaction
   ) throws -> Outcome {
     let key = purchase.key
     switch try PendingClaims.state(of: key, for: account, at: now, reading: transaction) {
@@ -165,8 +166,7 @@ struct ClaimRoute: AccountWrite {
     try PendingClaims.add(key, for: account, at: now, in: transaction)
     try ledger.requestProof(
       of: key, payload: purchase.delivery.requestPayloads.first ?? nil, lane: count + 1,
-      at: now,
-      in: transaction)
+      trace: trace, at: now, in: transaction)
     return .pending
   }
 

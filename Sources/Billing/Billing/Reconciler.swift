@@ -84,13 +84,8 @@ struct Reconciler: Sendable {
     if let listing = store.listings.first(where: { $0.name == name }) {
       return try read(listing, run, store)
     }
-    let span = interval ?? .days(1)
-    return advance(run) { run, _, transaction in
-      guard name == Self.sweep else {
-        return try run.waitingCount(reading: transaction) == 0
-      }
-      return try !run.sweep(ledger, within: span, at: reads.clock.now(), in: transaction)
-    }
+    if name == Self.sweep { return try sweep(run, store) }
+    return advance(run) { run, _, transaction in try run.waitingCount(reading: transaction) == 0 }
   }
 
   /// What there is comes first in a whole run, since what was never heard of is then read with all that
@@ -168,6 +163,34 @@ struct Reconciler: Sendable {
     advance(run, pause: Self.restartPause) { run, _, _ in
       run.place = nil
       return false
+    }
+  }
+
+  // MARK: what no list shows
+
+  /// Where the parts of many subscriptions are shown at once, what they say already need not be read of
+  /// each.
+  private func sweep(_ run: Reconciliation, _ store: any Store) throws(JobFailure) -> JobResult {
+    let now = reads.clock.now()
+    let slice: Reconciliation.Slice
+    do {
+      slice = try database.read { reader in
+        try run.slice(
+          ledger, store.traits, within: interval ?? .days(1), at: now, reading: reader)
+      }
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
+    }
+    let shown = try parts(slice.parts, store)
+    return advance(run) { run, _, transaction in
+      try !run.read(slice, shown: shown, ledger, at: now, in: transaction)
+    }
+  }
+
+  private func parts(_ keys: [ObjectKey], _ store: any Store) throws(JobFailure) -> [Fact] {
+    guard !keys.isEmpty else { return [] }
+    do throws(APIFailure) { return try store.parts(named: keys) } catch {
+      throw .transient("\(Self.sweep): \(error)", retryAfter: error.wait)
     }
   }
 

@@ -90,11 +90,12 @@ struct StoreReads: Sendable {
 
   /// What to ask for, with the secret that deliveries told.
   func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> StoreRead {
-    try request(for: key, readNumber: lease.readNumber, payload: lease.payload)
+    try request(
+      for: key, readNumber: lease.readNumber, payload: lease.payload, isShallow: lease.isShallow)
   }
 
   func request(
-    for key: ObjectKey, readNumber: Int64, payload: [UInt8]?
+    for key: ObjectKey, readNumber: Int64, payload: [UInt8]?, isShallow: Bool = false
   ) throws(JobFailure) -> StoreRead {
     var secret: Secret?
     if let payload {
@@ -105,7 +106,7 @@ struct StoreReads: Sendable {
       }
     }
     let (database, ledger) = (database, ledger)
-    return StoreRead(key, readNumber: readNumber, secret: secret) {
+    return StoreRead(key, readNumber: readNumber, secret: secret, isShallow: isShallow) {
       try database.read { try ledger.reading($0).known(of: key) }
     }
   }

@@ -54,7 +54,7 @@ struct WebhookRoute: Sendable {
     do {
       return PreparedDelivery(
         try preparation(body, now), of: store, received: now, body: body, sealing: sealing,
-        search: search)
+        search: search, trace: head.trace)
     } catch {
       throw problem(error, head)
     }

@@ -54,7 +54,8 @@ struct BeginFlow: AccountWrite {
     _ intention: Intention, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Flow {
     let caller = try Caller(transaction, request.credentials, now: now)
-    return try flows.begin(intention, of: caller.account, at: now, in: transaction)
+    return try flows.begin(
+      intention, of: caller.account, trace: request.head.trace, at: now, in: transaction)
   }
 
   func respond(_ flow: Flow, to input: AccountInput<Intention>) throws -> Response {

@@ -62,9 +62,11 @@ struct ChangeFlow: AccountWrite {
     _ id: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Flow {
     let account = try Caller(transaction, request.credentials, now: now).account
+    let trace = request.head.trace
     switch change {
-    case .goOn: return try flows.continue(id, of: account, at: now, in: transaction)
-    case .giveUp: return try flows.giveUp(id, of: account, at: now, in: transaction)
+    case .goOn:
+      return try flows.continue(id, of: account, trace: trace, at: now, in: transaction)
+    case .giveUp: return try flows.giveUp(id, of: account, trace: trace, at: now, in: transaction)
     }
   }
 

@@ -38,7 +38,8 @@ package struct Flows: Sendable {
   /// The flow of an intention: the one that is open for it, or a new one. Throws a `FlowProblem` with
   /// nothing changed.
   package func begin(
-    _ intention: Intention, of account: Identifier, at now: Instant, in transaction: Transaction
+    _ intention: Intention, of account: Identifier, trace: TraceContext? = nil, at now: Instant,
+    in transaction: Transaction
   ) throws -> Flow {
     guard stripe?.api != nil else { throw FlowProblem(.stripeOff) }
     if intention.kind.isExclusive, let flow = try known(intention, account, now, transaction) {
@@ -57,13 +58,14 @@ package struct Flows: Sendable {
       return flow
     }
     try FlowRows.prune(of: account, keeping: Self.keptCount, in: transaction)
-    try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+    try Jobs.request(FlowRunner.job, flow.object, due: now, trace: trace, in: transaction)
     return flow
   }
 
   /// The client has done its part, or thinks so: the flow goes on at once.
   package func `continue`(
-    _ id: Identifier, of account: Identifier, at now: Instant, in transaction: Transaction
+    _ id: Identifier, of account: Identifier, trace: TraceContext? = nil, at now: Instant,
+    in transaction: Transaction
   ) throws -> Flow {
     var flow = try find(id, of: account, reading: transaction)
     guard flow.isOpen else { return flow }
@@ -72,14 +74,15 @@ package struct Flows: Sendable {
       (flow.status, flow.sealedAction) = (.running, nil)
       guard try FlowRows.store(flow, in: transaction) else { throw FlowProblem(.flowRunning) }
     }
-    try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+    try Jobs.request(FlowRunner.job, flow.object, due: now, trace: trace, in: transaction)
     return flow
   }
 
   /// The account does not want it any more: what was begun at Stripe is taken back, unless it was
   /// completed in the last moment.
   package func giveUp(
-    _ id: Identifier, of account: Identifier, at now: Instant, in transaction: Transaction
+    _ id: Identifier, of account: Identifier, trace: TraceContext? = nil, at now: Instant,
+    in transaction: Transaction
   ) throws -> Flow {
     var flow = try find(id, of: account, reading: transaction)
     guard flow.status == .requiresAction else {
@@ -89,7 +92,7 @@ package struct Flows: Sendable {
     flow.state[.reason] = FlowProblem.Code.givenUp.rawValue
     (flow.step, flow.status, flow.sealedAction, flow.stepSince) = (.undo, .running, nil, now)
     guard try FlowRows.store(flow, in: transaction) else { throw FlowProblem(.flowRunning) }
-    try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+    try Jobs.request(FlowRunner.job, flow.object, due: now, trace: trace, in: transaction)
     return flow
   }
 

@@ -22,6 +22,8 @@ package struct GoogleAPI: Sendable {
   /// A purchase has one current order per item; voided ones come on top.
   private static let orderCountMax = 20
   private static let limits = JSONLimits(byteCountMax: 1 << 20, valueCountMax: 1 << 14)
+  private static let batchLimits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 18)
 
   /// `base` is without a slash at its end.
   package init(
@@ -37,9 +39,10 @@ package struct GoogleAPI: Sendable {
   /// The purchase as it is now, with the orders that are known of it: facts of that read.
   ///
   /// An order that Google does not give out is noted and does not fail the read; current ones come
-  /// first. Linked purchases are only named: each has reads of its own.
+  /// first. Linked purchases are only named: each has reads of its own. Orders `without` which it does
+  /// are known as they are now.
   package func read(
-    token: PurchaseToken, readNumber: Int64, orders: [String] = []
+    token: PurchaseToken, readNumber: Int64, orders: [String] = [], without: Set<String> = []
   ) throws(APIFailure) -> GoogleAnswer {
     var answer = GoogleAnswer()
     var decoder = PurchaseDecoder(readNumber: readNumber, now: clock.now())
@@ -49,7 +52,8 @@ package struct GoogleAPI: Sendable {
     do { try decoder.readPurchase(purchase, of: token) } catch {
       throw .malformed("the purchase: \(error)")
     }
-    for order in wanted(decoder.orders + orders, &decoder) {
+    let all = (decoder.orders + orders).filter { !without.contains($0) }
+    for order in wanted(all, &decoder) {
       let path = "/orders/\(PercentEncoding.encode(order))"
       // What fails here is the way to Google, not the order.
       let reply = try authorized("GET", root + path, body: nil)
@@ -74,6 +78,38 @@ package struct GoogleAPI: Sendable {
     let wanted = orders.filter { seen.insert($0).inserted }
     if wanted.count > Self.orderCountMax { decoder.note(.orderMissing) }
     return Array(wanted.prefix(Self.orderCountMax))
+  }
+
+  /// An address must not grow too long for whoever stands between.
+  private static let batchCount = 100
+
+  /// Orders as they are now, a hundred with each request. A hundred of which Google does not know one,
+  /// and what cannot be read, is left out.
+  ///
+  /// https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
+  func orders(_ ids: [String]) throws(APIFailure) -> [Fact] {
+    var facts: [Fact] = []
+    for start in stride(from: 0, to: ids.count, by: Self.batchCount) {
+      let batch = ids[start..<min(start + Self.batchCount, ids.count)]
+      let query = batch.map { "orderIds=\(PercentEncoding.encode($0))" }.joined(separator: "&")
+      let reply: APIReply
+      do throws(APIFailure) {
+        reply = try accepted(authorized("GET", root + "/orders:batchGet?" + query, body: nil))
+      } catch {
+        switch error {
+        case .refused, .notFound, .gone: continue
+        case .transient, .misconfigured, .malformed: throw error
+        }
+      }
+      let json = try? JSON.parse(reply.body, limits: Self.batchLimits)
+      for order in json?["orders"].array ?? [] {
+        guard let token = try? order["purchaseToken"].requireToken() else { continue }
+        var decoder = PurchaseDecoder(readNumber: 0, now: clock.now())
+        try? decoder.readOrder(order, of: token)
+        facts += decoder.facts
+      }
+    }
+    return facts
   }
 
   /// Tells Google that the purchase was delivered; doing so again changes nothing.

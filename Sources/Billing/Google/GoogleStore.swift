@@ -65,6 +65,8 @@ package struct GoogleStore: Store {
     traits.confirmationCount = 1
     traits.readsBySecret = true
     traits.isReadOneByOne = true
+    // The current order and those before it, of which one may have been charged back.
+    traits.partsRead = 3
     // Sixty days after their end.
     traits.forgets = true
     traits.orders = [.stopRenewal, .end, .refund, .extend]
@@ -120,19 +122,19 @@ package struct GoogleStore: Store {
 
   package var webhook: Webhook? { verifier.map { Webhook(googlePlay: $0) } }
 
-  /// The current order and those before it, of which one may have been charged back.
-  private static let knownOrderCountMax = 3
-
   package var isReadable: Bool { api != nil }
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
     let (api, token) = try reach(request)
     let known = try request.readKnown()
     let prefix = ReadRequest.orderPrefix
+    let newest = known.parts.prefix(traits.partsRead).map(\.id)
     let orders =
       known.reasons.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
-      + known.parts.prefix(Self.knownOrderCountMax).filter { $0.kind == .order }.map { $0.id }
-    let answer = try api.read(token: token, readNumber: request.readNumber, orders: orders)
+      + newest
+    let answer = try api.read(
+      token: token, readNumber: request.readNumber, orders: orders,
+      without: request.isShallow ? Set(newest) : [])
     return StoreAnswer(
       facts: answer.facts,
       requests: answer.linked.map { linked in
@@ -140,6 +142,11 @@ package struct GoogleStore: Store {
           linked.objectKey, reason: "linked", secret: linked.secret, isFirstOnly: true)
       }, terms: answer.facts.flatMap { [SearchTerm](orders: $0) },
       notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
+  }
+
+  package func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact] {
+    guard let api else { throw .misconfigured("there is no service account of Google Play") }
+    return try api.orders(keys.map(\.id))
   }
 
   package let claimMember: String? = "token"

@@ -11,7 +11,7 @@ struct JobRow {
   static let columns = """
     kind, object, payload, requested, issued, committed, settle_after_ms, confirmations, due_ms,
     held_until_ms, lease_until_ms, attempts, refusals, dead, last_error, next_due_ms,
-    unsettled_since_ms, failing_since_ms, lane
+    unsettled_since_ms, failing_since_ms, lane, trace, shallow
     """
 
   init(_ row: borrowing Row) throws {
@@ -26,7 +26,9 @@ struct JobRow {
       attempts: try row.integer(11), refusals: try row.integer(12),
       failingSince: try row.optionalInstant(17), lane: try row.integer(18),
       isDead: try row.integer(13) == 1,
-      lastError: try row.optionalText(14))
+      lastError: try row.optionalText(14),
+      trace: try row.optionalText(19).flatMap { TraceContext($0) },
+      isShallow: try row.integer(20) == 1)
   }
 
   init(kind: String, object: String, state: JobState) {
@@ -54,7 +56,8 @@ struct JobRow {
 
   private static let insertion = """
     INSERT INTO billing.jobs (\(columns))
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+      $20, $21)
     ON CONFLICT (kind, object) DO NOTHING
     """
 
@@ -64,7 +67,8 @@ struct JobRow {
       UPDATE billing.jobs SET payload = $3, requested = $4, issued = $5, committed = $6,
         settle_after_ms = $7, confirmations = $8, due_ms = $9, held_until_ms = $10,
         lease_until_ms = $11, attempts = $12, refusals = $13, dead = $14, last_error = $15,
-        next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18, lane = $19
+        next_due_ms = $16, unsettled_since_ms = $17, failing_since_ms = $18, lane = $19,
+        trace = $20, shallow = $21
       WHERE kind = $1 AND object = $2
       """, values: values)
   }
@@ -78,6 +82,7 @@ struct JobRow {
       .instant(state.leaseUntil), .integer(state.attempts), .integer(state.refusals),
       .integer(state.isDead ? 1 : 0), .text(state.lastError), .instant(state.nextDue),
       .instant(state.unsettledSince), .instant(state.failingSince), .integer(state.lane),
+      .text(state.trace?.traceparent), .integer(state.isShallow ? 1 : 0),
     ]
   }
 }

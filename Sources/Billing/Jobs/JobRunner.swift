@@ -117,7 +117,7 @@ package final class JobRunner: Sendable {
     }
     guard let lease else { return false }
     hasRun = true
-    TraceContext.$current.withValue(.begin()) { run(lease, handler) }
+    TraceContext.$current.withValue(lease.trace ?? .begin()) { run(lease, handler) }
     return true
   }
 

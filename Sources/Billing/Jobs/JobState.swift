@@ -28,13 +28,19 @@ struct JobState: Equatable {
   var lane: Int64 = 0
   var isDead = false
   var lastError: String?
+  /// Of the request that asked first for what is not settled.
+  var trace: TraceContext?
+  /// Whether all who ask are content with less than a whole read.
+  var isShallow = false
 
   /// Asks for more than every read that has begun.
   mutating func request(
     payload: [UInt8]?, due wanted: Instant, settleAfter end: Instant?, confirmations count: Int64,
-    lane wantedLane: Int64
+    lane wantedLane: Int64, trace asking: TraceContext? = nil, isShallow wantsLess: Bool = false
   ) {
     let isIdle = due == nil && !isDead
+    isShallow = wantsLess && (isIdle || isShallow)
+    trace = isIdle ? asking : trace ?? asking
     lane = isIdle ? wantedLane : min(lane, wantedLane)
     if isDead { (isDead, attempts, refusals) = (false, 0, 0) }
     self.payload = payload ?? self.payload
@@ -146,7 +152,7 @@ struct JobState: Equatable {
   /// An operator wants it read now, whatever it waits for.
   mutating func revive(at now: Instant) {
     (isDead, attempts, refusals, heldUntil) = (false, 0, 0, nil)
-    lane = 0
+    (lane, isShallow) = (0, false)
     if requested <= committed { requested = issued + 1 }
     // A read under way that began after the request is what is wanted.
     guard leaseUntil == nil || requested > issued else { return }

@@ -15,17 +15,20 @@ package enum Jobs {
   /// minute apart. A dead job revives.
   ///
   /// `lane` is 0 unless a client alone says that there is something to read; of those the lower
-  /// lanes are leased first.
+  /// lanes are leased first. `trace` is of the request that asks, where somebody waits for the read.
+  /// `isShallow`: what belongs to the object was compared just now, and is left out unless somebody else
+  /// asks for a whole read meanwhile.
   package static func request(
     _ kind: String, _ object: String, payload: [UInt8]? = nil, due: Instant,
     settleAfter: Instant? = nil, confirmations: Int = 0, lane: Int = 0,
-    in transaction: Transaction
+    trace: TraceContext? = nil, isShallow: Bool = false, in transaction: Transaction
   ) throws {
     func requested(_ row: JobRow) -> JobRow {
       var row = row
       row.state.request(
         payload: payload, due: due, settleAfter: settleAfter,
-        confirmations: Int64(confirmations), lane: Int64(lane))
+        confirmations: Int64(confirmations), lane: Int64(lane), trace: trace,
+        isShallow: isShallow)
       return row
     }
     if let row = try JobRow.locked(kind, object, in: transaction) {

@@ -15,6 +15,10 @@ package struct Lease: Sendable {
   package let lane: Int
   /// Whether it follows a read that never came back.
   package let isRepeated: Bool
+  /// Which the run belongs to; nil where nobody's request asked for it.
+  package let trace: TraceContext?
+  /// Whether what belongs to the object may be left out.
+  package let isShallow: Bool
 
   init(_ row: JobRow, isRepeated: Bool) {
     kind = row.kind
@@ -24,6 +28,8 @@ package struct Lease: Sendable {
     settleAfter = row.state.settleAfter
     attempts = Int(row.state.attempts)
     lane = Int(row.state.lane)
+    trace = row.state.trace
+    isShallow = row.state.isShallow
     self.isRepeated = isRepeated
   }
 

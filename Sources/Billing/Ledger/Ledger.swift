@@ -241,7 +241,7 @@ package struct Ledger: Sendable {
       Self.readJob, object, payload: payload, due: delivery.received + request.delay,
       settleAfter: traits.hasClock ? delivery.decoded.settledBy(received: delivery.received) : nil,
       confirmations: traits.confirmationCount, lane: request.isClaim ? 1 : 0,
-      in: transaction)
+      trace: delivery.trace, in: transaction)
   }
 
   /// The kind of the jobs that answer what stores ask before a refund.
@@ -257,19 +257,20 @@ package struct Ledger: Sendable {
     try RefundQuestionRow.ask(payment, asked: asked, until: asked + span, in: transaction)
     try Jobs.request(
       Self.refundQuestionJob, payment.description, payload: delivery.questionPayload,
-      due: delivery.received, in: transaction)
+      due: delivery.received, trace: delivery.trace, in: transaction)
   }
 
   /// Has a purchase read that only clients know of, when its place among them comes; nothing else is
   /// kept of it before.
   package func requestProof(
-    of key: ObjectKey, payload: [UInt8]?, lane: Int, at now: Instant, in transaction: Transaction
+    of key: ObjectKey, payload: [UInt8]?, lane: Int, trace: TraceContext? = nil, at now: Instant,
+    in transaction: Transaction
   ) throws {
     guard readable.contains(key.provider) else { return }
     let confirmations = try stores.store(of: key).traits.confirmationCount
     try Jobs.request(
       Self.readJob, key.description, payload: payload, due: now, confirmations: confirmations,
-      lane: lane, in: transaction)
+      lane: lane, trace: trace, in: transaction)
   }
 
   /// What became of the wish to have something read.
@@ -290,9 +291,11 @@ package struct Ledger: Sendable {
   }
 
   /// Has a subscription or purchase read as soon as may be, also one of which nothing is known.
-  /// `payload` is the sealed secret that it is read by, where it was told anew.
+  /// `payload` is the sealed secret that it is read by, where it was told anew; `isShallow` as for
+  /// `Jobs.request`.
   package func read(
-    _ key: ObjectKey, payload: [UInt8]? = nil, at now: Instant, in transaction: Transaction
+    _ key: ObjectKey, payload: [UInt8]? = nil, isShallow: Bool = false, at now: Instant,
+    in transaction: Transaction
   ) throws -> Asked {
     guard isReadable(key) else { return .withoutKey }
     let object = key.description
@@ -301,7 +304,8 @@ package struct Ledger: Sendable {
     {
       return .withoutToken
     }
-    try Jobs.request(Self.readJob, object, payload: payload, due: now, in: transaction)
+    try Jobs.request(
+      Self.readJob, object, payload: payload, due: now, isShallow: isShallow, in: transaction)
     return .asked
   }
 

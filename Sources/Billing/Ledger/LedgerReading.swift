@@ -65,7 +65,7 @@ package struct LedgerReading: LinkReader {
   }
 
   /// What belongs to an object, the newest first.
-  private static let partCountMax: Int64 = 16
+  private static let partCountMax = 16
 
   /// What a reader of the object may need to know.
   package func known(of key: ObjectKey) throws -> StoreRead.Known {
@@ -74,12 +74,17 @@ package struct LedgerReading: LinkReader {
         "SELECT DISTINCT reason FROM billing.read_requests WHERE object = $1 ORDER BY reason",
         .text(key.description)
       ) { row in try row.text(0) },
-      parts: try database.rows(
-        """
-        SELECT origin FROM billing.links WHERE target = $1 AND kind = 'part'
-        ORDER BY delivery DESC, origin LIMIT $2
-        """, .text(key.description), .integer(Self.partCountMax)
-      ) { row in try row.text(0) }.compactMap { ObjectKey($0) })
+      parts: try parts(of: key, limit: Self.partCountMax))
+  }
+
+  /// What belongs to an object, the newest first.
+  func parts(of key: ObjectKey, limit: Int) throws -> [ObjectKey] {
+    try database.rows(
+      """
+      SELECT origin FROM billing.links WHERE target = $1 AND kind = 'part'
+      ORDER BY delivery DESC, origin LIMIT $2
+      """, .text(key.description), .integer(Int64(limit))
+    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 }
 

@@ -24,6 +24,8 @@ package struct PreparedDelivery: Sendable {
   let terms: [SearchRow]
   /// What proved it; nil of what nobody sent us.
   let proof: String?
+  /// Of the request that brought it; jobs that it asks for go on in it.
+  let trace: TraceContext?
 
   /// How much of the database it takes up, about.
   package var byteCount: Int { sealed.count }
@@ -32,11 +34,13 @@ package struct PreparedDelivery: Sendable {
   /// personal can be found.
   package init(
     _ decoded: DecodedDelivery, of store: any Store, received: Instant, head: [UInt8],
-    body: [UInt8], sealing: SealingKeys, search: SearchKey? = nil, proof: String? = nil
+    body: [UInt8], sealing: SealingKeys, search: SearchKey? = nil, proof: String? = nil,
+    trace: TraceContext? = nil
   ) {
     self.decoded = decoded
     self.received = received
     self.proof = proof
+    self.trace = trace
     terms = SearchRow.all(decoded.terms, search)
     contents = decoded.facts.map { store.stored($0.object) }
     requestPayloads = decoded.requests.map { request in
@@ -57,7 +61,7 @@ package struct PreparedDelivery: Sendable {
   /// digest names the delivery, so that a retry is a duplicate.
   package init(
     _ delivery: Delivery, of store: any Store, received: Instant, body: [UInt8],
-    sealing: SealingKeys, search: SearchKey? = nil
+    sealing: SealingKeys, search: SearchKey? = nil, trace: TraceContext? = nil
   ) {
     let decoded: DecodedDelivery
     switch delivery.content {
@@ -71,7 +75,7 @@ package struct PreparedDelivery: Sendable {
     }
     self.init(
       decoded, of: store, received: received, head: delivery.head, body: body, sealing: sealing,
-      search: search, proof: delivery.proof)
+      search: search, proof: delivery.proof, trace: trace)
   }
 
   /// Whether its store told it before, whatever it said then.

@@ -20,12 +20,13 @@ extension Reconciliation {
       ) { row in try row.integer(0) } ?? 0)
   }
 
-  /// Has an object read; what becomes of it is judged later.
+  /// Has an object read, without its parts where they were compared; what becomes of it is judged later.
   package mutating func ask(
-    _ key: ObjectKey, _ ledger: Ledger, at now: Instant, in transaction: Transaction
+    _ key: ObjectKey, isShallow: Bool = false, _ ledger: Ledger, at now: Instant,
+    in transaction: Transaction
   ) throws {
     counts.examined += 1
-    guard try ledger.read(key, at: now, in: transaction) == .asked else {
+    guard try ledger.read(key, isShallow: isShallow, at: now, in: transaction) == .asked else {
       counts.unreachable += 1
       return
     }

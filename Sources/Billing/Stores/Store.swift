@@ -63,6 +63,10 @@ package protocol Store: Sendable {
   /// Throws `.misconfigured` where there is nothing to ask with.
   func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer
 
+  /// Parts of subscriptions as they are now, in few requests; what it does not give out is left out.
+  /// For stores with `traits.partsRead`.
+  func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact]
+
   /// The lists in which it tells again what it told; none where it cannot be asked.
   var listings: [StoreListing] { get }
 
@@ -118,6 +122,8 @@ extension Store {
   }
 
   package func terms(searchedBy text: String) -> [String] { [SearchTerm.normalized(text)] }
+
+  package func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact] { [] }
 
   package var certificates: [StoreCertificate] { [] }
 
@@ -209,6 +215,9 @@ package struct StoreTraits: Sendable {
   package var forgets = false
   /// Whether no list shows how its subscriptions are, so that each must be read to know.
   package var isReadOneByOne = false
+  /// How many of the newest parts a read looks at one by one, and `parts(named:)` many at once; 0: a
+  /// read shows all in one.
+  package var partsRead = 0
   /// What operators can have it do.
   package var orders: Set<StoreOrder.Kind> = []
   /// Where its customers manage what they bought; nil where that is done here.

@@ -9,6 +9,9 @@ package struct StoreRead: Sendable {
   package let readNumber: Int64
   /// What deliveries told of the object and rows may not hold in clear; nil where none did.
   package let secret: Secret?
+  /// Whether the newest `StoreTraits.partsRead` parts that are known were compared with the store just
+  /// now, and need not be read.
+  package let isShallow: Bool
   private let known: @Sendable () throws -> Known
 
   /// What earlier deliveries and reads said of the object.
@@ -25,12 +28,13 @@ package struct StoreRead: Sendable {
   }
 
   package init(
-    _ key: ObjectKey, readNumber: Int64, secret: Secret?,
+    _ key: ObjectKey, readNumber: Int64, secret: Secret?, isShallow: Bool = false,
     known: @escaping @Sendable () throws -> Known
   ) {
     self.key = key
     self.readNumber = readNumber
     self.secret = secret
+    self.isShallow = isShallow
     self.known = known
   }
 

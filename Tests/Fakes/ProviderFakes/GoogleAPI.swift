@@ -85,7 +85,8 @@ extension FakePlayStore {
       return acknowledge(path[4], request.body)
     case ("GET", 2, "purchases") where path[1] == "voidedpurchases":
       return voided(target, asOf: clock.now)
-    case ("GET", 1, "orders:batchGet"): return orders(target.values("orderIds"))
+    case ("GET", 1, "orders:batchGet"):
+      return orders(target.values("orderIds"), asOf: clock.now - faults.replicaLag)
     case ("GET", 2, "orders"): return readOrder(path[1], asOf: clock.now - faults.replicaLag)
     case ("POST", 2, "orders"):
       return path[1].hasSuffix(":reviewrefund")
@@ -128,11 +129,15 @@ extension FakePlayStore {
     }
   }
 
-  private func orders(_ ids: [String]) -> FakeAnswer {
+  /// What `orders.batchGet` answered at a moment that has passed, without faults.
+  package func orders(_ target: String, asOf moment: Instant) -> FakeAnswer {
+    orders(GoogleTarget(target).values("orderIds"), asOf: moment)
+  }
+
+  private func orders(_ ids: [String], asOf moment: Instant) -> FakeAnswer {
     guard (1...1000).contains(ids.count) else {
       return Self.error(400, "invalid", "From 1 to 1000 order ids are needed.")
     }
-    let moment = clock.now - faults.replicaLag
     return act { state in
       var found: [JSONValue] = []
       for id in ids {

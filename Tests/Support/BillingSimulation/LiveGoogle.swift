@@ -40,6 +40,10 @@ final class PastPlay: ProviderTransport {
       let answer = store.voided(String(last), asOf: moment)
       return reply(answer.status, answer.body)
     }
+    if last.hasPrefix("orders:batchGet") {
+      let answer = store.orders(last, asOf: moment)
+      return reply(answer.status, answer.body)
+    }
     let answer =
       path.contains("orders")
       ? store.readOrder(last, asOf: moment) : store.read(last, asOf: moment)

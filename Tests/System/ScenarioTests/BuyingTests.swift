@@ -2,6 +2,7 @@ import Base
 import Configuration
 import Crypto
 import Glibc
+import HTTPClient
 import HTTPServer
 import JSON
 import LocalServer
@@ -116,6 +117,34 @@ struct BuyingTests {
     #expect(try scene.installation.command("flow", "list").output.contains("FLOW"))
   }
 
+  @Test func `what a request sets going goes on in its trace, and the log says so`() throws {
+    let scene = try BuyingScene(.sqlite)
+    let traces = [
+      "0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736",
+    ]
+    let fields = traces.map { [("traceparent", "00-\($0)-b7ad6b7169203331-01")] }
+    let buyer = scene.buyer()
+    let answer = try buyer.send(
+      buyer.sign(
+        "POST", "/v1/stripe/subscription", body: Self.wish.encoded(), headers: fields[0]))
+    _ = try scene.finished(try #require(try answer.json["flow"].string))
+    let subscription = try #require(scene.stripe.subscriptions.first)
+    let event: JSONValue = [
+      "id": "evt_thin", "object": "v2.core.event", "type": "v1.customer.subscription.updated",
+      "livemode": true, "created": "2026-09-21T14:13:20.000Z",
+      "related_object": ["id": .string(subscription), "type": "subscription"],
+    ]
+    let body = event.encoded()
+    let signature = StripeSignature.header(body: body, at: scene.installation.clock.now())
+    let reply = try HTTPClient().send(
+      "POST", "http://127.0.0.1:\(scene.billing.port)/webhooks/stripe",
+      headers: fields[1] + [("Stripe-Signature", signature)], body: body, timeout: .seconds(30))
+    #expect(reply.status == 200)
+    for (trace, kind) in zip(traces, ["flow", "read"]) {
+      #expect(try scene.tells("job.done", "kind=\(kind)", "trace=\(trace)"), "\(kind)")
+    }
+  }
+
   @Test func `another account's flow is nobody's`() throws {
     let scene = try BuyingScene(.sqlite)
     let answer = try scene.buyer().post("/v1/stripe/subscription", Self.wish)
@@ -163,6 +192,17 @@ private struct BuyingScene {
   func pass(_ span: Instant.Span) throws {
     try installation.clock.set(installation.clock.now() + span)
     stripe.run(until: installation.clock.now())
+  }
+
+  /// Whether a line of billing's log has all that within half a minute.
+  func tells(_ parts: String...) throws -> Bool {
+    for _ in 0..<600 {
+      let lines = billing.words.split(separator: "\n")
+      if lines.contains(where: { line in parts.allSatisfy { line.contains($0) } }) { return true }
+      try pass(.milliseconds(500))
+      usleep(50_000)
+    }
+    return false
   }
 
   func finished(_ flow: String) throws -> JSON {

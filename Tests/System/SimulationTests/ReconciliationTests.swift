@@ -1,3 +1,4 @@
+import Google
 import Apple
 import Apple
 import Base
@@ -27,6 +28,60 @@ struct ReconciliationTests {
     try lossy.reconcile()
     try Self.expectEqual(lossy, calm)
     #expect(try lossy.drift().isEmpty)
+  }
+
+  /// Of orders that were known, only what differs now is read of each; so that must show.
+  @Test(arguments: LivedStory.all.filter { $0.isShort && $0.name.hasPrefix("google/") })
+  func `who lost the last deliveries of what was known reconciles to where they lead`(
+    story: LivedStory
+  ) throws {
+    let live = story.live()
+    let calm = try Storm.calm(live, .sqlite)
+    let times = live.events.map(\.at)
+    for begin in Set([times[times.count / 2], times[times.count - 1]]).sorted() {
+      let lossy = try Self.lived(story.live(), story.name, losing: { $0 >= begin })
+      try lossy.reconcile()
+      try Self.expectEqual(lossy, calm)
+    }
+  }
+
+  @Test func `a refund that no delivery and no list tells is found among orders that were known`()
+    throws
+  {
+    let story = try #require(LivedStory.all.first { $0.name == "google/refund-kept" })
+    let live = story.live()
+    let bought = try #require(live.events.first).at
+    let lossy = try Self.lived(
+      live, story.name, until: bought + .hours(1), losing: { _ in false })
+    try lossy.runDue()
+    lossy.now = bought + .days(13)
+    func orders() throws -> [String] {
+      try lossy.database.read { reader in
+        try reader.rows(
+          "SELECT content FROM billing.mirrors WHERE object LIKE 'google:live:order:%'"
+        ) { row in try row.text(0) }
+      }
+    }
+    let before = try orders()
+    #expect(before.count == 1 && !before[0].contains("REFUNDED"), "\(before)")
+    try lossy.reconcile()
+    let after = try orders()
+    #expect(after.contains { $0.contains("REFUNDED") }, "\(after)")
+  }
+
+  @Test func `a purchase of which all is known costs one call, and an order part of one`() throws {
+    let story = try #require(LivedStory.all.first { $0.name == "google/renewal" })
+    let live = story.live()
+    let lossy = try Self.lived(live, story.name, losing: { _ in false })
+    try lossy.settle()
+    let play = try #require(live.faults.first)
+    let before = play.requestCount
+    try lossy.reconcile()
+    let runs = try lossy.reconciliations().filter { $0.provider == .google }
+    #expect(runs.map(\.counts.examined) == [1], "\(runs.map(\.counts))")
+    #expect(runs.map(\.counts.agreed) == [1])
+    // The list of voided purchases, all known orders, the purchase.
+    #expect(play.requestCount - before == 3)
   }
 
   /// As coffer-billing does it day by day: no subscription is read that its lists show.
@@ -149,11 +204,13 @@ struct ReconciliationTests {
   /// not: of each purchase the first word of Google Play's, or of its buyer's device; when a BTCPay invoice
   /// settled; what the App Store has forgotten of somebody it never told of since.
   private static func lived(
-    _ live: Live, _ name: String, _ engine: TestEngine = .sqlite, losing isLost: (Instant) -> Bool
+    _ live: Live, _ name: String, _ engine: TestEngine = .sqlite, until end: Instant? = nil,
+    losing isLost: (Instant) -> Bool
   ) throws -> Installation {
+    let end = end ?? live.end
     let installation = try Installation(engine, live.stores)
     var tokens: Set<String> = []
-    for (index, event) in live.events.enumerated() {
+    for (index, event) in live.events.enumerated() where event.at <= end {
       installation.now = max(installation.now, event.at)
       switch event.what {
       case .delivery(let request):
@@ -177,7 +234,7 @@ struct ReconciliationTests {
       }
       try installation.runDue()
     }
-    installation.now = max(installation.now, live.end)
+    installation.now = max(installation.now, end)
     return installation
   }
 

@@ -1,3 +1,4 @@
+import Tiers
 import Base
 import Crypto
 import Google
@@ -5,6 +6,7 @@ import HTTPMessages
 import JSON
 import ProviderAPI
 import SeededRandom
+import Stores
 import Subscriptions
 import Testing
 
@@ -198,6 +200,57 @@ struct APITests {
       #"{"linkedPurchaseToken":"\#(token)","#
         + #""outOfAppPurchaseContext":{"expiredPurchaseToken":"\#(token)"}}"#)
     #expect(read.replaces == nil && read.continues == nil)
+  }
+
+  @Test func `orders are shown a hundred at a time, and where one is unknown its hundred is not`()
+    throws
+  {
+    let script = Script { request, _ throws(APIFailure) in
+      let ids = request.url.split(separator: "?").last?.split(separator: "&")
+        .compactMap { $0.split(separator: "=").last }
+      guard let ids, ids.count <= 100, !ids.contains("GPA.unknown") else { return (404, "{}") }
+      let orders = ids.map {
+        #"{"orderId":"\#($0)","purchaseToken":"token.AO-J1Oz/0123+456","state":"PROCESSED"}"#
+      }
+      return (200, #"{"orders":[\#(orders.joined(separator: ",")),{"orderId":"GPA.x"},7]}"#)
+    }
+    let ids = (0..<230).map { "GPA.\($0)" } + ["GPA.unknown"]
+    let keys = ids.map {
+      ObjectKey(provider: .google, environment: .live, kind: .order, id: $0)
+    }
+    let facts = try GoogleStore(verifier: nil, api: api(script)).parts(named: keys)
+    #expect(facts.map(\.key) == Array(keys.prefix(200)))
+    #expect(script.requests.withLock { $0.filter { $0.url.contains(":batchGet") }.count } == 3)
+  }
+
+  @Test func `orders that cannot be asked for now are no answer`() throws {
+    let script = Script { _, _ throws(APIFailure) in (503, "") }
+    let store = GoogleStore(verifier: nil, api: try api(script))
+    let key = ObjectKey(provider: .google, environment: .live, kind: .order, id: "GPA.1")
+    #expect(throws: APIFailure.self) { try store.parts(named: [key]) }
+    #expect(try store.parts(named: []) == [])
+  }
+
+  @Test(arguments: [false, true])
+  func `a shallow read leaves out the orders that are known, and reads others`(
+    isShallow: Bool
+  ) throws {
+    let item = #"{"productId":"p","latestSuccessfulOrderId":"GPA.1..1"}"#
+    let script = Script { request, _ throws(APIFailure) in
+      request.url.contains("/orders/")
+        ? (404, "") : (200, Self.answer(#"{"lineItems":[\#(item)]}"#))
+    }
+    let known = ["GPA.1..0", "GPA.1"].map {
+      ObjectKey(provider: .google, environment: .live, kind: .order, id: $0)
+    }
+    let request = StoreRead(
+      Self.token.objectKey, readNumber: 1, secret: Self.token.secret, isShallow: isShallow
+    ) { .init(reasons: ["order:GPA.9"], parts: known) }
+    _ = try GoogleStore(verifier: nil, api: api(script)).read(request)
+    let orders = script.requests.withLock { requests in
+      requests.compactMap { $0.url.split(separator: "/orders/").dropFirst().last }.map(String.init)
+    }
+    #expect(orders == ["GPA.1..1", "GPA.9"] + (isShallow ? [] : ["GPA.1..0", "GPA.1"]))
   }
 
   @Test func `of too many orders the current one is read, and the rest noted`() throws {

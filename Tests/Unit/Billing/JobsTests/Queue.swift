@@ -24,13 +24,14 @@ final class Queue: Sendable {
 
   func request(
     _ object: String = "a", kind: String = "k", payload: [UInt8]? = nil, due: Instant? = nil,
-    settleAfter: Instant? = nil, confirmations: Int = 0
+    settleAfter: Instant? = nil, confirmations: Int = 0, trace: TraceContext? = nil,
+    isShallow: Bool = false
   ) throws {
     let due = due ?? now
     try database.write(for: nil) { transaction in
       try Jobs.request(
         kind, object, payload: payload, due: due, settleAfter: settleAfter,
-        confirmations: confirmations, in: transaction)
+        confirmations: confirmations, trace: trace, isShallow: isShallow, in: transaction)
     }
   }
 
