@@ -51,7 +51,7 @@ package final class Installation {
     _ engine: TestEngine, with policies: Policies = Policies(),
     _ stores: @escaping (Clock) -> StoreList
   ) throws {
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     self.stores = stores
     self.policies = policies
     database = try Database.open(scratch.location, owning: .billing)

@@ -2,29 +2,45 @@ internal import Base
 internal import Glibc
 internal import Postgres
 package import Storage
+internal import TestFiles
 
-/// An empty database of one test, and a directory, which hold until the test lets go of them.
+/// A database of one test, and a directory, which hold until the test lets go of them.
 package final class ScratchDatabase: Sendable {
+  /// What a test finds in it.
+  package enum Content: Sendable {
+    /// Nothing: whoever opens it creates what is to be there.
+    case nothing
+    /// Both schemas as this build has them, and no rows.
+    case schemas
+  }
+
   package let location: DatabaseLocation
-  /// Where SQLite keeps its files; there is room for others.
+  /// What SQLite keeps lies under it, in `database`; there is room for more.
   package let directory: ScratchDirectory
   private let postgresName: String?
 
   /// `parent` is where the directory goes, `encoding` how PostgreSQL keeps text.
   package init(
-    _ engine: TestEngine, in parent: String = TestRun.scratch, encoding: String = "UTF8"
+    _ engine: TestEngine, with content: Content = .nothing, in parent: String = TestRun.scratch,
+    encoding: String = "UTF8"
   ) throws {
     directory = try ScratchDirectory(in: parent)
     switch engine {
     case .sqlite:
       postgresName = nil
-      location = .sqlite(directory: directory.path)
+      let folder = directory.path + "/database"
+      location = .sqlite(directory: folder)
+      try Files.createFolder(folder)
+      if content == .nothing { return }
+      for (name, bytes) in try MigratedDatabase.files() {
+        try Files.write(bytes, to: "\(folder)/\(name)", isSecret: true)
+      }
     case .postgres:
-      var random = SystemRandomNumberGenerator()
-      let name = "coffer_\(getpid())_\(String(random.next(), radix: 36))"
+      let name = Self.newPostgresName()
+      let template = try content == .nothing ? "template0" : MigratedDatabase.postgresName()
       postgresName = name
-      location = .postgres(url: Secret(Self.url(of: name)))
-      try Self.administer("CREATE DATABASE \(name) ENCODING '\(encoding)' TEMPLATE template0")
+      location = Self.postgresLocation(name)
+      try Self.administer("CREATE DATABASE \(name) ENCODING '\(encoding)' TEMPLATE \(template)")
     }
   }
 
@@ -37,7 +53,16 @@ package final class ScratchDatabase: Sendable {
     }
   }
 
-  private static func administer(_ sql: String) throws {
+  static func newPostgresName() -> String {
+    var random = SystemRandomNumberGenerator()
+    return "coffer_\(getpid())_\(String(random.next(), radix: 36))"
+  }
+
+  static func postgresLocation(_ name: String) -> DatabaseLocation {
+    .postgres(url: Secret(url(of: name)))
+  }
+
+  static func administer(_ sql: String) throws {
     let connection = try PostgresConnection(
       url: Secret(TestEngine.postgresURL ?? ""), connectSeconds: 5, answerWait: .seconds(60))
     try connection.execute(sql)

@@ -50,6 +50,11 @@ package enum Files {
     try write(Array(text.utf8), to: path, isSecret: isSecret)
   }
 
+  /// Makes a folder that only this user sees, within one that is there.
+  package static func createFolder(_ path: String) throws(FileError) {
+    guard unsafe mkdir(path, 0o700) == 0 else { throw FileError(path: path, code: errno) }
+  }
+
   /// False where the file cannot be removed.
   package static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
 

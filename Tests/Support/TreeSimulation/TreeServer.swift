@@ -41,7 +41,7 @@ package final class TreeServer: Sendable {
   package init(
     _ engine: TestEngine, freeByteCount: Int64 = 1_000_000_000, recordCountMax: Int64 = 1_000_000
   ) throws {
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     catalogue = try Catalogue(
       version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount), paid: [])
     var limits = SyncLimits()

@@ -27,11 +27,11 @@ final class Installation: Sendable {
   /// `directory` holds database and objects in place of one of the test's own; with a `start`, time
   /// is virtual and stands still unless moved.
   init(
-    _ engine: TestEngine = .sqlite, startingAt start: Instant? = nil, directory: String? = nil,
-    settings: [String: String] = [:]
+    _ engine: TestEngine = .sqlite, with content: ScratchDatabase.Content = .schemas,
+    startingAt start: Instant? = nil, directory: String? = nil, settings: [String: String] = [:]
   ) throws {
     self.engine = engine
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: directory == nil ? content : .nothing)
     let home = directory ?? scratch.directory.path
     location =
       switch scratch.location {

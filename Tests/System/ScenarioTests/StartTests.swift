@@ -13,7 +13,7 @@ import Testing
 @Suite struct StartTests {
   @Test(arguments: TestEngine.available)
   func `both programs start at once on an empty database`(engine: TestEngine) throws {
-    let installation = try Installation(engine)
+    let installation = try Installation(engine, with: .nothing)
     let servers = [try installation.launch(.sync), try installation.launch(.billing)]
     for server in servers { try server.waitUntilReady() }
     _ = try installation.device(of: servers[0])

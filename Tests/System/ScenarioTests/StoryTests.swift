@@ -12,11 +12,12 @@ import Testing
 
 /// Every recorded story, delivered to the real programs as it stands, byte for byte.
 @Suite struct StoryTests {
-  /// In the short run PostgreSQL hears only what Stripe's versions of this year tell.
-  private static let runs: [(RecordedStory, TestEngine)] = RecordedStory.all.flatMap { story in
-    let isShort = story.store != "stripe" || story.name.hasPrefix("stripe/2026-")
-    return TestEngine.available.filter { $0 == .sqlite || TestRun.isFull || isShort }
-      .map { (story, $0) }
+  /// In the short run PostgreSQL hears every fifth: that both engines end with the same rows is held
+  /// story by story without the programs.
+  private static let runs = TestEngine.available.flatMap { engine in
+    RecordedStory.all.enumerated().filter { index, _ in
+      engine == .sqlite || TestRun.isFull || index % 5 == 0
+    }.map { (story: $1, engine: engine) }
   }
 
   @Test(arguments: runs)

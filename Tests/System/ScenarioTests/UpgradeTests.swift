@@ -19,7 +19,7 @@ import Testing
   ) throws {
     let previous = try #require(TestRun.previousPrograms)
     let installation = try Installation(
-      engine, settings: ["COFFER_PLANS": RecordedStory.cataloguePath])
+      engine, with: .nothing, settings: ["COFFER_PLANS": RecordedStory.cataloguePath])
     let seed = SeededGenerator.seed(of: "upgrade, \(engine)")
     let oldSync = try installation.start(.sync, from: previous)
     let oldBilling = try installation.start(.billing, from: previous)

@@ -39,7 +39,7 @@ import Testing
   func `a chain that nobody touched is whole, and its head is the last entry`(
     _ engine: TestEngine
   ) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     let database = try Self.open(scratch)
     defer { database.close() }
     try Self.fill(database)
@@ -65,7 +65,7 @@ import Testing
   func `whoever changes the log behind its back is found at the first entry that differs`(
     _ engine: TestEngine, _ wrong: (String, String)
   ) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     let database = try Self.open(scratch)
     defer { database.close() }
     try Self.fill(database)
@@ -78,7 +78,7 @@ import Testing
   func `an end that was cut off with its head is found by a head that was kept`(
     _ engine: TestEngine
   ) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     let database = try Self.open(scratch)
     defer { database.close() }
     try Self.fill(database)
@@ -99,7 +99,7 @@ import Testing
 
   @Test(arguments: TestEngine.available)
   func `an act that fails leaves no entry, and the next one no gap`(_ engine: TestEngine) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     let database = try Self.open(scratch)
     defer { database.close() }
     struct Failed: Error {}
@@ -119,7 +119,7 @@ import Testing
   func `entries are found by account, by actor and by time, both chains as one`(
     _ engine: TestEngine
   ) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     let drafts: [(Schema, AuditLog.Draft)] = [
       (.billing, Self.draft("a", by: "carol (Unix user root)", account: Self.ada)),
       (.sync, Self.draft("b", by: "carol", account: Self.bob)),
@@ -159,7 +159,7 @@ import Testing
 
   @Test(arguments: TestEngine.available)
   func `entries of one moment have one order, whatever the page`(_ engine: TestEngine) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     for schema in Schema.allCases {
       let database = try Self.open(scratch, schema)
       defer { database.close() }

@@ -28,7 +28,7 @@ struct CatalogueOfRecordTests {
   func `the first start makes its catalogue the one of record, whole`(
     _ engine: TestEngine
   ) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     let database = try Database.open(scratch.location, owning: .billing)
     defer { database.close() }
     let first = try Self.catalogue("1")
@@ -47,7 +47,7 @@ struct CatalogueOfRecordTests {
   func `another one is refused until it is put, and the one before is kept`(
     _ engine: TestEngine
   ) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     let database = try Database.open(scratch.location, owning: .billing)
     defer { database.close() }
     let (first, second) = (try Self.catalogue("1"), try Self.catalogue("1", title: "Larger"))

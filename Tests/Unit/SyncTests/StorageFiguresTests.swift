@@ -12,7 +12,7 @@ struct StorageFiguresTests {
   /// every third holds more than the free plan allows.
   @Test(arguments: TestEngine.available)
   func `every account counts once, under the plan that holds now`(engine: TestEngine) throws {
-    let scratch = try ScratchDatabase(engine)
+    let scratch = try ScratchDatabase(engine, with: .schemas)
     // Each program's schema is written by itself.
     let billing = try Database.open(scratch.location, owning: .billing)
     try billing.write(for: nil) { transaction in

@@ -46,7 +46,7 @@ final class TestServer: Sendable {
     self.limits = limits
     self.observe = observe
     self.options = options
-    scratch = try other?.scratch ?? ScratchDatabase(engine)
+    scratch = try other?.scratch ?? ScratchDatabase(engine, with: .schemas)
     clock = other?.clock ?? TestClock(Instant(seconds: 1_780_000_000))
     database = try Database.open(scratch.location, owning: .sync, options: options)
     try History.establish(database)

@@ -26,7 +26,7 @@ struct BTCPayForgeryTests {
     private let scratch: ScratchDatabase
 
     init() throws {
-      scratch = try ScratchDatabase(.sqlite)
+      scratch = try ScratchDatabase(.sqlite, with: .schemas)
       database = try Database.open(scratch.location, owning: .billing)
       let service = BillingService(
         database: database, rules: LedgerRules(catalogue: catalogue), sealing: Harness.sealing,

@@ -27,7 +27,7 @@ struct BudgetTests {
     let routes: [Route]
 
     init(trustsProxies: Bool = false) throws {
-      scratch = try ScratchDatabase(.sqlite)
+      scratch = try ScratchDatabase(.sqlite, with: .schemas)
       database = try Database.open(scratch.location, owning: .billing)
       routes = BillingService(
         database: database, rules: LedgerRules(catalogue: AppleSample.catalogue),

@@ -31,7 +31,7 @@ final class Harness: Sendable {
   init(
     _ engine: TestEngine, rules: LedgerRules = LedgerRules(catalogue: catalogue)
   ) throws {
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     tag = String(Random.identifier().description.prefix(8))
     self.rules = rules
     database = try Database.open(scratch.location, owning: .billing)

@@ -236,7 +236,7 @@ private final class Desk {
   private let service: BillingService
 
   init(_ engine: TestEngine = .sqlite) throws {
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     database = try Database.open(scratch.location, owning: .billing)
     let clock = Clock { [clock] in clock.withLock { $0 } }
     app = App(clock)

@@ -49,7 +49,7 @@ final class PlayShop {
   }()
 
   init(_ engine: TestEngine = .sqlite) throws {
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     database = try Database.open(scratch.location, owning: .billing)
     let clock = Clock { [clock] in clock.withLock { $0 } }
     let account = try #require(ServiceAccount(keyFile: Secret(ScriptedPlay.keyFile.encoded())))

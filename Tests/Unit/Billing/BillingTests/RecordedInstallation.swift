@@ -38,7 +38,7 @@ final class RecordedInstallation {
   init(_ story: RecordedStory, _ engine: TestEngine) throws {
     self.story = story
     catalogue = try CatalogueFile.catalogue(of: RecordedStory.catalogue)
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     database = try Database.open(scratch.location, owning: .billing)
     let clock = Clock { [clock] in clock.withLock { $0 } }
     service = BillingService(

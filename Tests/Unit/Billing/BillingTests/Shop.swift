@@ -29,7 +29,7 @@ final class Shop {
     _ engine: TestEngine = .sqlite, sandbox: Set<Identifier> = [],
     restoring: RestorePolicy = .refuse
   ) throws {
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     database = try Database.open(scratch.location, owning: .billing)
     rules = LedgerRules(catalogue: AppleSample.catalogue, sandboxAccounts: sandbox)
     service = BillingService(

@@ -11,7 +11,7 @@ final class Queue: Sendable {
   private let time = Locked(Instant(seconds: 1_800_000_000))
 
   init(_ engine: TestEngine) throws {
-    scratch = try ScratchDatabase(engine)
+    scratch = try ScratchDatabase(engine, with: .schemas)
     database = try Database.open(scratch.location, owning: .billing)
   }
 

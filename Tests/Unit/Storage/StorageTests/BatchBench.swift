@@ -13,7 +13,7 @@ struct BatchBench {
   init() throws {
     scratch = try ScratchDatabase(.sqlite)
     try scratch.open().close()
-    connection = try SQLiteFiles(directory: scratch.directory.path).connect(
+    connection = try SQLiteFiles(directory: scratch.directory.path + "/database").connect(
       .writer(.sync), lockWait: .milliseconds(50))
     interrupter = Interrupter(connection)
   }

@@ -28,7 +28,7 @@ import Testing
     death: Death
   ) async throws {
     let scratch = try ScratchDatabase(.sqlite)
-    let directory = scratch.directory.path
+    let directory = scratch.directory.path + "/database"
     await #expect(processExitsWith: .signal(SIGKILL)) {
       [directory = directory as String, death] in
       try Self.writeAndDie(in: directory, death)

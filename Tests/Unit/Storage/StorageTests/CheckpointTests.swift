@@ -28,7 +28,7 @@ import Testing
     reader.join()
     // 1,600 items are at least 8,000 pages of log; restarted in time, the file stays far below.
     #expect(try database.itemIDs().count == 1600)
-    #expect(fileSize("\(scratch.directory.path)/sync.db-wal") < 3000 * 4120)
+    #expect(fileSize("\(scratch.directory.path)/database/sync.db-wal") < 3000 * 4120)
   }
 
   @Test func `a clean close leaves everything in the file and no log`() throws {
@@ -36,7 +36,7 @@ import Testing
     let database = try scratch.open()
     for id in 1...50 { try database.insertItem(id) }
     database.close()
-    #expect(fileSize("\(scratch.directory.path)/sync.db-wal") == 0)
+    #expect(fileSize("\(scratch.directory.path)/database/sync.db-wal") == 0)
     let again = try scratch.open()
     defer { again.close() }
     #expect(try again.itemIDs() == Array(1...50))

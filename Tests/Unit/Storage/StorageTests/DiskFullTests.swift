@@ -34,7 +34,7 @@ struct DiskFullTests {
     }
     #expect(try database.itemIDs().count == succeeded.count + 10)
     let check = try SQLiteConnection(
-      file: "\(scratch.directory.path)/sync.db", busyTimeoutMilliseconds: 1000)
+      file: "\(scratch.directory.path)/database/sync.db", busyTimeoutMilliseconds: 1000)
     #expect(try check.integer("SELECT count(*) FROM pragma_integrity_check WHERE 1 = 1") == 1)
     let isIntact =
       "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"

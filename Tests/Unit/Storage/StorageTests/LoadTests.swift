@@ -190,6 +190,6 @@ import Testing
   }
 
   private func logFrameCount(_ scratch: ScratchDatabase) -> Int {
-    fileSize("\(scratch.directory.path)/sync.db-wal") / (4096 + 24)
+    fileSize("\(scratch.directory.path)/database/sync.db-wal") / (4096 + 24)
   }
 }

@@ -164,7 +164,7 @@ import Testing
     defer { database.close() }
     try database.insertItem(1)
     for name in ["sync.db", "billing.db", "sync.db-wal", "coffer.lock"] {
-      #expect(Files.permissions("\(scratch.directory.path)/\(name)") == 0o600, "\(name)")
+      #expect(Files.permissions("\(scratch.directory.path)/database/\(name)") == 0o600, "\(name)")
     }
   }
 
@@ -180,7 +180,7 @@ import Testing
 
   @Test func `a held lock file delays the start until its deadline`() throws {
     let scratch = try ScratchDatabase(.sqlite)
-    let lock = try LockedFile("\(scratch.directory.path)/coffer.lock")
+    let lock = try LockedFile("\(scratch.directory.path)/database/coffer.lock")
     #expect(throws: DatabaseError.self) {
       try scratch.open { $0.startWait = .milliseconds(100) }
     }

@@ -138,7 +138,7 @@ import Testing
     defer { database.close() }
     try database.insertItem(1)
     let intruder = try SQLiteConnection(
-      file: "\(scratch.directory.path)/sync.db", busyTimeoutMilliseconds: 1000)
+      file: "\(scratch.directory.path)/database/sync.db", busyTimeoutMilliseconds: 1000)
     try intruder.execute("BEGIN IMMEDIATE")
     let began = MonotonicTime.now()
     let outcomes = Collector<Outcome>()
@@ -170,7 +170,7 @@ import Testing
     }
     defer { database.close() }
     let intruder = try SQLiteConnection(
-      file: "\(scratch.directory.path)/sync.db", busyTimeoutMilliseconds: 1000)
+      file: "\(scratch.directory.path)/database/sync.db", busyTimeoutMilliseconds: 1000)
     try intruder.execute("BEGIN IMMEDIATE")
     let outcomes = Collector<Outcome>()
     for _ in 0..<50 {
