@@ -2,7 +2,7 @@ internal import JSON
 internal import Ledger
 internal import Subscriptions
 
-/// What a customer can do about a subscription now, and where.
+/// What a customer can do now, and where.
 struct CustomerAction: Sendable {
   let name: Name
   let place: Place
@@ -11,10 +11,18 @@ struct CustomerAction: Sendable {
     /// Its store's own page for it.
     case manageAtStore = "manage_at_store"
     case change, cancel, uncancel
+    /// Ends a pause.
+    case resume
     /// Another payment method; what is open is paid with it.
     case card
     /// With the payment method that is there.
     case pay
+    /// A page for cards, invoices and cancelling.
+    case portal
+    /// What another store sold goes on here.
+    case migrate
+    /// Buys a plan: for the first time, or after all is over.
+    case subscribe, resubscribe
   }
 
   enum Place {
@@ -32,16 +40,42 @@ struct CustomerAction: Sendable {
   }
 }
 
-extension SubscriptionOverview.Subscription {
+extension SubscriptionOverview {
+  /// What is no subscription's: buying, while none stands in the way.
   var actions: [CustomerAction] {
+    guard let seller, !subscriptions.contains(where: \.isCurrent) else { return [] }
+    return [
+      CustomerAction(
+        name: subscriptions.isEmpty ? .subscribe : .resubscribe,
+        place: .wish(path: "/v1/\(seller.rawValue)/checkout"))
+    ]
+  }
+
+  func actions(of subscription: Subscription) -> [CustomerAction] {
+    subscription.actions + migrations(of: subscription)
+  }
+
+  private func migrations(of subscription: Subscription) -> [CustomerAction] {
+    guard let seller, subscription.mayMigrate, subscription.isCurrent,
+      !subscriptions.contains(where: { $0.key.provider == seller && $0.isCurrent })
+    else { return [] }
+    return [CustomerAction(.migrate, at: seller)]
+  }
+}
+
+extension CustomerAction {
+  fileprivate init(_ name: Name, at provider: ObjectKey.Provider) {
+    self.init(name: name, place: .wish(path: "/v1/\(provider.rawValue)/\(name.rawValue)"))
+  }
+}
+
+extension SubscriptionOverview.Subscription {
+  fileprivate var actions: [CustomerAction] {
     if let managePage {
       return [CustomerAction(name: .manageAtStore, place: .page(url: managePage))]
     }
     guard isManagedHere else { return [] }
-    return wishes.map { name in
-      CustomerAction(
-        name: name, place: .wish(path: "/v1/\(key.provider.rawValue)/\(name.rawValue)"))
-    }
+    return wishes.map { CustomerAction($0, at: key.provider) }
   }
 
   /// What mends it comes first.
@@ -50,9 +84,19 @@ extension SubscriptionOverview.Subscription {
     switch label {
     case .trialing, .active, .grace, .renewalPending:
       let ending: CustomerAction.Name = willRenew ? .cancel : .uncancel
-      return failure == nil ? [.change, ending, .card] : mending + [ending]
-    case .onHold, .paused: return mending + [.cancel]
+      return (failure == nil ? [.change, ending, .card] : mending + [ending]) + [.portal]
+    case .onHold: return mending + [.cancel, .portal]
+    case .paused: return (mending.isEmpty ? resuming : mending) + [.cancel, .portal]
     case .pending, .expired, .revoked, .superseded: return []
+    }
+  }
+
+  /// A card that was missing ends the pause, too.
+  private var resuming: [CustomerAction.Name] {
+    switch pause?.reason {
+    case .noPaymentMethod: [.card]
+    case .requested: [.resume]
+    case .paymentFailed, .collection, .unknown, nil: [.resume, .card]
     }
   }
 }

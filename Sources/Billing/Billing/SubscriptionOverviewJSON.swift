@@ -17,7 +17,26 @@ extension SubscriptionOverview {
       "valid_until": .optional(main?.validUntil), "access_ends": .optional(accessEnds),
       "will_renew": .bool(main?.willRenew ?? false),
       "grace": main?.grace?.json ?? .null, "problem": problem ?? .null,
-      "subscriptions": .array(subscriptions.map(\.json)),
+      "actions": .array(actions.map(\.json)),
+      "subscriptions": .array(subscriptions.map { json(of: $0) }),
+    ]
+  }
+
+  private func json(of one: Subscription) -> JSONValue {
+    [
+      "id": .string(one.key.description), "store": .string(one.key.provider.rawValue),
+      "environment": .string(one.environment.rawValue), "state": .string(one.label.rawValue),
+      "plan": one.planID.map { .string($0) } ?? .null, "valid_until": .optional(one.validUntil),
+      "will_renew": .bool(one.willRenew), "grace": one.grace?.json ?? .null,
+      "payment_failed": one.failure?.json ?? .null, "paused": one.pause?.json ?? .null,
+      "items": .array(
+        one.items.map { item in
+          [
+            "product": item.product.map { .string($0) } ?? .null,
+            "price": item.price.map { .string($0) } ?? .null, "leaving": .bool(item.isLeaving),
+          ]
+        }),
+      "actions": .array(actions(of: one).map(\.json)),
     ]
   }
 
@@ -68,26 +87,6 @@ extension Pause.Reason {
 extension SubscriptionOverview.Grace {
   fileprivate var json: JSONValue {
     ["since": .string(since.description), "until": .string(until.description)]
-  }
-}
-
-extension SubscriptionOverview.Subscription {
-  fileprivate var json: JSONValue {
-    [
-      "id": .string(key.description), "store": .string(key.provider.rawValue),
-      "environment": .string(environment.rawValue), "state": .string(label.rawValue),
-      "plan": planID.map { .string($0) } ?? .null, "valid_until": .optional(validUntil),
-      "will_renew": .bool(willRenew), "grace": grace?.json ?? .null,
-      "payment_failed": failure?.json ?? .null, "paused": pause?.json ?? .null,
-      "items": .array(
-        items.map { item in
-          [
-            "product": item.product.map { .string($0) } ?? .null,
-            "price": item.price.map { .string($0) } ?? .null, "leaving": .bool(item.isLeaving),
-          ]
-        }),
-      "actions": .array(actions.map(\.json)),
-    ]
   }
 }
 

@@ -33,6 +33,7 @@ struct BeginFlow: AccountWrite {
       Wish(kind: .change, pattern: "/v1/stripe/change", members: ["plan", "interval"]),
       Wish(kind: .cancel, pattern: "/v1/stripe/cancel", members: []),
       Wish(kind: .uncancel, pattern: "/v1/stripe/uncancel", members: []),
+      Wish(kind: .resume, pattern: "/v1/stripe/resume", members: []),
       Wish(kind: .card, pattern: "/v1/stripe/card", members: ["payment_method"]),
       Wish(kind: .pay, pattern: "/v1/stripe/pay", members: []),
       Wish(

@@ -28,7 +28,7 @@ extension FlowSteps {
     switch intention.kind {
     case .checkout: .open
     case .portal: .portal
-    case .subscribe, .migrate, .change, .cancel, .uncancel, .card, .pay: .setup
+    case .subscribe, .migrate, .change, .cancel, .uncancel, .resume, .card, .pay: .setup
     }
   }
 

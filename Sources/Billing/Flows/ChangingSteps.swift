@@ -18,6 +18,7 @@ extension FlowSteps {
     if status == "canceled" || status == "incomplete_expired" {
       return .failed(intention.kind == .cancel ? .nothingToCancel : .subscriptionEnded)
     }
+    if intention.kind == .resume || isPausedForPayment(json) { found[.endsPause] = "yes" }
     let effect = found[.customer].map { StepResult.Effect.keepCustomer($0) }
     let next = try next(json, status, &found)
     return StepResult(next, found, effect: effect)
@@ -34,11 +35,14 @@ extension FlowSteps {
       if status != "active", status != "trialing", status != "past_due" { return .go(.end) }
       return .go(found[.schedule] == nil ? .cancel : .release)
     case .uncancel: return .go(isCancelling ? .uncancel : .record)
+    case .resume:
+      guard status == "paused" else { return .go(.record) }
+      return .go(.resume)
     case .card: return .go(.setup)
     case .pay:
       guard let id = openInvoice(of: json) else { return .failed(FlowProblem(.nothingToPay)) }
       found[.invoice] = id
-      return .go(.pay)
+      return .go(found[.endsPause] == nil ? .pay : .resume)
     case .change: return try change(json, status, &found)
     case .subscribe, .checkout, .migrate, .portal: return .failed(FlowProblem(.stripeRefused))
     }
@@ -189,6 +193,36 @@ extension FlowSteps {
     }
   }
 
+  // MARK: a pause
+
+  /// A period begins now, for which Stripe makes an invoice; nothing is tried for it until it is to be paid.
+  /// https://docs.stripe.com/api/subscriptions/resume
+  func resume() throws(APIFailure) -> StepResult {
+    let form: StripeAPI.Form = [("expand[]", "latest_invoice")]
+    guard case .answered(let json) = try api.get(subscription, form) else {
+      return .failed(.subscriptionEnded)
+    }
+    guard json["status"].string == "paused" else { return .go(.record) }
+    // That of a payment which failed, or of a pause that ends already.
+    if let id = openInvoice(of: json) { return .go(.pay, [.invoice: id]) }
+    switch try api.post(subscription + "/resume", form, key: flow.key()) {
+    case .answered(let json):
+      return openInvoice(of: json).map { .go(.pay, [.invoice: $0]) } ?? .go(.record)
+    case .refused(let refusal): return failure(refusal)
+    }
+  }
+
+  /// Not the pause that somebody asked for: paying does not end that one.
+  private func isPausedForPayment(_ subscription: JSON) -> Bool {
+    let why = subscription["status_details"]["paused"]["subscription"]["type"].string
+    return subscription["status"].string == "paused"
+      && [
+        "trial_end_without_payment_method", "first_payment_failure", "final_payment_failure",
+      ].contains(why)
+  }
+
+  private var afterPayment: Flow.Step { flow.state[.endsPause] == nil ? .record : .resume }
+
   // MARK: paying
 
   func attach() throws(APIFailure) -> StepResult {
@@ -208,6 +242,7 @@ extension FlowSteps {
     ]
     switch try api.post(subscription, form, key: flow.key()) {
     case .answered(let json):
+      if flow.state[.endsPause] != nil { return .go(.resume) }
       return openInvoice(of: json).map { .go(.pay, [.invoice: $0]) } ?? .go(.record)
     case .refused(let refusal) where refusal.status == 404: return .failed(.subscriptionEnded)
     case .refused(let refusal): return failure(refusal)
@@ -225,8 +260,10 @@ extension FlowSteps {
     }
     // Paid meanwhile, by whatever attempt.
     guard invoice["status"].string == "open" else { return .go(.record) }
-    switch try api.post(path("invoices", .invoice, "/pay"), [], key: flow.key()) {
-    case .answered: return .go(.record)
+    // A pause that ends has a second one.
+    let key = flow.key(flow.state[.endsPause] == nil ? "" : flow.state[.invoice] ?? "")
+    switch try api.post(path("invoices", .invoice, "/pay"), [], key: key) {
+    case .answered: return .go(afterPayment)
     case .refused(let refusal) where refusal.asksCustomer: return .go(.awaitInvoice)
     case .refused(let refusal): return failure(refusal)
     }
@@ -236,7 +273,7 @@ extension FlowSteps {
     let outcome = try api.get(
       path("invoices", .invoice), [("expand[]", "confirmation_secret")])
     guard case .answered(let json) = outcome else { return .failed(.nothingToPay) }
-    guard json["status"].string == "open" else { return .go(.record) }
+    guard json["status"].string == "open" else { return .go(afterPayment) }
     if isOverdue { return .failed(.notCompleted) }
     let secret = json["confirmation_secret"]["client_secret"].string
     return StepResult(.wait(.awaitInvoice, secret.map { .confirmPayment(clientSecret: $0) }))

@@ -62,6 +62,8 @@ package struct Flow: Sendable, Equatable {
     /// Has the change wait for the period's end: first the schedule, then what it holds.
     case schedule, phases
     case cancel, uncancel
+    /// Ends a pause, once what Stripe asks for it is paid.
+    case resume
     /// Ends what has no period to run to.
     case end
     /// Makes the payment method the customer's, then the subscription's.
@@ -97,6 +99,8 @@ package struct Flow: Sendable, Equatable {
     case paidUntil = "paid_until"
     /// Why it is undone.
     case reason
+    /// Set where the flow, too, ends a pause.
+    case endsPause = "ends_pause"
   }
 
   package var isOpen: Bool { closed == nil }
@@ -130,7 +134,7 @@ extension Flow {
     switch intention.kind {
     case .subscribe, .checkout, .migrate: step = .customer
     case .portal: step = .portal
-    case .change, .cancel, .uncancel, .card, .pay: step = .look
+    case .change, .cancel, .uncancel, .resume, .card, .pay: step = .look
     }
     status = .running
     revision = 0

@@ -77,6 +77,7 @@ struct FlowSteps {
     case .phases: try putPhases()
     case .cancel: try setCancel(true)
     case .uncancel: try setCancel(false)
+    case .resume: try resume()
     case .end: try end()
     case .attach: try attach()
     case .assign: try assign()

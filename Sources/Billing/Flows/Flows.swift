@@ -12,8 +12,7 @@ internal import Tiers
 /// Begins flows, and ends them for those who asked for them. All of it re-runnable, in a transaction.
 package struct Flows: Sendable {
   private let ledger: Ledger
-  /// Nil where Stripe is off.
-  private let stripe: StripeStore?
+  private let stores: StoreList
 
   /// An account begins no more of them in an hour.
   private static let countMax: Int64 = 30
@@ -27,8 +26,11 @@ package struct Flows: Sendable {
 
   package init(ledger: Ledger, stores: StoreList) {
     self.ledger = ledger
-    stripe = stores.stripe
+    self.stores = stores
   }
+
+  /// Nil where Stripe is off.
+  private var stripe: StripeStore? { stores.stripe }
 
   /// Whether a page of Stripe's may send a customer back there.
   package func allowsReturn(to address: String) -> Bool {
@@ -164,7 +166,7 @@ package struct Flows: Sendable {
       if let current { throw already(current) }
       guard let elsewhere else { throw FlowProblem(.nothingToMigrate) }
       let store = elsewhere.key.provider.rawValue
-      guard mayMigrate(from: elsewhere.key) else {
+      guard stores.mayMigrate(from: elsewhere.key.provider) else {
         throw FlowProblem(.migrationNotOffered, [.init("store", .string(store))])
       }
       state[.purchase] = elsewhere.key.description
@@ -172,7 +174,7 @@ package struct Flows: Sendable {
         // Stripe counts in seconds: not one before the end.
         String(min($0 + .milliseconds(999), now + Self.migrationSpanMax).seconds)
       }
-    case .change, .card, .pay:
+    case .change, .resume, .card, .pay:
       guard let current else {
         throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
       }
@@ -220,24 +222,21 @@ package struct Flows: Sendable {
     return nil
   }
 
-  /// Prepaid time ends by itself and belongs to no programme; of others the operator says it.
-  private func mayMigrate(from key: ObjectKey) -> Bool {
-    let store = key.provider.rawValue
-    return store == "btcpay" || stripe?.buying.migratable.contains(store) == true
-  }
-
   private func already(_ purchase: OwnedPurchase) -> FlowProblem {
-    FlowProblem(
+    let choices: [JSONValue] =
+      purchase.label == .paused
+      ? ["resume", "cancel"] : ["change", purchase.willRenew ? "cancel" : "uncancel"]
+    return FlowProblem(
       .alreadySubscribed,
       [
         .init("store", "stripe"), .init("subscription", .string(purchase.key.description)),
-        .init("choices", .array(["change", purchase.willRenew ? "cancel" : "uncancel"])),
+        .init("choices", .array(choices)),
       ])
   }
 
   private func elsewhere(_ purchase: OwnedPurchase) -> FlowProblem {
-    let choices: [JSONValue] =
-      mayMigrate(from: purchase.key) ? ["end_at_store", "migrate"] : ["end_at_store"]
+    let mayMigrate = stores.mayMigrate(from: purchase.key.provider)
+    let choices: [JSONValue] = mayMigrate ? ["end_at_store", "migrate"] : ["end_at_store"]
     return FlowProblem(
       .subscribedElsewhere,
       [

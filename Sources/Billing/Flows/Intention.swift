@@ -26,6 +26,8 @@ package struct Intention: Hashable, Sendable {
     case cancel
     /// Takes that back.
     case uncancel
+    /// Goes on with one that is paused.
+    case resume
     /// Another payment method, with which what is open is paid.
     case card
     /// Pays what is open with the payment method that is there.

@@ -12,8 +12,12 @@ package struct OwnedPurchase: Sendable {
   package let paidUntil: Instant?
 
   /// Whether it goes on by itself, or may be mended: it stands in the way of another one.
-  package var isCurrent: Bool {
-    switch label {
+  package var isCurrent: Bool { label.isCurrent }
+}
+
+extension Label {
+  var isCurrent: Bool {
+    switch self {
     case .trialing, .active, .grace, .renewalPending, .onHold, .paused: true
     case .pending, .expired, .revoked, .superseded: false
     }

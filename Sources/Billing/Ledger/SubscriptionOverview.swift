@@ -1,6 +1,6 @@
 package import Base
 package import Storage
-package import Stores
+internal import Stores
 package import Subscriptions
 package import Tiers
 
@@ -16,6 +16,8 @@ package struct SubscriptionOverview: Sendable {
   package let accessEnds: Instant?
   /// When time alone may change any of this next.
   package let nextChange: Instant?
+  /// Where plans are bought by wishes to this server; nil where they are not.
+  package let seller: ObjectKey.Provider?
   /// Those that give access first, and of these what is sure before what hangs in the balance.
   package let subscriptions: [Subscription]
 
@@ -40,6 +42,10 @@ package struct SubscriptionOverview: Sendable {
     /// Where its store lets customers manage it; nil where that is done here.
     package let managePage: String?
     package let isManagedHere: Bool
+    /// Whether it may go on at the `seller`.
+    package let mayMigrate: Bool
+    /// Whether it goes on by itself, or may be mended: it stands in the way of another one.
+    package let isCurrent: Bool
   }
 
   package struct Grace: Sendable, Hashable {
@@ -64,29 +70,32 @@ package struct SubscriptionOverview: Sendable {
   /// Of one account, told at most this many, the newest.
   private static let subscriptionCountMax: Int64 = 50
 
-  /// `unknown` is what an account has that billing never heard of.
-  package init(
-    of account: Identifier, at now: Instant, unknown: Schedule, stores: StoreList,
-    reading database: any Queryable
+  fileprivate init(
+    of account: Identifier, at now: Instant, _ ledger: Ledger, reading database: any Queryable
   ) throws {
     self.account = account
     self.now = now
+    seller = ledger.seller
     let stored = try EntitlementRows.schedule(of: account, reading: database)
-    let schedule = Schedule(stored: stored) ?? unknown
+    // Of many accounts billing never heard.
+    let schedule = Schedule(stored: stored) ?? .free(ledger.rules.catalogue)
     let current = schedule.entry(at: now)
     self.current = current
     accessEnds = schedule.boundaries.first {
       $0.from > now && ($0.capByteCount < current.capByteCount || !$0.reason.givesAccess)
     }.flatMap { current.reason.givesAccess ? $0.from : nil }
     let reading = LedgerReading(
-      stores: stores, database: database, memory: LedgerMemory(followsDecision: true))
+      stores: ledger.stores, database: database, memory: LedgerMemory(followsDecision: true))
     let keys = try database.rows(
       """
       SELECT object FROM billing.subscriptions WHERE owner = $1
       ORDER BY updated_ms DESC, object LIMIT $2
       """, .id(account), .integer(Self.subscriptionCountMax)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
-    let all = try keys.compactMap { key in try Subscription(key, at: now, reading) }
+    let all = try keys.compactMap { key in
+      try Subscription(
+        key, at: now, reading, counts: { ledger.rules.grants($0.rawValue, to: account) })
+    }
     nextChange =
       (schedule.boundaries.map { $0.from }.filter { $0 > now } + all.compactMap { $0.nextChange })
       .min()
@@ -102,13 +111,23 @@ extension Ledger {
   package func overview(
     of account: Identifier, at now: Instant, reading database: any Queryable
   ) throws -> SubscriptionOverview {
-    try SubscriptionOverview(
-      of: account, at: now, unknown: .free(rules.catalogue), stores: stores, reading: database)
+    try SubscriptionOverview(of: account, at: now, self, reading: database)
+  }
+
+  fileprivate var seller: ObjectKey.Provider? {
+    guard let provider = stores.seller?.provider else { return nil }
+    let isSelling = rules.catalogue.paid.contains { plan in
+      !plan.isAddition && plan.products.contains { $0.provider == provider.rawValue }
+    }
+    return isSelling ? provider : nil
   }
 }
 
 extension SubscriptionOverview.Subscription {
-  fileprivate init?(_ key: ObjectKey, at now: Instant, _ reading: LedgerReading) throws {
+  fileprivate init?(
+    _ key: ObjectKey, at now: Instant, _ reading: LedgerReading,
+    counts: (StoreEnvironment) -> Bool
+  ) throws {
     guard let row = try reading.stored(key).row else { return nil }
     let traits = try reading.stores.store(of: key).traits
     let record = try reading.subscription(key).record
@@ -118,8 +137,10 @@ extension SubscriptionOverview.Subscription {
     store = traits.title
     managePage = traits.managePage
     isManagedHere = traits.isManagedHere
+    mayMigrate = reading.stores.mayMigrate(from: key.provider)
     environment = row.environment
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
+    isCurrent = label.isCurrent && counts(environment)
     willRenew = row.willRenew
     nextChange = coverage.boundaries(after: now, upTo: .distantFuture).first
     let paid = coverage.intervals.filter { $0.why.isPaidFor && $0.from <= now }

@@ -224,6 +224,10 @@ package struct StoreTraits: Sendable {
   package var managePage: String?
   /// Whether customers manage what they bought by wishes to this server, at `/v1/<store>/…`.
   package var isManagedHere = false
+  /// The stores that customers may leave for this one, as their programmes allow; by the operator's word.
+  package var takesOver: Set<String> = []
+  /// Whether what is bought ends by itself and belongs to no programme, so that anybody may leave.
+  package var isPrepaid = false
   /// Where that is done of which it does nothing here.
   package var orderAdvice = ""
   /// Whether a payment goes back whole or not at all.

@@ -22,6 +22,16 @@ package struct StoreList: Sendable {
     return store
   }
 
+  /// Where customers buy by wishes to this server; nil where they cannot.
+  package var seller: (any Store)? { stores.first { $0.traits.isManagedHere } }
+
+  /// Whether what is bought at one store may go on at the `seller`.
+  package func mayMigrate(from provider: ObjectKey.Provider) -> Bool {
+    guard let seller, seller.provider != provider else { return false }
+    return self[provider]?.traits.isPrepaid == true
+      || seller.traits.takesOver.contains(provider.rawValue)
+  }
+
   /// A subscription of which nothing is known yet.
   package func subscription(_ key: ObjectKey) throws(UnknownStore) -> Subscription {
     try store(of: key).subscription(key)

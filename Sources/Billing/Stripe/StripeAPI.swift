@@ -10,8 +10,11 @@ package import Tiers
 /// Reads what it is asked, and does what operators order. Every call blocks; the transport bounds each request in time and size, and here
 /// each answer is bounded in requests. Any thread may call it. https://docs.stripe.com/api
 package struct StripeAPI: Sendable {
-  /// The shape of every answer, whatever the account's own version is.
-  package static let version = "2025-03-31.basil"
+  /// The shape of what is read, whatever the account's own version is: the first that tells why a
+  /// subscription is paused is 2026-09-30.
+  package static let version = "2026-10-28.endive"
+  /// The shape of what is asked for, which later versions took from.
+  package static let orderVersion = "2025-03-31.basil"
   package static let standardBase = "https://api.stripe.com"
 
   let base: String

@@ -24,7 +24,7 @@ extension StripeAPI {
     return try call(
       APIRequest(
         "POST", base + path,
-        headers: headers + [
+        headers: orderHeaders + [
           ("Idempotency-Key", name), ("Content-Type", "application/x-www-form-urlencoded"),
         ], body: Array(fields.joined(separator: "&").utf8)))
   }
@@ -40,13 +40,16 @@ extension StripeAPI {
 
   /// Ends something; again it is not there.
   package func delete(_ path: String) throws(APIFailure) -> Outcome {
-    try call(APIRequest("DELETE", base + path, headers: headers))
+    try call(APIRequest("DELETE", base + path, headers: orderHeaders))
   }
 
-  var headers: [(String, String)] {
+  var headers: [(String, String)] { headers(Self.version) }
+  var orderHeaders: [(String, String)] { headers(Self.orderVersion) }
+
+  private func headers(_ version: String) -> [(String, String)] {
     [
       ("Authorization", "Bearer " + String(decoding: key.exposed, as: UTF8.self)),
-      ("Stripe-Version", Self.version),
+      ("Stripe-Version", version),
     ]
   }
 

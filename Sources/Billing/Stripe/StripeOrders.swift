@@ -47,7 +47,7 @@ extension StripeAPI {
   private func send(
     _ method: String, _ path: String, _ form: [(String, String)] = [], key name: String? = nil
   ) throws(APIFailure) {
-    var headers = headers
+    var headers = orderHeaders
     if let name { headers.append(("Idempotency-Key", name)) }
     var body: [UInt8]?
     if !form.isEmpty {

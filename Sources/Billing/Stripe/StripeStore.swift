@@ -62,6 +62,7 @@ package struct StripeStore: Store {
     traits.orders = [.stopRenewal, .end, .refund]
     traits.orderAdvice = Self.extensionAdvice
     traits.isManagedHere = api != nil
+    traits.takesOver = buying.migratable
     traits.notes = StripeEvent.Note.allCases.map(\.rawValue)
     return traits
   }

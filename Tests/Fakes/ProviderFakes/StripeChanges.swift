@@ -195,6 +195,12 @@ extension StripeWorld {
 
   /// Out of the status `paused`: a period begins now, once its invoice is paid.
   mutating func resume(_ id: String) {
+    let invoice = bill(resumptionOf: id)
+    attempt(invoice)
+    awaitPayment(ofResumption: invoice)
+  }
+
+  mutating func bill(resumptionOf id: String) -> String {
     precondition(subscriptions[id].status == .paused, "\(id) is not paused")
     let price = subscriptions[id].price
     let period = now..<now.adding(months: price.interval.monthCount)
@@ -204,10 +210,12 @@ extension StripeWorld {
     emit(invoice: invoice, "created", isAsked: true)
     finalizeQuietly(invoice)
     emit(invoice: invoice, "finalized")
-    attempt(invoice)
-    if invoices[invoice].status == .open {
-      schedule(.voidResumption(invoice: invoice), at: now + StripeSettings.firstPaymentSpan)
-    }
+    return invoice
+  }
+
+  mutating func awaitPayment(ofResumption invoice: String) {
+    guard invoices[invoice].status == .open else { return }
+    schedule(.voidResumption(invoice: invoice), at: now + StripeSettings.firstPaymentSpan)
   }
 
   mutating func resumeAfterPayment(_ id: String) {

@@ -7,7 +7,8 @@ struct StripeOrders {
 
   static let places = [
     ("POST", "/v1/subscriptions"), ("POST", "/v1/subscriptions/{id}"),
-    ("DELETE", "/v1/subscriptions/{id}"), ("POST", "/v1/refunds"), ("POST", "/v1/customers"),
+    ("DELETE", "/v1/subscriptions/{id}"), ("POST", "/v1/subscriptions/{id}/resume"),
+    ("POST", "/v1/refunds"), ("POST", "/v1/customers"),
     ("POST", "/v1/customers/{id}"), ("POST", "/v1/setup_intents"),
     ("POST", "/v1/invoices/{id}/pay"), ("POST", "/v1/invoices/{id}/void"),
     ("POST", "/v1/checkout/sessions"), ("POST", "/v1/checkout/sessions/{id}/expire"),
@@ -24,6 +25,8 @@ struct StripeOrders {
     switch (method, words.first, words.count) {
     case ("POST", "subscriptions", 1): return try buy(form, &world)
     case ("POST", "subscriptions", 2): return try change(words[1], form, &world)
+    case ("POST", "subscriptions", 3) where words[2] == "resume":
+      return try resume(words[1], form, &world)
     case ("DELETE", "subscriptions", 2): return try end(words[1], &world)
     case ("POST", "refunds", 1): return try refund(form, &world)
     case ("POST", "customers", 1): return try makeCustomer(form, &world)
@@ -56,6 +59,18 @@ struct StripeOrders {
     _ = try living(id, world)
     world.end(id, "cancellation_requested", isAsked: true)
     return shown(id, world)
+  }
+
+  /// Nothing is tried for its invoice: the seller pays it.
+  private func resume(
+    _ id: String, _ form: StripeReads.Parameters, _ world: inout StripeWorld
+  ) throws(StripeReads.Refusal) -> JSONValue {
+    guard try living(id, world).status == .paused else {
+      throw .init(
+        status: 400, code: nil, message: "This subscription is not paused: '\(id)'.")
+    }
+    world.awaitPayment(ofResumption: world.bill(resumptionOf: id))
+    return shown(id, world, form)
   }
 
   private func refund(

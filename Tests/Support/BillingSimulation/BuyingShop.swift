@@ -1,3 +1,4 @@
+import JSON
 package import Base
 package import Configuration
 package import Flows
@@ -199,6 +200,15 @@ package final class BuyingShop {
           """, .id(account), .instant(now)
         ) { try $0.text(0) }
       } ?? "free"
+    }
+  }
+
+  /// What the account is told that it can do, of its subscriptions or else without one.
+  package var actions: [String] {
+    get throws {
+      let overview = try installation.overview(of: account)
+      let own = (overview["subscriptions"].array ?? []).flatMap { $0["actions"].array ?? [] }
+      return (own + (overview["actions"].array ?? [])).compactMap { $0["action"].string }
     }
   }
 

@@ -268,6 +268,15 @@ package final class Installation {
   /// What the program does at its start.
   package func beginRounds() throws { try service.beginRounds() }
 
+  /// What the devices of an account are told of what it pays for.
+  package func overview(of account: Identifier) throws -> JSON {
+    let now = self.now
+    let ledger = Ledger(
+      stores: stores(Clock { now }), rules: LedgerRules(catalogue: simulationCatalogue))
+    let told = try database.read { try ledger.overview(of: account, at: now, reading: $0).json }
+    return try JSON.parse(told.encoded())
+  }
+
   /// What wants a human.
   package func attention() throws -> [Attention] {
     let now = self.now

@@ -69,6 +69,12 @@ struct FlowFaultTests {
         shop.stripe.setCard(of: try #require(shop.current.first), .works)
       }, intention: Intention(.pay), plan: "premium", chargeCount: 2),
     Case(
+      name: "resume",
+      prepare: { shop in
+        try subscribed("premium")(shop)
+        shop.stripe.pause(try #require(shop.current.first), .requested)
+      }, intention: Intention(.resume), plan: "premium", chargeCount: 2),
+    Case(
       name: "portal", prepare: subscribed("premium"), intention: portal, plan: "premium",
       chargeCount: 1),
     Case(

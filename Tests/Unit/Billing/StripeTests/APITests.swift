@@ -84,7 +84,7 @@ struct APITests {
     for request in requests {
       #expect(request.method == "GET")
       #expect(request.headers.contains { $0 == ("Authorization", "Bearer sk_live_secret") })
-      #expect(request.headers.contains { $0 == ("Stripe-Version", "2025-03-31.basil") })
+      #expect(request.headers.contains { $0 == ("Stripe-Version", "2026-10-28.endive") })
     }
   }
 
