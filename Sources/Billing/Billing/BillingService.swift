@@ -94,6 +94,7 @@ package struct BillingService: Sendable {
           restoring: restoring, forgeries: forgeries, logsDeliveries: logsDeliveries
         ).route(on: database),
         GetSubscription(ledger: ledger, gate: gate).route(on: database),
+        GetPayments(ledger: ledger, gate: gate).route(on: database),
         GetRefundConsent(gate: gate).route(on: database),
         PutRefundConsent(gate: gate).route(on: database),
       ] + flows.routes(on: database, through: gate, sealing: sealing)

@@ -103,11 +103,11 @@ extension Pause {
 }
 
 extension JSONValue {
-  fileprivate static func optional(_ instant: Instant?) -> JSONValue {
+  static func optional(_ instant: Instant?) -> JSONValue {
     instant.map { .string($0.description) } ?? .null
   }
 }
 
 extension Money {
-  fileprivate var json: JSONValue { ["amount": .string(amount), "currency": .string(currency)] }
+  var json: JSONValue { ["amount": .string(amount), "currency": .string(currency)] }
 }

@@ -13,12 +13,14 @@ import Testing
 /// What an account is told of what it pays for.
 struct OverviewTests {
   /// What the account of a story reads after each of its steps.
-  private static func told(_ name: String) throws -> [(at: Instant, overview: JSON)] {
+  private static func told(_ name: String) throws -> [(at: Instant, overview: JSON, paid: JSON)] {
     let story = try #require(RecordedStory.all.first { $0.name == name })
     let installation = try RecordedInstallation(story, .sqlite)
     return try story.steps.map { step in
       try installation.play(step, place: "\(name) \(step.at)")
-      return (step.at, try installation.overview(at: step.at))
+      return (
+        step.at, try installation.overview(at: step.at), try installation.payments(at: step.at)
+      )
     }
   }
 
@@ -82,7 +84,7 @@ struct OverviewTests {
   ])
   func `what does not renew says until when it is valid`(name: String) throws {
     let told = try Self.told(name)
-    for (at, overview) in told
+    for (at, overview, _) in told
     where overview["state"].string == "active" && overview["will_renew"].bool == false {
       let until = try #require(overview["valid_until"].string)
       #expect(try at < #require(Instant(rfc3339: until)), "\(name)")
@@ -91,18 +93,38 @@ struct OverviewTests {
     #expect(told.last?.overview["access_ends"].isNull == true)
   }
 
+  @Test(arguments: [
+    ("stripe/2026-07-29.dahlia/refund-of-the-current-period", ["paid"], ["refund done"]),
+    ("apple/refund-current", ["paid"], ["refund done"]),
+    ("google/renewal", ["paid", "paid", "paid"], []),
+  ])
+  func `what was paid and what went back is told, the newest first, whatever the store`(
+    name: String, payments: [String], reversals: [String]
+  ) throws {
+    let paid = try #require(try Self.told(name).last?.paid)
+    let rows = paid["payments"].array ?? []
+    #expect(rows.compactMap { $0["state"].string } == payments)
+    #expect(rows.map { $0["at"].string ?? "" } == rows.map { $0["at"].string ?? "" }.sorted(by: >))
+    let back = (paid["reversals"].array ?? []).map {
+      "\($0["kind"].string ?? "") \($0["state"].string ?? "")"
+    }
+    #expect(back == reversals)
+  }
+
   @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
   func `every picture of every tenth story is what the description promises`() throws {
     var exchanges: [JSONValue] = []
     for story in RecordedStory.all.enumerated().filter({ $0.offset % 10 == 3 }).map(\.element) {
-      for (_, overview) in try Self.told(story.name) {
-        let body = try #require(JSONValue(overview))
-        exchanges.append([
-          "method": "GET", "target": "/v1/subscription", "request_headers": [],
-          "request_byte_count": 0, "request_body": .null, "status": 200,
-          "headers": [["Content-Type", "application/json"]],
-          "byte_count": .integer(Int64(body.encoded().count)), "body": body,
-        ])
+      for (_, overview, paid) in try Self.told(story.name) {
+        for (target, json) in [("/v1/subscription", overview), ("/v1/payments", paid)] {
+          let body = try #require(JSONValue(json))
+          exchanges.append([
+            "method": "GET", "target": .string(target), "request_headers": [],
+            "request_byte_count": 0, "request_body": .null, "status": 200,
+            "headers": [["Content-Type", "application/json"]],
+            "byte_count": .integer(Int64(body.encoded().count)), "body": body,
+          ])
+        }
       }
     }
     #expect(exchanges.count > 20)
@@ -130,6 +152,9 @@ struct ClientRouteTests {
     #expect(own.status == 200)
     #expect(own.json["account"].string == ada.description)
     #expect(own.json["state"].string == "none")
+    let paid = try device.read("/v1/payments", at: shop.now, through: shop.routes)
+    #expect(paid.status == 200)
+    #expect(paid.json["payments"].array?.isEmpty == true)
     try shop.forget(ada)
     let forgotten = try device.read("/v1/subscription", at: shop.now, through: shop.routes)
     #expect(forgotten.status == 401)

@@ -239,6 +239,15 @@ final class RecordedInstallation {
     return try JSON.parse(overview.json.encoded())
   }
 
+  /// What it paid and got back, as it reads it.
+  func payments(at now: Instant) throws -> JSON {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let history = try database.read { reader in
+      try ledger.paymentHistory(of: story.account, at: now, reading: reader)
+    }
+    return try JSON.parse(history.json.encoded())
+  }
+
   func attention(at now: Instant) throws -> AttentionList {
     try database.read { reader in
       try AttentionList(at: now, limit: 100, stores: .known, reading: reader)
