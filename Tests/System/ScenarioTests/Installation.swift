@@ -87,7 +87,7 @@ final class Installation: Sendable {
       "COFFER_METRICS_LISTEN": "127.0.0.1:\(try Ports.free())",
     ]) { $1 }.merging(settings) { $1 }
     let log = "\(self.directory)/\(program.rawValue)-\(port).log"
-    let executable = try directory.map { $0 + "/" + program.rawValue } ?? Self.executable(program)
+    let executable = try Self.executable(program, from: directory)
     let words =
       softDescriptorLimit.map { limit in
         ["/bin/sh", "-c", "ulimit -Sn \(limit) && exec \"$0\"", executable]
@@ -98,16 +98,20 @@ final class Installation: Sendable {
     return Server(self, program, process, port: port, log: log)
   }
 
-  /// Runs one command of `coffer` to its end.
-  func command(_ arguments: String...) throws -> (end: ChildProcess.End, output: String) {
-    try command(arguments)
+  /// Runs one command of `coffer` to its end; `previous` is where another build of it lies.
+  func command(
+    _ arguments: String..., from previous: String? = nil
+  ) throws -> (end: ChildProcess.End, output: String) {
+    try command(arguments, from: previous)
   }
 
-  func command(_ arguments: [String]) throws -> (end: ChildProcess.End, output: String) {
+  func command(
+    _ arguments: [String], from previous: String? = nil
+  ) throws -> (end: ChildProcess.End, output: String) {
     let name = "\(directory)/command-\(Random.identifier())"
     let process = try ChildProcess(
-      Self.executable(.command), arguments, environment: settings, output: name + ".out",
-      errors: name + ".err")
+      Self.executable(.command, from: previous), arguments, environment: settings,
+      output: name + ".out", errors: name + ".err")
     guard let end = process.wait(within: .seconds(60)) else {
       throw ScenarioError("coffer \(arguments.joined(separator: " ")) does not end")
     }
@@ -132,7 +136,8 @@ final class Installation: Sendable {
   }
 
   /// Programs lie beside the test's own executable.
-  private static func executable(_ program: Program) throws -> String {
+  private static func executable(_ program: Program, from directory: String?) throws -> String {
+    if let directory { return "\(directory)/\(program.rawValue)" }
     guard let own = unsafe realpath("/proc/self/exe", nil) else {
       throw ScenarioError("this test does not know where it lies")
     }
