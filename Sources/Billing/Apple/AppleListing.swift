@@ -30,17 +30,14 @@ extension AppleStore {
 extension AppleAPI {
   private static let limits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 16)
-  /// Just short of what the store remembers, since its clock is not ours.
-  private static let memory = Instant.Span.days(180 - 1)
 
   fileprivate func history(
     _ request: StorePageRequest, onlyFailures: Bool
   ) throws(APIFailure) -> StorePage {
-    let oldest = request.until - Self.memory
-    var fields: [JSONValue.Member] = [
-      .init("startDate", .integer(max(request.since ?? oldest, oldest).milliseconds)),
-      .init("endDate", .integer(request.until.milliseconds)),
-    ]
+    var fields: [JSONValue.Member] = [.init("endDate", .integer(request.until.milliseconds))]
+    if let since = request.since {
+      fields.append(.init("startDate", .integer(since.milliseconds)))
+    }
     if onlyFailures { fields.append(.init("onlyFailures", .bool(true))) }
     let place = request.place.map { "?paginationToken=\(PercentEncoding.encode($0))" } ?? ""
     let reply = try send(

@@ -103,13 +103,19 @@ struct Reconciler: Sendable {
   private func read(
     _ listing: StoreListing, _ run: Reconciliation, _ store: any Store
   ) throws(JobFailure) -> JobResult {
+    let request = StorePageRequest(
+      listing, since: run.since, until: run.began, place: run.place)
     let page: StorePage
     do throws(APIFailure) {
-      page = try store.page(
-        StorePageRequest(listing, since: run.since, until: run.began, place: run.place))
+      page = try store.page(request)
     } catch {
-      // Places in a list may be forgotten: then it is gone through once more.
-      if case .refused = error, run.place != nil { return restart(run) }
+      if case .refused = error {
+        // A run that stood still for so long asks for what nobody remembers.
+        let now = reads.clock.now()
+        if request.isForgotten(at: now) { return restart(run) { $0.beginAnew(at: now) } }
+        // Places in a list may be forgotten: then it is gone through once more.
+        if run.place != nil { return restart(run) { $0.place = nil } }
+      }
       throw .transient("\(listing.name): \(error)", retryAfter: error.wait)
     }
     let now = reads.clock.now()
@@ -159,9 +165,12 @@ struct Reconciler: Sendable {
     return recorded
   }
 
-  private func restart(_ run: Reconciliation) -> JobResult {
+  /// `change` says from where.
+  private func restart(
+    _ run: Reconciliation, _ change: @escaping @Sendable (inout Reconciliation) -> Void
+  ) -> JobResult {
     advance(run, pause: Self.restartPause) { run, _, _ in
-      run.place = nil
+      change(&run)
       return false
     }
   }

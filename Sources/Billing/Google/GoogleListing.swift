@@ -24,17 +24,14 @@ extension GoogleStore {
 extension GoogleAPI {
   private static let listLimits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 16)
-  /// Just short of what Google remembers, since its clock is not ours.
-  private static let memory = Instant.Span.days(30 - 1)
 
   fileprivate func voided(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
-    let oldest = request.until - Self.memory
-    let since = max(request.since ?? oldest, oldest).milliseconds
+    let since = request.since.map { "&startTime=\($0.milliseconds)" } ?? ""
     let place = request.place.map { "&token=\(PercentEncoding.encode($0))" } ?? ""
     let reply = try accepted(
       authorized(
         "GET",
-        root + "/purchases/voidedpurchases?type=1&maxResults=1000&startTime=\(since)"
+        root + "/purchases/voidedpurchases?type=1&maxResults=1000\(since)"
           + "&endTime=\(request.until.milliseconds)" + place, body: nil))
     let json = try malformed { () throws(JSONError) in
       try JSON.parse(reply.body, limits: Self.listLimits).requireObject()

@@ -11,7 +11,7 @@ package struct Reconciliation: Sendable, Equatable {
   /// Whether it asks for everything that the store remembers, and reads each subscription that no list
   /// shows.
   package let isWhole: Bool
-  package let began: Instant
+  package private(set) var began: Instant
   /// What happened before is not asked for; nil: everything is.
   package let since: Instant?
   /// The list gone through, or one of the steps that follow them.
@@ -146,6 +146,13 @@ package struct Reconciliation: Sendable, Equatable {
       "DELETE FROM billing.reconciliations WHERE provider = $1 AND number <= $2",
       .text(provider.rawValue), .integer(new.number - keptCountMax))
     try new.store(in: transaction)
+  }
+
+  /// Goes through everything once more, up to `now`: what it was to hear of is forgotten by the store.
+  package mutating func beginAnew(at now: Instant) {
+    began = now
+    step = ""
+    place = nil
   }
 
   package func store(in transaction: Transaction) throws {

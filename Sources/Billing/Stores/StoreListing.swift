@@ -33,18 +33,29 @@ package struct StoreListing: Sendable, Equatable {
 /// Which page of a listing to read.
 package struct StorePageRequest: Sendable {
   package let listing: StoreListing
-  /// What happened before is not asked for; nil: everything that the store remembers.
+  /// What happened before is not asked for; nil: everything. Never before what the store remembers as of
+  /// `until`.
   package let since: Instant?
   /// When the run began: what happens later is left to the next one.
   package let until: Instant
   /// Where the page before ended, as it said; nil: the first.
   package let place: String?
 
+  /// A store's clock is not ours, and what was begun takes its time.
+  private static let margin = Instant.Span.days(1)
+
   package init(_ listing: StoreListing, since: Instant?, until: Instant, place: String?) {
+    let oldest = listing.memory.map { until - $0 + Self.margin }
     self.listing = listing
-    self.since = since
+    self.since = [since, oldest].compactMap(\.self).max()
     self.until = until
     self.place = place
+  }
+
+  /// Whether the store no longer remembers, by `now`, how what is asked for began; some refuse to tell the rest.
+  package func isForgotten(at now: Instant) -> Bool {
+    guard let since, let memory = listing.memory else { return false }
+    return since < now - memory
   }
 }
 

@@ -148,6 +148,20 @@ struct ReconciliationTests {
     #expect(try lossy.reconciliations().allSatisfy { $0.ended != nil })
   }
 
+  /// The App Store remembers half a year, Google Play thirty days; who asks for more is refused.
+  @Test(arguments: ["apple/renewal", "google/renewal", "stripe/2026-07-29.dahlia/renewal"])
+  func `a run that stood still for longer than its store remembers begins anew`(
+    name: String
+  ) throws {
+    let story = try #require(LivedStory.all.first { $0.name == name })
+    let lossy = try Self.lived(story.live(), name, losing: { _ in false })
+    try lossy.settle()
+    try lossy.beginReconciling()
+    lossy.now = lossy.now + .days(200)
+    try lossy.settle(countMax: 5000)
+    #expect(try lossy.reconciliations().allSatisfy { $0.ended != nil })
+  }
+
   @Test(arguments: ["apple/renewal", "google/renewal", "stripe/2026-07-29.dahlia/renewal"])
   func `a process that dies at any step goes on from there`(name: String) throws {
     let story = try #require(LivedStory.all.first { $0.name == name })
