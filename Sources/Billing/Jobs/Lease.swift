@@ -59,14 +59,16 @@ package struct Lease: Sendable {
     return true
   }
 
-  /// The read failed; the job waits to be tried again, or is dead (true).
+  /// The read failed; the job waits to be tried again, or died of it (true). A read whose lease ran out
+  /// changes nothing, and of what its successor did it is not told.
   @discardableResult
   package func retry(
     _ failure: JobFailure, now: Instant, in transaction: Transaction
   ) throws -> Bool {
     guard var row = try JobRow.locked(kind, object, in: transaction) else { return false }
+    let wasDead = row.state.isDead
     row.state.fail(readNumber: readNumber, failure, at: now)
     try row.store(in: transaction)
-    return row.state.isDead
+    return row.state.isDead && !wasDead
   }
 }

@@ -43,6 +43,22 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a read that comes too late is not told of the death of which its successor told`(
+    _ engine: TestEngine
+  ) throws {
+    let queue = try Queue(engine)
+    try queue.request()
+    for _ in 1..<JobRules.refusalCountMax {
+      #expect(try !queue.retry(try queue.lease(), .refused("no")))
+      queue.pass(.minutes(15))
+    }
+    let late = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    #expect(try queue.retry(try queue.lease(), .refused("no")))
+    #expect(try !queue.retry(late, .refused("no")))
+  }
+
+  @Test(arguments: TestEngine.available)
   func `what the provider asks for is waited`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     try queue.request()
