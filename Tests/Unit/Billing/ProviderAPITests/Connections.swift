@@ -1,9 +1,9 @@
 import TestFiles
 import Testing
 
-/// How many connections to a port of this machine there are or were within the last minute: a
-/// closed one stays listed that long (TIME_WAIT).
-func connectionCount(to port: UInt16) throws -> Int {
+/// The clients of a port of this machine that are connected or were within the last minute: a closed
+/// connection stays listed that long (TIME_WAIT), so that what had the port before may be among them.
+func connections(to port: UInt16) throws -> Set<Substring> {
   let connections = try #require(Files.text("/proc/net/tcp"))
   let digits = String(port, radix: 16, uppercase: true)
   let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -14,5 +14,5 @@ func connectionCount(to port: UInt16) throws -> Int {
     if remote.hasSuffix(suffix) { clients.insert(local) }
     if local.hasSuffix(suffix), !remote.hasSuffix(":0000") { clients.insert(remote) }
   }
-  return clients.count
+  return clients
 }
