@@ -167,7 +167,7 @@ struct LeavingAccounts: Sendable {
   /// told to bill no more.
   private func end(_ leaving: LeavingAccount, until late: Instant) throws(JobFailure) {
     guard policy == .now else { return }
-    for key in try subscriptions(of: leaving.account, told: .end, onlyRenewing: false)
+    for key in try subscriptions(of: leaving.account, told: .end, onlyCollecting: false)
     where try !reads.stores.reader(of: key).traits.refundsAtEnd {
       do throws(JobFailure) { try order(.end, key) } catch {
         if case .transient = error, reads.clock.now() < late { throw error }
@@ -177,13 +177,13 @@ struct LeavingAccounts: Sendable {
   }
 
   private func subscriptions(
-    of account: Identifier, told kind: StoreOrder.Kind, onlyRenewing: Bool = true
+    of account: Identifier, told kind: StoreOrder.Kind, onlyCollecting: Bool = true
   ) throws(JobFailure) -> [ObjectKey] {
     let keys: [ObjectKey]
     do {
       keys = try database.read { reader in
-        try onlyRenewing
-          ? ledger.renewing(of: account, reading: reader)
+        try onlyCollecting
+          ? ledger.collecting(of: account, reading: reader)
           : ledger.living(of: account, reading: reader)
       }
     } catch {

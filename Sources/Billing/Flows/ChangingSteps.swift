@@ -31,8 +31,9 @@ extension FlowSteps {
       json["cancel_at_period_end"].bool == true || json["cancel_at"].integer != nil
     switch intention.kind {
     case .cancel:
+      // What is not paid for would be collected until its period ended.
+      guard status == "active" || status == "trialing" else { return .go(.end) }
       if isCancelling { return .go(.record) }
-      if status != "active", status != "trialing", status != "past_due" { return .go(.end) }
       return .go(found[.schedule] == nil ? .cancel : .release)
     case .uncancel: return .go(isCancelling ? .uncancel : .record)
     case .resume:

@@ -168,8 +168,8 @@ package struct AttentionList: Sendable {
   }
 
   /// So many that shrank last are compared with what is stored: of a million payers a quarter lapses
-  /// within a year, and attention is asked for every minute.
-  private static let shrunkCountMax = 10_000
+  /// within a year, attention is asked for every minute, and each of them may be read from another page.
+  private static let shrunkCountMax = 5000
 
   /// Since a plan ended or shrank, or a smaller one or a quota took its place.
   private static func overCap(at now: Instant) -> Source {

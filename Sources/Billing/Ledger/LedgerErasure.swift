@@ -14,13 +14,15 @@ package struct ErasedDelivery: Error, CustomStringConvertible {
 extension Ledger {
   private static let sliceCountMax: Int64 = 250
 
-  /// The subscriptions of the account that would be billed again.
-  package func renewing(
+  /// The subscriptions of the account that would be billed again, or of which something is still to be
+  /// collected.
+  package func collecting(
     of account: Identifier, reading database: any Queryable
   ) throws -> [ObjectKey] {
     try database.rows(
       """
-      SELECT object FROM billing.subscriptions WHERE owner = $1 AND will_renew = 1
+      SELECT object FROM billing.subscriptions WHERE owner = $1
+        AND (will_renew = 1 OR label_without_access IN ('on_hold', 'paused'))
       ORDER BY object LIMIT 200
       """, .id(account)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }

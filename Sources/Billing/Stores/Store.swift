@@ -236,6 +236,8 @@ package struct StoreTraits: Sendable {
   package var extensionDaysMax: Int64 = 0
   /// How long what it asks before a refund waits for an answer; nil: it never asks.
   package var refundAnswerSpan: Instant.Span?
+  /// Whether a purchase whose last period is not paid for ends as soon as nothing is to be billed any more.
+  package var endsUnpaidAtOnce = false
   /// Whether ending a purchase gives its last payment back.
   package var refundsAtEnd = false
   /// How long after a purchase the store takes it back unless it is acknowledged; nil: never.

@@ -2,7 +2,7 @@ package import Tiers
 
 /// What an operator has a store do about a purchase.
 package enum StoreOrder: Sendable, Equatable {
-  /// Nothing is billed any more; what was paid for goes on to its end.
+  /// Nothing is billed any more, nor what is owed; what was paid for goes on to its end.
   case stopRenewal
   /// It ends now.
   case end

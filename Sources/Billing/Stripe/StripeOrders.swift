@@ -14,9 +14,7 @@ extension StripeAPI {
   ) throws(APIFailure) {
     let path = "/v1/subscriptions/\(PercentEncoding.encode(subscription))"
     switch order {
-    case .stopRenewal:
-      try releaseSchedule(of: path)
-      try send("POST", path, [("cancel_at_period_end", "true")])
+    case .stopRenewal: try stopRenewal(path)
     case .end: try send("DELETE", path)
     case .extend: throw .refused(status: 0, StripeStore.extensionAdvice)
     case .refund(let invoice, let amount, let earlierCount):
@@ -35,12 +33,23 @@ extension StripeAPI {
     }
   }
 
+  /// It ends with the period that is paid for. Where none is, it ends at once: until the flag's period ended,
+  /// Stripe would go on trying to collect what is owed for it.
+  /// https://docs.stripe.com/billing/subscriptions/cancel
+  private func stopRenewal(_ path: String) throws(APIFailure) {
+    if case .answered(let json) = try get(path) {
+      switch json["status"].string {
+      case "past_due", "unpaid", "paused", "incomplete": return try send("DELETE", path)
+      default: try release(scheduleOf: json)
+      }
+    }
+    try send("POST", path, [("cancel_at_period_end", "true")])
+  }
+
   /// What a schedule leads, as one that becomes smaller with its next period, is ended by nobody else.
   /// https://docs.stripe.com/billing/subscriptions/subscription-schedules
-  private func releaseSchedule(of path: String) throws(APIFailure) {
-    guard case .answered(let json) = try get(path), let schedule = json["schedule"].reference else {
-      return
-    }
+  private func release(scheduleOf json: JSON) throws(APIFailure) {
+    guard let schedule = json["schedule"].reference else { return }
     try send("POST", "/v1/subscription_schedules/\(PercentEncoding.encode(schedule))/release")
   }
 

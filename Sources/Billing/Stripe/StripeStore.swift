@@ -60,6 +60,7 @@ package struct StripeStore: Store {
     traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true
     traits.orders = [.stopRenewal, .end, .refund]
+    traits.endsUnpaidAtOnce = true
     traits.orderAdvice = Self.extensionAdvice
     traits.isManagedHere = api != nil
     traits.takesOver = buying.migratable

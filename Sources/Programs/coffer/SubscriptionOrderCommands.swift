@@ -42,7 +42,8 @@ extension Command {
     words: ["subscription", "cancel"],
     abstract: "Has its store bill a subscription no more.",
     discussion: """
-      What was paid for goes on to its end, unless --now is given. What is ordered is in the audit log \
+      What was paid for goes on to its end, unless --now is given; where the last period is not, Stripe \
+      would go on collecting until it is over, and ends it now. What is ordered is in the audit log \
       before the store hears of it, and what the store said after it; then the subscription is read, \
       and what is owed follows from that alone. Stripe and Google Play do it, with the key of their API \
       that is configured; a customer of the App Store cancels there. Ordering it twice does it once.
@@ -190,12 +191,14 @@ private struct StandingOrder: Sendable {
     of order: StoreOrder, _ store: any Store, _ ledger: Ledger, _ transaction: Transaction
   ) throws -> Act.Effect {
     let subscription = try ledger.reading(transaction).subscription(key)
+    let isUnpaid = [.pending, .onHold, .paused].contains(
+      subscription.record.labelWithoutAccess(hadAccess: true))
     let (before, after): (JSONValue, JSONValue)
     switch order {
-    case .stopRenewal:
+    case .stopRenewal where !isUnpaid || !store.traits.endsUnpaidAtOnce:
       before = ["renews": .bool(subscription.record.willRenew)]
       after = ["renews": false]
-    case .end:
+    case .stopRenewal, .end:
       before = ["renews": .bool(subscription.record.willRenew), "ends": "when its store says so"]
       after = [
         "renews": false,

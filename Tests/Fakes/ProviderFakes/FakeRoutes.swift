@@ -13,7 +13,7 @@ package enum FakeRoutes {
         let headers = head.headers.fields.map {
           (name: $0.name, value: String(decoding: $0.value, as: UTF8.self))
         }
-        let takesBody = place.method != "GET"
+        let takesBody = !["GET", "DELETE"].contains(place.method)
         return .ready(
           Admission(body: takesBody ? .memory(byteCountMax: byteCountMax) : .none) { body in
             let request = FakeRequest(

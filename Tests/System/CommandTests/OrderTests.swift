@@ -90,6 +90,29 @@ struct OrderTests {
     #expect(entries.count == 2)
   }
 
+  @Test func `what is to end now ends now`() throws {
+    let words = ["subscription", "cancel", key, "--now", "--reason", "ticket 7"]
+    #expect(try Finished(words, environment: environment).code == 3)
+    #expect(stripe.status(of: id) == "active")
+    #expect(try Finished(words + ["--yes"], environment: environment).code == 0)
+    #expect(stripe.status(of: id) == "canceled")
+  }
+
+  /// Stripe would go on collecting what is owed until the period's end.
+  @Test func `a cancellation of what is not paid says that it ends now, and ends it`() throws {
+    stripe.setCard(of: id, .declines)
+    let renewal = stripe.periodEnd(of: id) + .hours(2)
+    stripe.run(until: renewal)
+    try Files.write("\(renewal.milliseconds)\n", to: scratch.path + "/clock")
+    try #require(stripe.status(of: id) == "past_due")
+    #expect(try coffer("subscription", "read", id).code == 0)
+    try wait(for: ": grace, renews")
+    let shown = try coffer("subscription", "cancel", key, "--reason", "ticket 7", "--json")
+    #expect(shown.out.contains(#""ends":"now""#), "\(shown.out)")
+    #expect(try coffer("subscription", "cancel", key, "--reason", "ticket 7", "--yes").code == 0)
+    #expect(stripe.status(of: id) == "canceled")
+  }
+
   @Test func `a refund that is ordered twice before it is told is made once`() throws {
     let words = [
       "subscription", "refund", key, "--amount", "1.49", "--reason", "ticket 8", "--yes",

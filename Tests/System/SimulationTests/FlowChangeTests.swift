@@ -103,6 +103,21 @@ struct FlowChangeTests {
     #expect(!shop.stripe.isCancelling(subscription))
   }
 
+  /// Stripe would go on trying the card until the period was over.
+  @Test func `what is cancelled while a renewal is not paid is charged no more`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .declines)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .hours(2))
+    try shop.runDue()
+    try #require(shop.stripe.status(of: subscription) == "past_due")
+    #expect(try done(Intention(.cancel), shop).status == .done)
+    #expect(shop.stripe.status(of: subscription) == "canceled")
+    shop.stripe.setCard(of: subscription, .works)
+    installationRuns(shop, until: shop.installation.now + .days(30))
+    #expect(shop.stripe.chargeCount == 1)
+  }
+
   @Test func `cancelling takes a change off that waits`() throws {
     let (shop, subscription) = try subscribed(plan: "plus")
     _ = try done(.change(to: "premium"), shop)

@@ -94,6 +94,24 @@ struct LeavingAccountTests {
     #expect(shop.stripe.chargeCount == 1)
   }
 
+  @Test(arguments: [false, true])
+  func `who owes for a month owes nothing more, though the card works again`(
+    hadCancelled: Bool
+  ) throws {
+    let (shop, id) = try paying()
+    shop.stripe.setCard(of: id, .declines)
+    try shop.pass(.days(32))
+    try #require(shop.stripe.status(of: id) == "past_due")
+    if hadCancelled { shop.stripe.cancel(id) }
+    try shop.pass(.hours(1))
+    try shop.askForEnd()
+    try shop.pass(.hours(1))
+    shop.stripe.setCard(of: id, .works)
+    try shop.pass(.days(60))
+    #expect(shop.stripe.chargeCount == 1)
+    #expect(shop.current.isEmpty)
+  }
+
   @Test func `who stays, has Stripe bill again, and asks again is billed no more`() throws {
     let (shop, id) = try paying()
     try shop.askForEnd()
