@@ -81,6 +81,8 @@ extension EntitlementExplanation {
   private struct Event {
     let at: Instant
     let text: String
+    /// Whether money went back: nothing became more by it.
+    var isReversal = false
   }
 
   /// A payment and what the account may store because of it are one event to whoever paid.
@@ -101,7 +103,8 @@ extension EntitlementExplanation {
     guard let event, event.at + Self.sameEvent > after.from else {
       return sentence(Event(at: after.from, text: happened(after.reason) + change))
     }
-    guard event.at < after.from + Self.sameEvent else { return sentence(event) }
+    let isAnother = event.isReversal && before.capByteCount < after.capByteCount
+    guard !isAnother, event.at < after.from + Self.sameEvent else { return sentence(event) }
     return sentence(Event(at: event.at, text: event.text + change))
   }
 
@@ -112,7 +115,7 @@ extension EntitlementExplanation {
   private var moneyEvents: [Event] {
     subscriptions.flatMap { subscription in
       subscription.bill.payments.map { Event(at: $0.at, text: $0.clause(subscription.store)) }
-        + subscription.bill.reversals.map { Event(at: $0.at, text: $0.clause) }
+        + subscription.bill.reversals.map { Event(at: $0.at, text: $0.clause, isReversal: true) }
     }
   }
 

@@ -38,7 +38,10 @@ extension Command {
     ],
     run: { invocation in
       let text = QuotedText.plain(invocation[anything])
-      guard !text.isEmpty else { throw CommandFailure(.usage, "nothing is not found") }
+      guard !text.isEmpty else {
+        throw CommandFailure(
+          .usage, "find needs something to look for: a name, an id, a key or a number")
+      }
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
         let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())

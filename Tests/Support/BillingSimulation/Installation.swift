@@ -277,6 +277,15 @@ package final class Installation {
     return try JSON.parse(told.encoded())
   }
 
+  /// What support could send to an account that stores nothing.
+  package func sentences(for account: Identifier) throws -> [String] {
+    let now = self.now
+    return try database.read { reader in
+      try EntitlementExplanation(
+        of: account, at: now, catalogue: simulationCatalogue, stores: .known, reading: reader)
+    }.sentences(usedByteCount: 0)
+  }
+
   /// What wants a human.
   package func attention() throws -> [Attention] {
     let now = self.now
