@@ -48,12 +48,10 @@ struct Acknowledgements: Sendable {
     let key = try lease.key
     let (start, isDone): (Instant?, Bool) = try Self.stored {
       try database.read { reader in
-        let job = try Jobs.find(Ledger.acknowledgeJob, lease.object, reading: reader)
         let purchase = try ledger.reading(reader).subscription(key)
-        return (purchase.unacknowledgedSince, (job?.committed ?? 0) > 0)
+        return (purchase.unacknowledgedSince, try Ledger.isAcknowledged(key, reading: reader))
       }
     }
-    // What the store confirmed to us is done, though the purchase was not read since.
     guard let start, !isDone else { return JobResult(readBegan: nil, writes: { _ in }) }
     let age = reads.clock.now() - start
     let alarmHours = try reads.stores.reader(of: key).traits.acknowledgementAlarmHours

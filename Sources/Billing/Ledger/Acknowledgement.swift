@@ -46,6 +46,15 @@ extension Ledger {
     try Jobs.request(Self.deadlineJob, key.description, due: start + .hours(first), in: transaction)
   }
 
+  /// Whether the store confirmed to us that it was told, and no read said otherwise since: one that follows
+  /// within minutes may not know of it yet.
+  package static func isAcknowledged(
+    _ key: ObjectKey, reading database: any Queryable
+  ) throws -> Bool {
+    let job = try Jobs.find(acknowledgeJob, key.description, reading: database)
+    return job.map { $0.committed > 0 && $0.state == .settled } ?? false
+  }
+
   /// A purchase that waits to be acknowledged, and whose it is; nil where none does.
   package func unacknowledged(
     _ key: ObjectKey, reading database: any Queryable

@@ -86,12 +86,19 @@ package struct AttentionList: Sendable {
     ]
   }
 
+  /// What the store confirmed is done, as `Ledger.isAcknowledged` has it: every healthy purchase would be
+  /// told of for a minute else.
+  private static let isNotAcknowledged = """
+    AND NOT EXISTS (SELECT 1 FROM billing.jobs AS j WHERE j.kind = '\(Ledger.acknowledgeJob)'
+      AND j.object = a.object AND j.committed > 0 AND j.due_ms IS NULL AND j.dead = 0)
+    """
+
   private static func derived(_ kind: Attention.Kind, at now: Instant) -> Source {
     Source(
       kind: kind, columns: "a.object, s.owner, a.about, a.since_ms, a.until_ms",
       found: """
         FROM billing.attention AS a LEFT JOIN billing.subscriptions AS s ON s.object = a.object
-        WHERE a.kind = $1 AND a.until_ms > $2
+        WHERE a.kind = $1 AND a.until_ms > $2 \(kind == .unacknowledged ? isNotAcknowledged : "")
         """, order: "a.until_ms, a.since_ms, a.object",
       values: [.text(kind.rawValue), .instant(now)]
     ) { row in

@@ -22,9 +22,9 @@ extension EntitlementExplanation.Subscription {
     isDirty = row.isDirty
     ownerEvidence = row.ownerEvidence
     bill = known.record.bill
-    acknowledgedBy = known.unacknowledgedSince.flatMap { since in
-      traits.acknowledgementSpan.map { since + $0 }
-    }
+    let isAcknowledged = try Ledger.isAcknowledged(key, reading: reading.database)
+    let waiting = isAcknowledged ? nil : known.unacknowledgedSince
+    acknowledgedBy = waiting.flatMap { since in traits.acknowledgementSpan.map { since + $0 } }
     intervals = try coverage.intervals.map { interval in
       let evidence = key.sibling(interval.evidence.kind, interval.evidence.id)
       return EntitlementExplanation.Interval(

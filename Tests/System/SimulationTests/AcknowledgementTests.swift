@@ -1,6 +1,8 @@
 import Base
 import Billing
+import BillingSimulation
 import Jobs
+import Ledger
 import ProviderFakes
 import Stripe
 import Subscriptions
@@ -85,6 +87,25 @@ struct AcknowledgementTests {
     #expect(try shop.acknowledgement(of: token) == nil)
     try shop.transfer(token)
     #expect(try shop.acknowledgement(of: token)?.state == .waiting)
+  }
+
+  /// It is read again a minute later.
+  @Test func `nobody is called for what the store was told and has not shown yet`() throws {
+    let shop = try PlayShop()
+    let token = shop.store.buy(.premiumMonthly, for: PlayShop.account)
+    try shop.pass(.seconds(20))
+    try #require(shop.acknowledgement(of: token)?.state == .settled)
+    #expect(try shop.installation.attention().isEmpty)
+  }
+
+  @Test func `what the store could not be told is told to a human at once`() throws {
+    let shop = try PlayShop()
+    let token = shop.store.buy(.premiumMonthly, for: nil, namesOwner: false)
+    try shop.pass(.hours(2))
+    shop.store.faults.fail(next: Array(repeating: .status(503, retryAfter: nil), count: 9))
+    try shop.transfer(token)
+    try shop.pass(.seconds(20))
+    #expect(try shop.installation.attention().map(\.kind) == [.unacknowledged])
   }
 
   @Test func `what is acknowledged already is not acknowledged for its next owner`() throws {
