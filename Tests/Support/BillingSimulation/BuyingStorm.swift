@@ -12,6 +12,8 @@ package final class BuyingStorm {
   private let shop: BuyingShop
   private let log: SimulationLog
   private var random: SeededGenerator
+  /// How often it was charged when it cancelled, while it wants nothing else.
+  private var chargedUntilCancelled: Int?
 
   /// What a seed makes of it; throws where it is not as it must be.
   package static func run(seed: UInt64, _ log: SimulationLog) throws {
@@ -32,7 +34,11 @@ package final class BuyingStorm {
   private func turn() throws {
     if Int.random(in: 0..<3, using: &random) == 0 { changeCard() }
     if Int.random(in: 0..<3, using: &random) == 0 { try pass() }
+    if let charged = chargedUntilCancelled, charged != shop.stripe.chargeCount {
+      throw wrong("charged after cancelling")
+    }
     let wish = wish()
+    chargedUntilCancelled = nil
     shop.client = [.confirms, .confirms, .confirms, .refuses, .isAway].randomElement(
       using: &random)!
     for _ in 0..<Int.random(in: 0...3, using: &random) {
@@ -101,7 +107,9 @@ package final class BuyingStorm {
       throw wrong("\(shop.stripe.customerCount) customers")
     }
     guard shop.current.count <= 1 else { throw wrong("two subscriptions at once") }
-    guard flow.status == .done, flow.intention.kind.isPurchase else { return }
+    guard flow.status == .done else { return }
+    if flow.intention.kind == .cancel { chargedUntilCancelled = shop.stripe.chargeCount }
+    guard flow.intention.kind.isPurchase else { return }
     guard shop.current.count == 1 else { throw wrong("bought, and nothing is there") }
     guard try shop.plan == flow.intention.plan else {
       throw wrong("bought \(flow.intention.plan ?? ""), has \(try shop.plan)")

@@ -2,7 +2,7 @@ internal import Glibc
 import TestEngines
 import TestFiles
 
-/// A program, run to its end with exactly the environment given.
+/// A program, run to its end with the environment given, and nothing else but what sanitizers are told.
 struct Finished {
   let code: Int32
   let out: String
@@ -49,6 +49,7 @@ struct Finished {
     unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, flags, mode)
     unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, mode)
     let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+    let environment = environment.merging(Sanitizers.environment) { own, _ in own }
     let variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
     defer { unsafe (words + variables).forEach { unsafe free($0) } }
     var child = pid_t()

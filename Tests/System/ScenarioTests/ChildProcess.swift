@@ -1,5 +1,6 @@
 import Base
 import Glibc
+import TestFiles
 
 /// A program of ours run as a process of its own, gone at the latest when the test lets go of it.
 final class ChildProcess: Sendable {
@@ -26,6 +27,7 @@ final class ChildProcess: Sendable {
     // A socket of another test, inherited, would stay open for as long as this process runs.
     for descriptor in STDERR_FILENO + 1..<1024 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     let words = CStrings([executable] + arguments)
+    let environment = environment.merging(Sanitizers.environment) { own, _ in own }
     let variables = CStrings(environment.map { "\($0.key)=\($0.value)" })
     var id = pid_t()
     let code = unsafe posix_spawn(
