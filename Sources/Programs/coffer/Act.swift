@@ -65,18 +65,20 @@ struct Act: Sendable {
 
   /// Does it; the command takes `handyOptions`.
   func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
-    let (effect, entry) = try done(at: now, because: invocation[Self.remark] ?? "", body)
+    let (effect, entry) = try done(at: now, because: nil, body)
     return Answer(
       text: effect.text,
       json: .object(effect.members + [.init("audit", .string(entry.description))]))
   }
 
-  /// Adds the entry of an act to the log, for whoever does it in a transaction of its own.
+  /// Adds the entry of an act to the log, for whoever does it in a transaction of its own; without a reason
+  /// of its own the one that was given, as `handyOptions` has it.
   @discardableResult
   func note(
-    _ effect: Effect, because reason: String, at now: Instant, in transaction: Transaction
+    _ effect: Effect, because reason: String? = nil, at now: Instant, in transaction: Transaction
   ) throws -> AuditEntry {
-    try AuditLog.append(
+    let reason = reason ?? invocation[Self.remark] ?? ""
+    return try AuditLog.append(
       AuditLog.Draft(
         actor: actor, act: invocation.name, subject: effect.subject, account: effect.account,
         formerAccount: effect.formerAccount, reason: reason, before: effect.before,
@@ -84,7 +86,7 @@ struct Act: Sendable {
   }
 
   private func done(
-    at now: Instant, because reason: String, _ body: @escaping Body
+    at now: Instant, because reason: String?, _ body: @escaping Body
   ) throws -> (Effect, AuditEntry.Name) {
     try database.write(for: nil) { transaction in
       let effect = try body(transaction)

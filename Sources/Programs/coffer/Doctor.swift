@@ -51,7 +51,10 @@ struct Doctor {
     var takesAll = false
     var walksObjects = false
     var isDeep = false
-    var fixes = false
+    /// What puts right what is safe; nil where all stays as it is.
+    var fixing: Act?
+
+    var fixes: Bool { fixing != nil }
   }
 
   let database: Database
@@ -151,7 +154,7 @@ struct Doctor {
       guard let finding = try recount.audit(account), !finding.isRight else { return }
       wrong += 1
       first = first ?? account
-      if extent.fixes { _ = try recount.correct(account, now: now) }
+      if let act = extent.fixing { _ = try recount.correct(account, noting: act, at: now) }
     }
     guard let first else {
       return Check(
@@ -171,24 +174,13 @@ struct Doctor {
 
   /// All accounts, or some from a random one on.
   private func accounts(_ body: (Identifier) throws -> Void) throws {
-    let total = extent.takesAll ? try database.read { try Account.count($0) } : nil
-    let progress = Progress("recounting", .count(of: "accounts"), of: total)
-    var last = extent.takesAll ? Identifier(high: 0, low: 0) : randomAccount()
-    var isLast = false
-    while !isLast {
-      let after = last
-      let page = try database.read { reader in
-        try reader.rows(
-          "SELECT id FROM sync.accounts WHERE id > $1 ORDER BY id LIMIT $2",
-          .id(after), .integer(Self.sampleCount)
-        ) { row in try row.id(0) }
-      }
-      for account in page {
-        try body(account)
-        progress.done += 1
-      }
-      last = page.last ?? last
-      isLast = !extent.takesAll || page.count < Self.sampleCount
+    guard !extent.takesAll else {
+      return try AccountWalk.each("recounting", of: database, body)
+    }
+    for account in try AccountWalk.page(
+      behind: randomAccount(), limit: Self.sampleCount, of: database)
+    {
+      try body(account)
     }
   }
 

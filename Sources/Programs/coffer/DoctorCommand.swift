@@ -32,17 +32,17 @@ extension Command {
       extent.takesAll = invocation[all]
       extent.walksObjects = invocation[walk]
       extent.isDeep = invocation[deep]
-      extent.fixes = invocation[fix]
       var (checks, noted): ([Check], [JSONValue.Member])
       do {
         let database = try Database.open(configuration.database, owning: .sync, .requiresSchema)
         defer { database.close() }
         try database.read { try configuration.settleCatalogue(reading: $0) }
+        if invocation[fix] { extent.fixing = try Act(invocation, on: database) }
         let (objects, place) = objectStore(configuration)
         let doctor = Doctor(
           database: database, configuration: configuration, objects: objects, extent: extent)
         checks = doctor.checks() + place
-        noted = extent.fixes ? try note(checks, Act(invocation, on: database), at: doctor.now) : []
+        noted = try extent.fixing.map { try note(checks, $0, at: doctor.now) } ?? []
       } catch let error as DatabaseError {
         (checks, noted) = ([Check("database", .failed, error.description)], [])
       }

@@ -8,9 +8,6 @@ extension Command {
   private static let account = Parameter<String?>.optional(
     "account", text: "its id or its username; or give --all", .text)
   private static let all = Parameter<Bool>.flag("--all", text: "every account")
-  private static let after = Parameter<Identifier?>.optional(
-    "--after", "account", text: "with --all, go on behind this id, where a run was interrupted",
-    .uuid)
 
   static let treeValidate = Command(
     words: ["tree", "validate"],
@@ -23,7 +20,7 @@ extension Command {
       behind it.
       """,
     arguments: [account],
-    options: [all, after],
+    options: [all, AccountWalk.after],
     answers: [
       "accounts": .integer, "rows": .integer, "broken": .integer,
       "listed": .list(["account": .text, "file": .text, "rule": .text, "text": .text]),
@@ -33,7 +30,7 @@ extension Command {
       guard (named == nil) == invocation[all] else {
         throw CommandFailure(.usage, "give one of <account> and --all")
       }
-      guard named == nil || invocation[after] == nil else {
+      guard named == nil || invocation[AccountWalk.after] == nil else {
         throw CommandFailure(.usage, "--after is for --all")
       }
       return try DatabaseSession.with(invocation) { database, configuration in
@@ -45,7 +42,9 @@ extension Command {
           let progress = Progress("validating", .count(of: "rows"))
           try round.take(account) { progress.done = $0 }
         } else {
-          try round.takeAll(after: invocation[after] ?? Identifier(high: 0, low: 0))
+          try AccountWalk.each("validating", of: database, after: invocation[AccountWalk.after]) {
+            try round.take($0)
+          }
         }
         return round.answer
       }
@@ -63,35 +62,11 @@ private struct ValidationRound {
   private var listed: [(account: Identifier, law: String, subject: Identifier, text: String)] = []
 
   private static let listedCountMax = 1000
-  private static let pageCount = 1000
 
   init(_ database: Database, _ objects: ObjectStore?, _ recount: Recount) {
     self.database = database
     self.objects = objects
     self.recount = recount
-  }
-
-  mutating func takeAll(after start: Identifier) throws {
-    let progress = Progress(
-      "validating", .count(of: "accounts"),
-      of: try database.read { try Account.count($0, after: start) })
-    var last = start
-    while true {
-      let after = last
-      let page = try database.read { reader in
-        try reader.rows(
-          "SELECT id FROM sync.accounts WHERE id > $1 ORDER BY id LIMIT $2",
-          .id(after), .integer(Self.pageCount)
-        ) { row in try row.id(0) }
-      }
-      for account in page {
-        progress.place = account.description
-        try take(account)
-        progress.done += 1
-      }
-      guard page.count == Self.pageCount, let end = page.last else { return }
-      last = end
-    }
   }
 
   mutating func take(

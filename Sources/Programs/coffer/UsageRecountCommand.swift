@@ -20,10 +20,11 @@ extension Command {
       records differ from them, the difference is posted to all three, in the ledger under the \
       reason recount. Records that clients change meanwhile are counted right. Two recounts at a \
       time do not correct twice. Each record costs the fee of the catalogue in effect, so name the \
-      one that the servers use. Progress of --all is on stderr.
+      one that the servers use. Each correction is in the audit log. Progress of --all is on stderr \
+      and ends in the account at hand: --after goes on behind it.
       """,
     arguments: [account],
-    options: [all, dryRun] + Act.handyOptions,
+    options: [all, AccountWalk.after, dryRun] + Act.handyOptions,
     answers: .object([
       .init("accounts", .integer), .init("wrong", .integer), .init("corrected", .integer),
       .init(
@@ -31,31 +32,29 @@ extension Command {
         .list(
           .object(
             [.init("account", .text)] + UsageFinding.shape + [.init("outcome", .text)]))),
-      .init("audit", .text, isOptional: true),
     ]),
     run: { invocation in
       let named = invocation[account]
       guard (named == nil) == invocation[all] else {
         throw CommandFailure(.usage, "give one of <account> and --all")
       }
+      guard named == nil || invocation[AccountWalk.after] == nil else {
+        throw CommandFailure(.usage, "--after is for --all")
+      }
       return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
           Recount(database, catalogue: configuration.catalogue),
-          corrects: !invocation[dryRun], clock: configuration.clock)
-        let one = try named.map { named in
-          try database.read { try DatabaseSession.account($0, named) }
-        }
-        if let one {
-          try round.take(one, listing: true)
+          correcting: invocation[dryRun] ? nil : try Act(invocation, on: database),
+          clock: configuration.clock)
+        if let named {
+          let account = try database.read { try DatabaseSession.account($0, named).id }
+          try round.take(account, listing: true)
         } else {
-          try round.takeAll(of: database)
+          try AccountWalk.each("counting", of: database, after: invocation[AccountWalk.after]) {
+            try round.take($0, listing: false)
+          }
         }
-        guard !invocation[dryRun] else {
-          return Answer(text: round.text, json: .object(round.members))
-        }
-        let effect = round.effect(on: one)
-        return try Act(invocation, on: database).atOnce(at: configuration.clock.now()) { _ in effect
-        }
+        return round.answer
       }
     })
 }
@@ -63,43 +62,28 @@ extension Command {
 /// One run over one account or all of them, and what it found.
 private struct RecountRound {
   private let recount: Recount
-  private let corrects: Bool
+  /// Nil where nothing is to be corrected.
+  private let act: Act?
   private let clock: Clock
   private var accountCount = 0
   private var wrongCount = 0
   private var listed: [UsageFinding] = []
 
   private static let listedCountMax = 10_000
-  private static let pageCount = 1000
 
-  init(_ recount: Recount, corrects: Bool, clock: Clock) {
+  init(_ recount: Recount, correcting act: Act?, clock: Clock) {
     self.recount = recount
-    self.corrects = corrects
+    self.act = act
     self.clock = clock
   }
 
-  /// Oldest first; the wrong ones are listed.
-  mutating func takeAll(of database: Database) throws {
-    let progress = Progress(
-      "counting", .count(of: "accounts"), of: try database.read { try Account.count($0) })
-    var last: Account?
-    while true {
-      let page = try database.read { reader in
-        try Account.list(reader, after: last, limit: Self.pageCount)
-      }
-      for account in page {
-        try take(account, listing: false)
-        progress.done += 1
-      }
-      guard page.count == Self.pageCount, let end = page.last else { return }
-      last = end
-    }
-  }
-
-  mutating func take(_ account: Account, listing: Bool) throws {
+  mutating func take(_ account: Identifier, listing: Bool) throws {
     let found =
-      corrects
-      ? try recount.correct(account.id, now: clock.now()) : try recount.audit(account.id)
+      if let act {
+        try recount.correct(account, noting: act, at: clock.now())
+      } else {
+        try recount.audit(account)
+      }
     guard let finding = found else { return }
     accountCount += 1
     if !finding.isRight { wrongCount += 1 }
@@ -107,10 +91,12 @@ private struct RecountRound {
   }
 
   private func outcome(_ finding: UsageFinding) -> String {
-    finding.isRight ? "right" : corrects ? "corrected" : "wrong"
+    finding.isRight ? "right" : act == nil ? "wrong" : "corrected"
   }
 
-  var text: String {
+  var answer: Answer { Answer(text: text, json: .object(members)) }
+
+  private var text: String {
     var table = Table(
       ("ACCOUNT", .left), ("RECORDED", .right), ("LEDGER", .right), ("COUNTED", .right),
       ("DIFFERENCE", .right), ("RECORDS", .right), ("LIVE", .right), ("OUTCOME", .left))
@@ -122,14 +108,14 @@ private struct RecountRound {
         String(finding.recordedRecordCount), String(finding.trueRecordCount), outcome(finding))
     }
     let accounts = counted(accountCount, "account")
-    let more = corrects ? "corrected" : "wrong"
+    let more = act == nil ? "wrong" : "corrected"
     return (listed.isEmpty ? "" : table.text + "\n") + "\(accounts), \(wrongCount) \(more)\n"
   }
 
-  var members: [JSONValue.Member] {
+  private var members: [JSONValue.Member] {
     [
       .init("accounts", .integer(Int64(accountCount))), .init("wrong", .integer(Int64(wrongCount))),
-      .init("corrected", .integer(Int64(corrects ? wrongCount : 0))),
+      .init("corrected", .integer(Int64(act == nil ? 0 : wrongCount))),
       .init(
         "listed",
         .array(
@@ -140,12 +126,25 @@ private struct RecountRound {
           })),
     ]
   }
+}
 
-  /// The usage ledger has each correction; the audit log has who made them.
-  func effect(on account: Account?) -> Act.Effect {
-    Act.Effect(
-      subject: account?.id.description ?? "all accounts", name: account?.username,
-      account: account?.id, before: ["wrong": .integer(Int64(wrongCount))], after: ["wrong": 0],
-      text: text, members: members)
+extension Recount {
+  /// Corrects an account, with an entry of the audit log in the transaction that does it.
+  func correct(
+    _ account: Identifier, noting act: Act, at now: Instant
+  ) throws -> UsageFinding? {
+    try correct(account, now: now) { finding, transaction in
+      try act.note(
+        Act.Effect(
+          subject: account.description, account: account,
+          before: [
+            "usage_bytes": .integer(finding.recordedByteCount),
+            "records": .integer(finding.recordedRecordCount),
+          ],
+          after: [
+            "usage_bytes": .integer(finding.trueByteCount),
+            "records": .integer(finding.trueRecordCount),
+          ]), at: now, in: transaction)
+    }
   }
 }

@@ -30,13 +30,19 @@ package struct Recount {
     return try database.read { try audit.settle($0) }
   }
 
-  /// Audits and corrects; answers what it found, right or not.
-  package func correct(_ account: Identifier, now: Instant) throws -> UsageFinding? {
+  /// Audits and corrects; answers what it found, right or not. `note` is called in the transaction that
+  /// corrects.
+  package func correct(
+    _ account: Identifier, now: Instant,
+    noting note: @escaping @Sendable (UsageFinding, Transaction) throws -> Void = { _, _ in }
+  ) throws -> UsageFinding? {
     for _ in 0..<Self.attemptCountMax {
       guard let finding = try audit(account) else { return nil }
       if finding.isRight { return finding }
       let isPosted = try database.write(for: account) { transaction in
-        try finding.post(transaction, now: now)
+        guard try finding.post(transaction, now: now) else { return false }
+        try note(finding, transaction)
+        return true
       }
       if isPosted { return finding }
     }

@@ -142,6 +142,27 @@ struct UsageCommandTests {
     #expect(try coffer("usage", "recount", "--all").out == "2 accounts, 0 corrected\n")
   }
 
+  @Test func `each correction is in the audit log with why it was made`() throws {
+    try corrupt()
+    _ = try coffer("usage", "recount", "--all", "--reason", "ticket 4")
+    _ = try coffer("usage", "recount", "--all", "--reason", "ticket 5")
+    let audit = try coffer("audit", "list", "--json").out
+    #expect(audit.contains(#""act":"usage recount""#))
+    #expect(audit.contains("ticket 4"))
+    #expect(!audit.contains("ticket 5"))
+    let entry = try coffer("audit", "list", "--account", "ada")
+    #expect(entry.out.contains("usage recount"))
+  }
+
+  @Test func `an interrupted recount goes on behind an account`() throws {
+    try corrupt()
+    let rest = try coffer("usage", "recount", "--all", "--after", Self.account)
+    #expect(rest.out == "1 account, 0 corrected\n")
+    #expect(
+      try coffer("usage", "recount", "ada", "--after", Self.account).errors
+        == "coffer: --after is for --all\n")
+  }
+
   @Test(arguments: [["ada", "--all"], []])
   func `a recount is of one account or of all`(words: [String]) throws {
     let finished = try Finished(["usage", "recount"] + words, environment: environment)
