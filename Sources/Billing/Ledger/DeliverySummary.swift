@@ -149,6 +149,17 @@ package struct DeliverySummary: Sendable {
     return found.sorted { $0.number > $1.number }
   }
 
+  /// The numbers of those that nobody could read when they came, ascending, from behind one.
+  package static func undecodable(
+    of provider: ObjectKey.Provider?, after number: Int64, reading reader: Reader
+  ) throws -> [Int64] {
+    try reader.rows(
+      "SELECT id, provider FROM billing.deliveries WHERE disposition = 'undecodable' AND id > $1",
+      .integer(number)
+    ) { row in (id: try row.integer(0), provider: try row.text(1)) }
+    .filter { provider == nil || $0.provider == provider?.rawValue }.map(\.id).sorted()
+  }
+
   /// Whatever came, in the order of its numbers.
   static func all(
     below number: Int64, from first: Int64, _ filter: DeliveryFilter,

@@ -63,6 +63,23 @@ struct Act: Sendable {
     return refusal(shown, repeating: true)
   }
 
+  /// For what is several transactions, or has more to show than before and after: `shown` tells what would
+  /// be, and where --yes is given or a person at the terminal says so, `done` does and notes it.
+  func whenAgreed(shown: () throws -> Answer, done: () throws -> Answer) throws -> Answer {
+    if invocation[Self.yes] { return try done() }
+    let answer = try shown()
+    let isAsked = !invocation[CommonOptions.json] && Terminal.isThere
+    if isAsked {
+      print(answer.text, terminator: "")
+      if Terminal.agrees("do it?") { return try done() }
+    }
+    return Answer(
+      code: .unconfirmed, text: isAsked ? "" : answer.text, json: answer.json,
+      notice: Self.undoneNotice)
+  }
+
+  private static let undoneNotice = "nothing was changed; --yes does it"
+
   /// Does it; the command takes `handyOptions`.
   func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
     let (effect, entry) = try done(at: now, because: nil, body)
@@ -118,7 +135,7 @@ struct Act: Sendable {
   private func refusal(_ shown: Effect, repeating: Bool) -> Answer {
     Answer(
       code: .unconfirmed, text: repeating ? text(shown) : "",
-      json: json(shown, [], entry: .null), notice: "nothing was changed; --yes does it")
+      json: json(shown, [], entry: .null), notice: Self.undoneNotice)
   }
 
   private func text(_ effect: Effect) -> String {

@@ -19,52 +19,60 @@ extension Command {
   private static let without = Parameter<String>.required(
     "--without", "event", text: "the delivery's id at the store, or # and its number", .text)
 
+  private static let replayed = Parameter<String?>.optional(
+    "event", text: "its id at the store, e.g. evt_1, or its number, e.g. '#17'", .text)
+  private static let undecodable = Parameter<Bool>.flag(
+    "--undecodable", text: "all that could not be read when they came")
+  private static let after = Parameter<Int64?>.optional(
+    "--after", "number",
+    text: "with --undecodable, go on behind this number, where a run was interrupted",
+    .number(in: 1...Int64.max))
+
   static let eventReplay = Command(
     words: ["event", "replay"],
-    abstract: "Decodes a kept delivery again and joins what it says to today's decoder.",
+    abstract: "Decodes kept deliveries again and joins what they say to today's decoder.",
     discussion: """
-      For what an earlier version could not read, or read wrongly. What the delivery says takes \
+      For what an earlier version could not read, or read wrongly. What a delivery says takes \
       the place of what it said before, and what follows is derived again; what was in fact \
       granted stays known. What is personal in it is found from then on, where COFFER_SEARCH_KEY \
       is set. Needs COFFER_SEALING_KEYS. Reads that it asks for are not made: coffer subscription \
-      read makes them. Without --dry-run it needs --reason and --yes, and lands in the audit log.
+      read makes them. Without --dry-run it needs --reason and --yes, and each lands in the audit \
+      log. What --undecodable joined it need not read again; progress is on stderr and ends in the \
+      number at hand.
       """,
-    arguments: [event],
-    options: [store, dryRun, Act.remark, Act.yes],
-    answers: ReplayText.shape.adding([.init("done", .bool)]),
+    arguments: [replayed],
+    options: [undecodable, after, store, dryRun, Act.remark, Act.yes],
+    answers: .oneOf([
+      ReplayText.shape.adding([.init("done", .bool)]), ReplayRound.shape,
+    ]),
     run: { invocation in
       let reason = invocation[Act.remark]
       if reason == nil, !invocation[dryRun] {
         throw CommandFailure(.usage, "say why with --reason, or only look with --dry-run")
       }
+      guard (invocation[replayed] == nil) == invocation[undecodable] else {
+        throw CommandFailure(.usage, "give one of <event> and --undecodable")
+      }
+      guard invocation[undecodable] || invocation[after] == nil else {
+        throw CommandFailure(.usage, "--after is for --undecodable")
+      }
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        let again = try redecoded(invocation[event], invocation, ledger, database)
-        let replay: @Sendable (Transaction) throws -> DerivedChange = { transaction in
-          try ledger.replay(again, at: now, in: transaction)
-        }
-        let head = ReplayText.head(again)
-        guard let reason, invocation[Act.yes], !invocation[dryRun] else {
-          let change = ChangeText(try rehearsed(database, replay))
-          let isAsked = !invocation[dryRun]
-          return Answer(
-            code: isAsked ? .unconfirmed : .ok, text: head + change.text,
-            json: .object(
-              ReplayText.members(again) + change.json + [.init("done", .bool(false))]),
-            notice: isAsked ? "nothing was changed; --yes does it" : nil)
-        }
         let act = try Act(invocation, on: database)
-        let done = try database.write(for: nil) { transaction in
-          let change = ChangeText(try replay(transaction))
-          try act.note(
-            Act.Effect(
-              subject: "\(again.delivery.provider.rawValue) \(again.delivery.deliveryID)",
-              before: change.states(\.before), after: change.states(\.after)),
-            because: reason, at: now, in: transaction)
-          return change
+        func answer(because reason: String?) throws -> Answer {
+          let replay = Replay(
+            ledger: ledger, database: database, act: act, reason: reason, now: now)
+          if let name = invocation[replayed] {
+            let again = try redecoded(name, invocation, ledger, database)
+            return ReplayText.answer(again, try replay(again), isDone: reason != nil)
+          }
+          let configuration = try DatabaseConfiguration(invocation.settings)
+          var round = ReplayRound(replay) { try redecoded($0, configuration, ledger, database) }
+          try round.takeAll(of: invocation[store], after: invocation[after] ?? 0)
+          return round.answer
         }
-        return Answer(
-          text: head + done.text,
-          json: .object(ReplayText.members(again) + done.json + [.init("done", .bool(true))]))
+        if invocation[dryRun] { return try answer(because: nil) }
+        return try act.whenAgreed(
+          shown: { try answer(because: nil) }, done: { try answer(because: reason) })
       }
     })
 
@@ -100,7 +108,7 @@ extension Command {
         }
         let all = decoded
         let change = ChangeText(
-          try rehearsed(database) { transaction in
+          try Rehearsal.change(on: database) { transaction in
             try ledger.suppose(without: delivery, among: all, at: now, in: transaction)
           })
         var notices: [String] = []
@@ -159,23 +167,6 @@ extension Command {
       throw CommandFailure(.refused, "\(id) cannot be read by today's decoder: \(error)")
     }
   }
-
-  /// What a transaction would do; it is undone.
-  private static func rehearsed(
-    _ database: Database, _ body: @escaping @Sendable (Transaction) throws -> DerivedChange
-  ) throws -> DerivedChange {
-    do {
-      return try database.write(for: nil) { transaction in
-        throw Rehearsal(change: try body(transaction))
-      }
-    } catch let rehearsal as Rehearsal {
-      return rehearsal.change
-    }
-  }
-
-  private struct Rehearsal: Error {
-    let change: DerivedChange
-  }
 }
 
 /// What was decoded again, and what became of it.
@@ -191,6 +182,15 @@ private enum ReplayText {
       ),
       ("facts", "\(again.decoded.facts.count)"),
     ])
+  }
+
+  static func answer(
+    _ again: RedecodedDelivery, _ change: DerivedChange, isDone: Bool
+  ) -> Answer {
+    let change = ChangeText(change)
+    return Answer(
+      text: head(again) + change.text + (isDone ? "\nreplayed\n" : ""),
+      json: .object(members(again) + change.json + [.init("done", .bool(isDone))]))
   }
 
   static let shape: JSONShape = JSONShape.object([

@@ -48,6 +48,49 @@ struct EventTests {
     #expect(try shop.coffer("entitlement", "explain", "ada").out == before)
   }
 
+  @Test func `what nobody could read is joined once a decoder can, with an entry in the audit log`()
+    throws
+  {
+    let shop = try FirstPurchase()
+    try shop.write(
+      "DELETE FROM billing.mirrors WHERE delivery = 3",
+      """
+      UPDATE billing.deliveries SET disposition = 'undecodable', type = 'undecodable: a new word'
+      WHERE id = 3
+      """)
+    let dry = try shop.coffer("event", "replay", "--undecodable", "--dry-run")
+    #expect(dry.code == 0, "\(dry.errors)")
+    try expectGolden(dry.out, "event-replay-undecodable")
+    let asked = try shop.coffer("event", "replay", "--undecodable", "--reason", "ticket 17")
+    #expect(asked.code == 3)
+    #expect(try shop.coffer("event", "list").out.contains("undecodable"))
+    let done = try shop.coffer(
+      "event", "replay", "--undecodable", "--reason", "ticket 17", "--yes", "--json")
+    #expect(done.code == 0, "\(done.errors)")
+    try expectGolden(done.out, "event-replay-undecodable-json")
+    #expect(try !shop.coffer("event", "list").out.contains("undecodable"))
+    #expect(try shop.coffer("event", "show", FirstPurchase.paid).out.contains("invoice:"))
+    #expect(try shop.coffer("audit", "list").out.contains("ticket 17"))
+    // What was joined is not read again by whoever goes on.
+    let rest = try shop.coffer("event", "replay", "--undecodable", "--dry-run", "--json")
+    #expect(rest.out.hasPrefix(#"{"undecodable":0,"#))
+  }
+
+  @Test(arguments: [
+    (["evt_1", "--undecodable"], "give one of <event> and --undecodable"),
+    (["--dry-run"], "give one of <event> and --undecodable"),
+    (["evt_1", "--after", "3"], "--after is for --undecodable"),
+  ])
+  func `one delivery is replayed, or all that could not be read`(
+    words: [String], complaint: String
+  ) throws {
+    let shop = try FirstPurchase()
+    let refused = try Finished(
+      ["event", "replay"] + words + ["--reason", "x"], environment: shop.environment)
+    #expect(refused.code == 64)
+    #expect(refused.errors == "coffer: \(complaint)\n")
+  }
+
   @Test func `each delivery has a line in the log, and each refusal one by its request's id`()
     throws
   {

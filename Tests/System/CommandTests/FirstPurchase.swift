@@ -1,5 +1,6 @@
 import Base
 import RecordedStories
+import Storage
 import TestEngines
 import TestFiles
 
@@ -54,5 +55,15 @@ struct FirstPurchase {
     var environment = environment
     if let setting { environment[setting] = nil }
     return try Finished(words, environment: environment)
+  }
+
+  /// Changes billing's rows behind the programs' backs.
+  func write(_ statements: String...) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    try database.write(for: nil) { transaction in
+      for statement in statements { try transaction.execute(statement) }
+    }
   }
 }
