@@ -22,7 +22,8 @@ package struct AuditCheck: Sendable {
   ) throws {
     self.schema = schema
     while fault == nil {
-      let begin = count
+      // What was put before the first entry is among the first page.
+      let begin = count == 0 ? .min : count
       let (page, end) = try database.read { reader in
         (try Self.page(of: schema, after: begin, reader), try Self.end(of: schema, reader))
       }
@@ -38,7 +39,10 @@ package struct AuditCheck: Sendable {
 
   private mutating func take(_ entry: AuditEntry, seeking digests: Set<[UInt8]>) {
     guard entry.name.number == count + 1 else {
-      fault = "\(AuditEntry.Name(schema, count + 1)) is missing"
+      fault =
+        entry.name.number <= count
+        ? "\(entry.name) was put before the first entry"
+        : "\(AuditEntry.Name(schema, count + 1)) is missing"
       return
     }
     guard entry.follows(head) else {

@@ -2,7 +2,7 @@ internal import Base
 internal import Configuration
 internal import Glibc
 
-/// Who runs this command, as the audit log names them: `ada`, `root (sudo by ada)`,
+/// Who runs this command, as the audit log names them: `ada`, `ada (sudo, Unix user coffer)`,
 /// `carol (Unix user deploy)`.
 ///
 /// A person's word, not a proof: whoever may write the database may write anything into it.
@@ -16,12 +16,13 @@ enum Actor {
     let given = reader.value(CommandSettings.actor)
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     let user = unixUser()
-    let sudo = environment["SUDO_USER"].map { "sudo by \(plain($0))" }
+    let caller = environment["SUDO_USER"].map(plain)
+    let sudo = caller.map { "sudo by \($0)" }
     if let given { return plain(given) + " (" + listed("Unix user \(user)", sudo) + ")" }
     if let certified = SSHCertificate.name(environment) {
       return plain(certified) + " (" + listed("SSH certificate, Unix user \(user)", sudo) + ")"
     }
-    return sudo.map { "\(user) (\($0))" } ?? user
+    return caller.map { "\($0) (sudo, Unix user \(user))" } ?? user
   }
 
   private static func listed(_ first: String, _ second: String?) -> String {

@@ -33,7 +33,8 @@ extension Command {
     answers: .list(entryShape),
     run: { invocation in
       let limit = invocation[limit]
-      return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
+        let now = configuration.clock.now()
         let (page, names) = try database.read { reader in
           var query = AuditQuery()
           query.account = try invocation[account].map { text in
@@ -51,12 +52,14 @@ extension Command {
           ("REASON", .left))
         for entry in entries {
           table.add(
-            entry.name.description, entry.at.description, entry.actor, entry.act,
+            entry.name.description, Terminal.time(entry.at, now: now), entry.actor, entry.act,
             subject(of: entry, names), entry.reason.isEmpty ? "-" : entry.reason)
         }
+        let isEmpty = entries.isEmpty && invocation[after] == nil
+        let noActs = isEmpty ? invocation[actor].map { "no acts of \($0) are known" } : nil
         return Answer(
-          text: table.text, json: .array(try entries.map { try json($0) }),
-          notice: page.notice(of: "entries", next: \.name.description))
+          text: table.text, json: .array(entries.map(json)),
+          notice: noActs ?? page.notice(of: "entries", next: \.name.description))
       }
     })
 
@@ -80,8 +83,8 @@ extension Command {
         ]
         return Answer(
           text: lines.map { Printable.text($0) + "\n" }.joined()
-            + BeforeAfter.text(try value(entry.before), try value(entry.after)),
-          json: try json(entry))
+            + BeforeAfter.text(value(entry.before), value(entry.after)),
+          json: json(entry))
       }
     })
 
@@ -128,7 +131,7 @@ extension Command {
                 ]
               }),
             "faults": .array(faults.map { .string($0) }),
-          ], notice: faults.first)
+          ], notice: faults.isEmpty ? nil : faults.joined(separator: "; "))
       }
     })
 
@@ -157,8 +160,13 @@ extension Command {
     return names[account] ?? entry.subject
   }
 
-  private static func value(_ text: String) throws -> JSONValue {
-    JSONValue(try JSON.parse(Array(text.utf8))) ?? .null
+  /// What is no JSON was not written by an act: it is shown as it is, and `audit verify` names it.
+  private static func value(_ text: String) -> JSONValue {
+    do {
+      return JSONValue(try JSON.parse(Array(text.utf8))) ?? .null
+    } catch {
+      return .string(text)
+    }
   }
 
   private static let entryShape: JSONShape = [
@@ -167,15 +175,15 @@ extension Command {
     "before": .anything, "after": .anything, "digest": .text,
   ]
 
-  private static func json(_ entry: AuditEntry) throws -> JSONValue {
+  private static func json(_ entry: AuditEntry) -> JSONValue {
     [
       "entry": .string(entry.name.description), "at": .string(entry.at.description),
       "actor": .string(entry.actor), "act": .string(entry.act),
       "subject": .string(entry.subject),
       "account": entry.account.map { .string($0.description) } ?? .null,
       "former_account": entry.formerAccount.map { .string($0.description) } ?? .null,
-      "reason": .string(entry.reason), "before": try value(entry.before),
-      "after": try value(entry.after), "digest": .string(Hex.encode(entry.digest)),
+      "reason": .string(entry.reason), "before": value(entry.before),
+      "after": value(entry.after), "digest": .string(Hex.encode(entry.digest)),
     ]
   }
 }

@@ -156,6 +156,16 @@ struct ActTests {
     return String(listed.out[rest.upperBound...].prefix { $0 != "\"" })
   }
 
+  @Test func `who never did anything is said not to be known, and who called sudo is found`() throws
+  {
+    _ = try actor(["SUDO_USER": "dave"])
+    let found = try coffer("audit", "list", "--actor", "dave")
+    #expect(found.out.contains("invite create") && found.errors.isEmpty)
+    let nobody = try coffer("audit", "list", "--actor", "mallory")
+    #expect(nobody.code == 0)
+    #expect(nobody.errors == "coffer: no acts of mallory are known\n")
+  }
+
   @Test func `an actor is the name given, a certificate's or the Unix user, with sudo beside it`()
     throws
   {
@@ -163,7 +173,8 @@ struct ActTests {
     #expect(!user.isEmpty && !user.contains("("))
     #expect(
       try actor(["COFFER_ACTOR": "carol@example.com"]) == "carol@example.com (Unix user \(user))")
-    #expect(try actor(["SUDO_USER": "dave"]) == "\(user) (sudo by dave)")
+    // Whom sudo was called by is who did it, and is found by that name.
+    #expect(try actor(["SUDO_USER": "dave"]) == "dave (sudo, Unix user \(user))")
     func member(_ bytes: [UInt8]) -> [UInt8] {
       (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> (24 - 8 * $0)) } + bytes
     }

@@ -59,6 +59,14 @@ import Testing
       ("UPDATE billing.audit SET state_after = '{}' WHERE number = 3", "billing:3 is not what"),
       ("DELETE FROM billing.audit WHERE number = 2", "billing:2 is missing"),
       ("DELETE FROM billing.audit WHERE number = 3", "billing:3 is missing"),
+      (
+        """
+        INSERT INTO billing.audit (number, at_ms, actor, act, subject, reason, state_before,
+          state_after, digest)
+        SELECT number - 3, at_ms, actor, act, subject, 'forged', state_before, state_after, digest
+        FROM billing.audit WHERE number = 3
+        """, "billing:0 was put before the first entry"
+      ),
       ("UPDATE billing.audit_head SET number = 2", "the head of billing is not its last entry"),
       ("DELETE FROM billing.audit_head", "the head of billing is missing"),
     ])
