@@ -21,7 +21,8 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     case .usage: "the command line is wrong"
     case .unavailable: "the database or the other program does not answer; trying again may help"
     case .software: "a bug in Coffer; please report the line on stderr"
-    case .configuration: "the configuration is wrong; each line on stderr is one problem"
+    case .configuration:
+      "the configuration is wrong, or does not fit the database; each line on stderr is one problem"
     }
   }
 }

@@ -1,5 +1,6 @@
 internal import Base
 internal import Glibc
+internal import Storage
 
 /// The first lines of a program: its arguments and settings, or a clear end.
 package enum Launch {
@@ -89,10 +90,13 @@ package enum Launch {
   }
 
   /// Ends the process because something outside it failed, with the error's own sentence, or because
-  /// its configuration does not fit the database.
+  /// it, or its configuration, does not fit the database: a start afresh would not help then.
   package static func end(_ program: Program, _ error: any Error) -> Never {
-    if let error = error as? ConfigurationError { end(program, error.lines, .configuration) }
-    end(program, ["\(error)"], .unavailable)
+    switch error {
+    case let error as ConfigurationError: end(program, error.lines, .configuration)
+    case DatabaseError.migration: end(program, ["\(error)"], .configuration)
+    default: end(program, ["\(error)"], .unavailable)
+    }
   }
 
   /// Ends the process with one line on stderr for each problem.

@@ -71,7 +71,7 @@ enum Entry {
     case .busy: CommandFailure(.unavailable, "the database is busy; try again")
     case .unavailable(let reason):
       CommandFailure(.unavailable, "the database cannot be used: \(reason)")
-    case .migration(let sentence): CommandFailure(.unavailable, sentence)
+    case .migration: CommandFailure(.configuration, error.description)
     case .constraint(let text), .statement(let text):
       CommandFailure(.software, "a statement failed: \(text)")
     }

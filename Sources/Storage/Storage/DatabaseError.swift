@@ -11,8 +11,9 @@ package enum DatabaseError: Error, Equatable, Sendable {
   case constraint(String)
   /// A wrong statement or a wrong type: a bug of ours, never the caller's fault.
   case statement(String)
-  /// The schema is not what this program can run on; see `MigrationError`'s sentence.
-  case migration(String)
+  /// The schema is not what this program can run on: what is wrong, and what to do where that is known.
+  /// Trying again does not help.
+  case migration(String, remedy: String = "")
 }
 
 extension DatabaseError: CustomStringConvertible {
@@ -22,7 +23,8 @@ extension DatabaseError: CustomStringConvertible {
     case .unavailable(let reason): "the database is not available: \(reason)"
     case .constraint(let rule): "the database refused the change: \(rule)"
     case .statement(let problem): "a statement is wrong: \(problem)"
-    case .migration(let problem): problem
+    case .migration(let problem, let remedy):
+      remedy.isEmpty ? problem : "\(problem); \(remedy)"
     }
   }
 }

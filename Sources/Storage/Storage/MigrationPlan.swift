@@ -33,17 +33,20 @@ package struct MigrationPlan {
     }
     for (index, row) in applied.enumerated() {
       guard row.number == index + 1 else {
-        throw .migration("\(schema): migration \(index + 1) was never applied to the database")
+        throw .migration(
+          "\(schema): migration \(index + 1) was never applied to the database",
+          remedy: "restore a backup")
       }
       guard index < known.count else {
         if known.count >= oldestProgram ?? applied.count { break }
         throw .migration(
           "\(schema): the database is at migration \(applied.count), this program knows "
-            + "\(known.count): run a newer program")
+            + "\(known.count)", remedy: "run a newer program")
       }
       guard row.digest == Self.digest(of: known[index]) else {
         throw .migration(
-          "\(schema): migration \(row.number) (\(row.name)) was edited after it was applied")
+          "\(schema): migration \(row.number) (\(row.name)) was edited after it was applied",
+          remedy: "run the program that the database was made with, or a newer release")
       }
     }
     pending = Array(known.dropFirst(applied.count))
@@ -54,8 +57,8 @@ package struct MigrationPlan {
   package func requireNothingPending() throws(DatabaseError) {
     guard let next = pending.first else { return }
     throw .migration(
-      "\(schema): the database lacks migration \(next.number) (\(next.name)); "
-        + "coffer migrate brings it up to date")
+      "\(schema): the database lacks migration \(next.number) (\(next.name))",
+      remedy: "coffer migrate brings it up to date")
   }
 
   package static func digest(of migration: Migration) -> [UInt8] { SHA256.hash(migration.sql) }

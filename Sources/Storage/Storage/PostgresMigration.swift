@@ -36,7 +36,7 @@ struct PostgresMigration: MigrationSite {
   func found(_ schema: Schema) throws -> SchemaSite {
     guard try has(schema) else {
       throw DatabaseError.migration(
-        "the PostgreSQL database has no schema \(schema); coffer migrate makes it")
+        "the PostgreSQL database has no schema \(schema)", remedy: "coffer migrate makes it")
     }
     return site(schema)
   }

@@ -36,6 +36,17 @@ package struct SQLiteFiles: Sendable {
 
   package func has(_ schema: Schema) -> Bool { unsafe access(path(of: schema), F_OK) == 0 }
 
+  /// Throws where one file is missing and the other holds something: a new one in its place would hide
+  /// that accounts, or all that they paid, are gone. A start that was cut off leaves empty files.
+  package func refuseHalf() throws(DatabaseError) {
+    guard let missing = Schema.allCases.first(where: { !has($0) }) else { return }
+    var status = stat()
+    guard unsafe stat(path(of: missing.other), &status) == 0, status.st_size > 0 else { return }
+    throw .migration(
+      "\(directory) has \(missing.other).db but no \(missing).db",
+      remedy: "restore both from one backup")
+  }
+
   /// Makes empty files where they are missing, readable by this user only.
   ///
   /// SQLite gives its log files the mode of the database file. One that is there is not opened:

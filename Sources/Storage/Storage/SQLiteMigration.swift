@@ -14,6 +14,7 @@ struct SQLiteMigration: MigrationSite {
   func alone(_ body: () throws -> Void) throws {
     try files.createDirectory()
     try StartLock.hold(files.lockPath, until: .now() + options.startWait) {
+      try files.refuseHalf()
       try files.create()
       try body()
       try synchronizeDirectory(files.directory)
@@ -32,9 +33,10 @@ struct SQLiteMigration: MigrationSite {
   }
 
   func found(_ schema: Schema) throws -> SchemaSite {
+    try files.refuseHalf()
     guard files.has(schema) else {
       throw DatabaseError.migration(
-        "no Coffer database is in \(files.directory); coffer migrate makes one")
+        "no Coffer database is in \(files.directory)", remedy: "coffer migrate makes one")
     }
     // Through the attached read-only form: opening as `main` would make what is missing.
     let connection = try files.connect(.probe(schema), lockWait: options.lockWait)

@@ -123,7 +123,7 @@ struct AccountTests {
   ) throws {
     let mistyped = scratch.path + "/databsae"
     let finished = try Finished(words, environment: ["COFFER_DATABASE": "sqlite://\(mistyped)"])
-    #expect(finished.code == 69)
+    #expect(finished.code == 78)
     #expect(
       finished.errors
         == "coffer: no Coffer database is in \(mistyped); coffer migrate makes one\n")

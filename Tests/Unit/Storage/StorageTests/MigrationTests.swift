@@ -39,7 +39,9 @@ import Testing
     try scratch.open { $0.syncMigrations = [first] }.close()
     let edited = migration(1, "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT;")
     #expect(
-      throws: DatabaseError.migration("sync: migration 1 (test1) was edited after it was applied")
+      throws: DatabaseError.migration(
+        "sync: migration 1 (test1) was edited after it was applied",
+        remedy: "run the program that the database was made with, or a newer release")
     ) {
       try scratch.open { $0.syncMigrations = [edited] }
     }
@@ -51,7 +53,8 @@ import Testing
     try scratch.open { $0.billingMigrations = [first, second] }.close()
     #expect(
       throws: DatabaseError.migration(
-        "billing: the database is at migration 2, this program knows 1: run a newer program")
+        "billing: the database is at migration 2, this program knows 1",
+        remedy: "run a newer program")
     ) {
       try scratch.open { $0.billingMigrations = [first] }
     }
@@ -82,7 +85,8 @@ import Testing
     try scratch.open { $0.syncMigrations = [first, second] }.close()
     #expect(
       throws: DatabaseError.migration(
-        "sync: the database is at migration 3, this program knows 1: run a newer program")
+        "sync: the database is at migration 3, this program knows 1",
+        remedy: "run a newer program")
     ) {
       try scratch.open { $0.syncMigrations = [first] }
     }
@@ -98,8 +102,8 @@ import Testing
     let number = try #require(Migrations.billing.first { $0.name == "compression" }).number
     #expect(
       throws: DatabaseError.migration(
-        "billing: the database is at migration \(newest), this program knows \(number - 1): "
-          + "run a newer program")
+        "billing: the database is at migration \(newest), this program knows \(number - 1)",
+        remedy: "run a newer program")
     ) {
       try scratch.open {
         $0.syncMigrations = Migrations.sync
@@ -115,7 +119,8 @@ import Testing
     try database.write(for: nil) { try $0.execute("DELETE FROM sync.migrations WHERE number = 1") }
     database.close()
     #expect(
-      throws: DatabaseError.migration("sync: migration 1 was never applied to the database")
+      throws: DatabaseError.migration(
+        "sync: migration 1 was never applied to the database", remedy: "restore a backup")
     ) {
       try scratch.open { $0.syncMigrations = [first, second] }
     }
