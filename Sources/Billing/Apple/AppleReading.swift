@@ -161,12 +161,21 @@ extension AppleAPI {
 }
 
 extension APIReply {
-  /// The reply to a success; else what Apple's error code means, or its status without one.
+  /// The reply to a success; else what Apple's error code means. Without one it is no word of the App
+  /// Store's, and says nothing of a purchase.
   ///
   /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
   func appleSuccess() throws(APIFailure) -> APIReply {
     guard !(200..<300).contains(status) else { return self }
-    guard let code = try? JSON.parse(body)["errorCode"].integer else { return try successful() }
+    guard let code = try? JSON.parse(body)["errorCode"].integer else {
+      do { return try successful() } catch {
+        switch error {
+        case .notFound, .gone, .refused:
+          throw .misconfigured("something else than the App Store answers \(status)")
+        case .transient, .misconfigured, .malformed: throw error
+        }
+      }
+    }
     switch code {
     case 4_040_002, 4_040_004, 4_040_006, 4_290_000, 5_000_000...5_000_001:
       throw .transient("the App Store answers error \(code)", retryAfter: retryAfter)

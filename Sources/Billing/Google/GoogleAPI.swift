@@ -212,17 +212,19 @@ package struct GoogleAPI: Sendable {
   /// A reply that says 2xx. Whether Google knows a purchase is Google's to say: where it does not know
   /// our app, or where something else than its API answers, nothing was said of the purchase.
   func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
-    guard reply.status == 404 || reply.status == 410, !reply.body.isEmpty else {
-      return try reply.successful()
+    do { return try reply.successful() } catch {
+      switch error {
+      case .notFound, .gone, .refused: break
+      case .transient, .misconfigured, .malformed: throw error
+      }
+      guard let json = try? JSON.parse(reply.body, limits: Self.limits)["error"], json.isObject
+      else { throw .misconfigured("something else than Google's API answers \(reply.status)") }
+      let reasons = json["errors"].array?.compactMap { $0["reason"].string } ?? []
+      guard !reasons.contains("applicationNotFound") else {
+        throw .misconfigured("Google Play knows no app of the configured package")
+      }
+      throw error
     }
-    guard let json = try? JSON.parse(reply.body, limits: Self.limits), json.isObject else {
-      throw .misconfigured("something else than Google's API answers \(reply.status)")
-    }
-    let reasons = json["error"]["errors"].array?.compactMap { $0["reason"].string } ?? []
-    guard !reasons.contains("applicationNotFound") else {
-      throw .misconfigured("Google Play knows no app of the configured package")
-    }
-    return try reply.successful()
   }
 
   /// A token that Google does not take is replaced once. 409 is another request's doing.

@@ -59,10 +59,7 @@ extension StripeAPI {
     do { body = try reply.stripeBody() } catch {
       switch error {
       case .refused, .notFound:
-        // What is not Stripe's word says nothing of what was asked.
-        guard let refusal = StripeRefusal(status: reply.status, reply.body) else {
-          throw .malformed("a refusal without an error")
-        }
+        guard let refusal = StripeRefusal(status: reply.status, reply.body) else { throw error }
         return .refused(refusal)
       case .transient, .gone, .misconfigured, .malformed: throw error
       }

@@ -165,20 +165,28 @@ struct StripeReading {
 }
 
 extension APIReply {
-  /// The body of a success. Texts of Stripe's errors may repeat a key, so only their code is told.
+  /// The body of a success. Texts of Stripe's errors may repeat a key, so only their code is told. What
+  /// is no error of Stripe's says nothing of what was asked.
   func stripeBody() throws(APIFailure) -> [UInt8] {
     let isRepeatable = headers.text("stripe-should-retry") == "true"
     if isRepeatable || status == 409 || status == 424 {
       throw .transient("Stripe answers \(status)", retryAfter: retryAfter)
     }
     do { return try successful().body } catch {
+      switch error {
+      case .notFound, .gone, .refused: break
+      case .transient, .misconfigured, .malformed: throw error
+      }
+      guard let json = try? JSON.parse(body)["error"], json.isObject else {
+        throw .misconfigured("something else than Stripe's API answers \(status)")
+      }
       guard case .refused(let status, let reason) = error else { throw error }
-      throw .refused(status: status, errorCode ?? reason)
+      throw .refused(status: status, Self.code(json) ?? reason)
     }
   }
 
-  private var errorCode: String? {
-    guard let code = try? JSON.parse(body)["error"]["code"].string, code.utf8.count <= 64,
+  private static func code(_ error: JSON) -> String? {
+    guard let code = error["code"].string, code.utf8.count <= 64,
       code.utf8.allSatisfy({ 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x5F })
     else { return nil }
     return code

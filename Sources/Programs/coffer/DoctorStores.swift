@@ -41,7 +41,8 @@ extension Doctor {
         return Check(name, .failed, "it does not answer: \(reason)", "look at the network, or wait")
       case .misconfigured(let reason):
         return Check(
-          name, .failed, "it refuses us: \(reason)", "give coffer-billing a key that is valid")
+          name, .failed, "it refuses us: \(reason)",
+          "give coffer-billing the store's address, and a key that is valid")
       case .malformed(let reason):
         return Check(name, .warning, "its answer is not understood: \(reason)", "report it")
       }

@@ -53,9 +53,13 @@ package final class RecordedAPI: ProviderTransport {
       let name = order.map { String($0.dropFirst("orderId=".count)) } ?? last
       switch state.withLock({ $0.reads[name] }) {
       case .found(let body): return (200, body)
-      case .refused(let status): return (status, [])
-      case nil: return (404, [])
+      case .refused(let status): return (status, Self.unknown)
+      case nil: return (404, Self.unknown)
       }
     }
   }
+
+  /// That there is no such object, in the words of each store at once.
+  private static let unknown = Array(
+    #"{"error":{"code":"resource_missing","status":"NOT_FOUND"},"errorCode":4040010}"#.utf8)
 }

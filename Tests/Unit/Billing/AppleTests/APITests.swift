@@ -179,11 +179,13 @@ struct APITests {
       (404, 4_040_003, .misconfigured("the App Store answers error 4040003")),
       (400, 4_000_006, .refused(status: 400, "the App Store answers error 4000006")),
       (500, 5_000_001, .transient("the App Store answers error 5000001", retryAfter: nil)),
-      (404, nil, .notFound), (410, nil, .gone),
+      (404, nil, .misconfigured("something else than the App Store answers 404")),
+      (410, nil, .misconfigured("something else than the App Store answers 410")),
+      (400, nil, .misconfigured("something else than the App Store answers 400")),
       (403, nil, .misconfigured("the provider answers 403")),
       (503, nil, .transient("the provider answers 503", retryAfter: nil)),
     ] as [(Int, Int64?, APIFailure)])
-  func `an error is what its code says, else what its status says`(
+  func `an error is what its code says, and without one no word of the store's`(
     status: Int, code: Int64?, expected: APIFailure
   ) throws {
     let body: JSONValue = code.map { ["errorCode": .integer($0), "errorMessage": "x"] } ?? "x"
@@ -279,7 +281,7 @@ struct APITests {
     static func json(_ value: JSONValue) -> Answer { Answer(body: value.encoded()) }
   }
 
-  /// Answers by target; 404 without a code to everything else.
+  /// Answers by target; everything else is unknown.
   final class Transport: ProviderTransport {
     let answers: [String: Answer]
     let requests = Locked<[(target: String, token: String)]>([])
@@ -301,7 +303,8 @@ struct APITests {
       }
       let answer =
         isRefused
-        ? Answer(status: 401, body: []) : answers[target] ?? Answer(status: 404, body: [])
+        ? Answer(status: 401, body: [])
+        : answers[target] ?? Answer(status: 404, body: Array(#"{"errorCode":4040010}"#.utf8))
       let wait = answer.retryAfter.map { [("Retry-After", $0)] } ?? []
       return APIReply(
         status: answer.status, headers: Headers([("Date", APITests.date)] + wait),

@@ -208,7 +208,9 @@ struct APITests {
     let script = Script { request, _ throws(APIFailure) in
       let ids = request.url.split(separator: "?").last?.split(separator: "&")
         .compactMap { $0.split(separator: "=").last }
-      guard let ids, ids.count <= 100, !ids.contains("GPA.unknown") else { return (404, "{}") }
+      guard let ids, ids.count <= 100, !ids.contains("GPA.unknown") else {
+        return (404, #"{"error":{"code":404}}"#)
+      }
       let orders = ids.map {
         #"{"orderId":"\#($0)","purchaseToken":"token.AO-J1Oz/0123+456","state":"PROCESSED"}"#
       }
@@ -356,9 +358,19 @@ struct APITests {
     (503, .transient("the provider answers 503", retryAfter: nil)),
   ])
   func `each status means what Google's error codes say`(status: Int, failure: APIFailure) throws {
-    let script = Script { _, _ throws(APIFailure) in (status, "{}") }
+    let script = Script { _, _ throws(APIFailure) in (status, #"{"error":{}}"#) }
     let api = try api(script)
     #expect(throws: failure) { try api.read(token: Self.token, readNumber: 1) }
+  }
+
+  @Test(arguments: [400, 404, 410], ["", "{}", "<html>"])
+  func `what is no error of Google's says nothing of a purchase`(status: Int, body: String) throws {
+    let api = try api(Script { _, _ throws(APIFailure) in (status, body) })
+    #expect(
+      throws: APIFailure.misconfigured("something else than Google's API answers \(status)")
+    ) {
+      try api.read(token: Self.token, readNumber: 1)
+    }
   }
 
   @Test(arguments: [403, 404, 410, 400])

@@ -253,6 +253,17 @@ struct APITests {
     #expect(throws: failure) { try api(transport).record(of: "sub_1") }
   }
 
+  @Test(arguments: [400, 404, 410])
+  func `what is no error of Stripe's says nothing of an object`(status: Int) {
+    let transport = Transport(
+      ["/v1/subscriptions/sub_1": ["type": "about:blank", "title": "Not found"]], status: status)
+    #expect(
+      throws: APIFailure.misconfigured("something else than Stripe's API answers \(status)")
+    ) {
+      try api(transport).record(of: "sub_1")
+    }
+  }
+
   @Test func `an answer without a date outdates nothing`() {
     #expect(throws: APIFailure.malformed("the answer has no date")) {
       try api(Transport(Self.answers, date: nil)).record(of: "sub_1")
