@@ -11,9 +11,9 @@ package enum Health {
     .ready(answer { _ in .ready(.json(200, ["status": "alive"])) })
   }
 
-  /// `GET /readyz`: the database takes writes; 503 where it does not.
-  package static func ready(_ database: Database) -> Route {
-    let readiness = Readiness(database)
+  /// `GET /readyz`: the database takes writes, and the objects' disk is there; 503 where not.
+  package static func ready(_ database: Database, _ objects: ObjectStore? = nil) -> Route {
+    let readiness = Readiness(database, objects)
     return Route("GET", "/readyz") { _, _ in
       .ready(
         answer { _ in

@@ -1,7 +1,8 @@
 package import Base
 package import Storage
 
-/// Whether the database takes writes, asked of it once a second at most, however many want to know.
+/// Whether the database takes writes, and the objects' disk is there, asked once a second at most,
+/// however many want to know.
 package final class Readiness: Sendable {
   package typealias Answer = @Sendable (Result<Void, any Error>) -> Void
 
@@ -13,13 +14,16 @@ package final class Readiness: Sendable {
   private static let life = Instant.Span.seconds(1)
 
   private let database: Database
+  private let objects: ObjectStore?
   private let now: @Sendable () -> MonotonicTime
   private let state = Locked(State())
 
   package init(
-    _ database: Database, now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
+    _ database: Database, _ objects: ObjectStore? = nil,
+    now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
     self.database = database
+    self.objects = objects
     self.now = now
   }
 
@@ -38,7 +42,14 @@ package final class Readiness: Sendable {
     switch next {
     case .known(let result): answer(result)
     case .wait: break
-    case .check: database.checkWritable { [self] result in tell(result) }
+    case .check:
+      database.checkWritable { [self] result in
+        tell(
+          Result {
+            try result.get()
+            if let objects { try objects.check() }
+          })
+      }
     }
   }
 

@@ -20,8 +20,12 @@ package enum SyncProgram {
     let catalogue = try database.read {
       try CatalogueOfRecord.settled(configuration.catalogue, reading: $0)
     }
+    // Only the first start makes a store: later an empty directory is a disk that is not mounted.
+    let directory = configuration.objectsDirectory
+    let objects =
+      try database.read { try History.isEstablished(reading: $0) }
+      ? ObjectStore(existing: directory) : ObjectStore(directory: directory)
     try History.establish(database)
-    let objects = try ObjectStore(directory: configuration.objectsDirectory)
     let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
     let limits = SyncLimits(configuration.limits)
     let api = SyncAPI(

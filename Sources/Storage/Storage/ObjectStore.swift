@@ -32,12 +32,21 @@ package final class ObjectStore: Sendable {
     lock = try InstanceLock(in: "\(directory)/instances")
   }
 
-  /// One that a server has made: to a command, a directory without one is a path that was mistyped.
+  /// One that was made before: else the path was mistyped, or its disk is not mounted, and a new one
+  /// would hide that.
   package convenience init(existing directory: String) throws(ObjectStoreError) {
     guard unsafe access("\(directory)/instances", F_OK) == 0 else {
-      throw .unavailable(reason: "there is no object store in \(directory)")
+      throw .unavailable(
+        reason: "there is no object store in \(directory); is its disk mounted?")
     }
     try self.init(directory: directory)
+  }
+
+  /// Throws where the directory is not the one that was opened: its disk went away.
+  package func check() throws(ObjectStoreError) {
+    guard unsafe access("\(directory)/instances/\(instance)", F_OK) == 0 else {
+      throw .unavailable(reason: "the object store is gone; is its disk mounted?")
+    }
   }
 
   /// The name of this process among those that share the directory.
@@ -111,7 +120,10 @@ package final class ObjectStore: Sendable {
   package func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier] {
     try identifiers(in: "tmp").filter { key in
       var status = stat()
-      guard unsafe stat(temporaryPath(key), &status) == 0 else { return false }
+      guard unsafe lstat(temporaryPath(key), &status) == 0, status.st_mode & S_IFMT == S_IFREG
+      else {
+        return false
+      }
       return Instant(seconds: Int64(status.st_mtim.tv_sec)) < moment
     }
   }
@@ -133,8 +145,10 @@ package final class ObjectStore: Sendable {
       guard unsafe access("\(directory)/\(inner)", F_OK) == 0 else { continue }
       for key in try identifiers(in: inner) {
         var status = stat()
-        // One that is gone was deleted since.
-        guard unsafe stat(path(key), &status) == 0 else { continue }
+        // One that is gone was deleted since; what is no file is nothing of ours.
+        guard unsafe lstat(path(key), &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+          continue
+        }
         listed.append(
           Listed(
             key: key, byteCount: Int64(status.st_size),

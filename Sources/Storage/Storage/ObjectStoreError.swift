@@ -5,3 +5,12 @@ package enum ObjectStoreError: Error, Equatable, Sendable {
   /// There is an object, or an upload, under this key already: keys are random and used once.
   case alreadyExists
 }
+
+extension ObjectStoreError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .unavailable(let reason): reason
+    case .alreadyExists: "there is an object of that key already"
+    }
+  }
+}

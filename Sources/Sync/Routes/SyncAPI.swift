@@ -75,7 +75,7 @@ package struct SyncAPI: Sendable {
     return endpoints.map { $0.route(on: database) } + [
       PutContent(api: self).route,
       PublicDocument.route("/openapi.json", OpenAPI.sync, freshSeconds: 3600), Health.alive,
-      Health.ready(database),
+      Health.ready(database, objects),
     ]
   }
 

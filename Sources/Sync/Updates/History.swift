@@ -8,6 +8,11 @@ package struct History: Sendable {
   let id: Identifier
   let cursorKey: Secret
 
+  /// Whether a server has run on this database before.
+  static func isEstablished(reading reader: Reader) throws -> Bool {
+    try reader.first("SELECT 1 FROM sync.history WHERE id = 1") { _ in true } ?? false
+  }
+
   /// Writes what is missing of it; safe to call from several programs at once.
   package static func establish(_ database: Database) throws {
     try database.write(for: nil) { transaction in

@@ -4,9 +4,11 @@ import Crypto
 import Glibc
 import RawClient
 import SeededRandom
+import Storage
 import StripeSamples
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// How the programs begin and end.
@@ -72,6 +74,34 @@ import Testing
     #expect(sender.trouble == [])
     let kept = try Deliveries(installation)
     kept.expectEach(of: sender.acknowledged)
+  }
+
+  @Test
+  func `a directory without a store is taken for a disk that is missing, but at the first start`()
+    throws
+  {
+    let installation = try Installation()
+    #expect(try installation.start(.sync).stop() == .exited(0))
+    Files.removeAll(installation.directory + "/objects")
+    let again = try installation.launch(.sync)
+    #expect(again.process.wait(within: .seconds(30)) == .exited(69))
+    #expect(again.lastWords.contains("there is no object store in"), "\(again.lastWords)")
+    #expect(Files.permissions(installation.directory + "/objects") == nil)
+  }
+
+  @Test(arguments: [Program.sync, .billing])
+  func `a program that is older than its database is not started again`(program: Program) throws {
+    let installation = try Installation()
+    let database = try Database.open(installation.location, owning: .sync)
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        "INSERT INTO sync.migrations SELECT count(*) + 1, 'x', digest, 0 FROM sync.migrations")
+      _ = try transaction.execute("UPDATE sync.oldest_program SET number = 999")
+    }
+    database.close()
+    let older = try installation.launch(program)
+    #expect(older.process.wait(within: .seconds(30)) == .exited(78))
+    #expect(older.lastWords.contains("run a newer program"), "\(older.lastWords)")
   }
 
   @Test(arguments: [Program.sync, .billing])

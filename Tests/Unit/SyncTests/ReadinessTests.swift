@@ -3,6 +3,7 @@ import Endpoints
 import Storage
 import Sync
 import TestEngines
+import TestFiles
 import Testing
 
 /// Whether the database takes writes is anybody's to ask, and costs a write.
@@ -25,6 +26,15 @@ import Testing
     uptime.withLock { $0 = $0 + .seconds(1) }
     for _ in 0..<20 { #expect(isReady()) }
     #expect(server.database.writeWork.statementCount - before == 2)
+  }
+
+  @Test func `without the disk of the objects a program is not ready`() throws {
+    let server = try TestServer()
+    let readiness = Readiness(server.database, server.objects)
+    Files.removeAll(server.objectsDirectory)
+    let isRefused = Locked<Bool?>(nil)
+    readiness.ask { result in isRefused.signal { $0 = (try? result.get()) == nil } }
+    #expect(isRefused.wait(until: .now() + .seconds(10)) { $0 } == true)
   }
 
   @Test func `a database that takes no writes is told, and asked again`() throws {

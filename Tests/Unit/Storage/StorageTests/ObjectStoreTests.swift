@@ -126,6 +126,29 @@ import Testing
     #expect(try store.leftovers(before: now + .hours(1)) == [])
   }
 
+  @Test func `what is no file is no object and no upload`() throws {
+    let scratch = try ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path)
+    for folder in ["ab", "ab/cd", "ab/cd/\(key)", "tmp/\(key)"] {
+      try Files.createFolder("\(scratch.path)/\(folder)")
+    }
+    #expect(try store.list(beginningWith: 0xAB).map(\.key) == [])
+    #expect(try store.leftovers(before: Clock.system.now() + .hours(1)) == [])
+  }
+
+  @Test func `a store whose disk went away is told from one that is there`() throws {
+    let scratch = try ScratchDirectory()
+    let store = try ObjectStore(directory: scratch.path + "/objects")
+    try store.check()
+    Files.removeAll(scratch.path + "/objects")
+    #expect(
+      throws: ObjectStoreError.unavailable(
+        reason: "the object store is gone; is its disk mounted?")
+    ) {
+      try store.check()
+    }
+  }
+
   @Test func `a process is known to run for as long as it does`() throws {
     let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
