@@ -58,7 +58,7 @@ package struct Derivation {
       subscription, coverage, attention, rules: rules, at: now,
       transitionCount: stored?.transitionCount ?? 0)
     if let stored { noteClock(stored, storedCoverage) }
-    noteLabel(derived, cause)
+    noteLabel(derived, cause, storedCoverage)
     noteOwner(derived)
     reading.memory.coverages[key] = coverage
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
@@ -90,23 +90,32 @@ package struct Derivation {
     }
   }
 
-  private mutating func noteLabel(_ derived: SubscriptionRow, _ cause: Cause) {
+  private mutating func noteLabel(
+    _ derived: SubscriptionRow, _ cause: Cause, _ storedCoverage: Coverage
+  ) {
     let before = transitions.last?.after ?? stored?.label.rawValue ?? "none"
     guard before != derived.label.rawValue else { return }
     transitions.append(
       Transition(
-        at: cameTrue(derived, after: Label(rawValue: before)), cause: cause, before: before,
-        after: derived.label.rawValue))
+        at: cameTrue(derived, after: Label(rawValue: before), storedCoverage), cause: cause,
+        before: before, after: derived.label.rawValue))
   }
 
   /// Since when, without a gap, the coverage has had the access that the label tells, or none where
-  /// there was some before. What no coverage tells came true when it was told.
-  private func cameTrue(_ derived: SubscriptionRow, after before: Label?) -> Instant {
+  /// there was some before, while the stored one had the label of before: what repairs a failure is no
+  /// older than it. What no coverage tells came true when it was told.
+  private func cameTrue(
+    _ derived: SubscriptionRow, after before: Label?, _ storedCoverage: Coverage
+  ) -> Instant {
     guard derived.label.givesAccess || before?.givesAccess == true else { return now }
-    let moments = coverage.boundaries(after: .distantPast, upTo: now)
-    return moments.reversed().prefix { moment in
+    let moments = Set(
+      [coverage, storedCoverage].flatMap { $0.boundaries(after: .distantPast, upTo: now) })
+    return moments.sorted(by: >).prefix { moment in
       let then = Label(coverage, withoutAccess: derived.labelWithoutAccess, at: moment)
-      return derived.label.givesAccess ? then == derived.label : !then.givesAccess
+      let isTold = derived.label.givesAccess ? then == derived.label : !then.givesAccess
+      guard let stored else { return isTold }
+      return isTold
+        && Label(storedCoverage, withoutAccess: stored.labelWithoutAccess, at: moment) == before
     }.last ?? now
   }
 

@@ -130,6 +130,34 @@ struct HistoryTests {
       ])
   }
 
+  /// Its second month fails, and is paid on that day.
+  private func transitionsOfLatePayment(_ paid: Double) throws -> [String] {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.post(customer.invoice(2, "payment_failed", 30, from: 30, to: 60))
+    try harness.post(customer.invoice(2, "paid", paid, from: 30, to: 60))
+    let subscription = try #require(
+      harness.explanation(customer.account, at: day(50)).subscriptions.first)
+    return subscription.transitions.reversed().dropFirst(3).map {
+      "\($0.before) \($0.after) \($0.at) \($0.noticed ?? day0)"
+    }
+  }
+
+  @Test func `a payment that was repaired is no older than what went wrong without it`() throws {
+    #expect(
+      try transitionsOfLatePayment(33) == [
+        "active grace \(day(30)) \(day(30))", "grace active \(day(30)) \(day(33))",
+      ])
+    #expect(
+      try transitionsOfLatePayment(40) == [
+        "active grace \(day(30)) \(day(30))", "grace on_hold \(day(37)) \(day(40))",
+        "on_hold active \(day(37)) \(day(40))",
+      ])
+  }
+
   @Test(arguments: TestEngine.available)
   func `edges of the clock bear the moments at which they came true`(engine: TestEngine) throws {
     let harness = try Harness(engine)
