@@ -44,7 +44,7 @@ package struct AppleRecord: StoreRecord {
 
   /// What the subscription is while nothing is owed.
   package func labelWithoutAccess(hadAccess: Bool) -> Label {
-    guard hadAccess else { return transactions.isEmpty ? .pending : .expired }
+    guard hadAccess else { return transactions.isEmpty || willRenew ? .pending : .expired }
     let states = status.contents.map { $0.state }
     if states.contains(.revoked) { return .revoked }
     if states.contains(.billingRetry) || states.contains(.gracePeriod)

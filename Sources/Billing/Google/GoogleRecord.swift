@@ -64,6 +64,7 @@ package struct GoogleRecord: StoreRecord {
       case .pending: .pending
       case .paused: .paused
       case .onHold, .inGracePeriod: .onHold
+      case .active where !hadAccess && content.willRenew: .pending
       case .active: content.willRenew ? .renewalPending : .expired
       case .canceled, .expired, .pendingPurchaseCanceled: .expired
       case .other: hadAccess ? .expired : .pending

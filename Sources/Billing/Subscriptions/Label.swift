@@ -6,7 +6,8 @@ internal import Tiers
 /// Total and exclusive, and `givesAccess` exactly where coverage holds. Transitions may skip
 /// states, so none is ever refused; each is recorded with its cause.
 package enum Label: String, Hashable, Sendable, CaseIterable {
-  /// Nothing owed yet: the first payment is missing or not seen. Left by payment, trial or end.
+  /// Nothing owed yet: the first payment is missing or not seen, or it is for nothing that is storage.
+  /// Left by payment, trial or end.
   case pending
   /// A trial runs. Left by its end, a payment or a cancel.
   case trialing

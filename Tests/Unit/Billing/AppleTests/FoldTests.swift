@@ -71,6 +71,12 @@ struct FoldTests {
       ])
   }
 
+  @Test func `what is no storage is waited for while it renews, and then over`() {
+    let facts = [F.transaction("t0", 0, 30, product: "stickers"), F.renewal(1)]
+    #expect(F.label(F.appleKey, facts, day: 9) == .pending)
+    #expect(F.label(F.appleKey, facts + [F.renewal(9, renews: false)], day: 9) == .expired)
+  }
+
   @Test func `a payment that is being retried leaves a subscription that renews`() {
     let facts = [
       F.transaction("t0", 0, 30), F.renewal(30, intent: 2, retry: true, grace: 36), F.status(30, 4),

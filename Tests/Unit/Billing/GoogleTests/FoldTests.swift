@@ -26,6 +26,14 @@ struct FoldTests {
     #expect(F.label(F.googleKey, facts, day: 35) == .expired)
   }
 
+  @Test func `what is no storage is waited for while it renews, and then over`() {
+    let facts = [F.purchase(.active, 0, 30, product: "stickers")]
+    let cancelled = F.purchase(
+      .canceled, 0, 30, readNumber: 2, product: "stickers", renews: false)
+    #expect(F.label(F.googleKey, facts, day: 9) == .pending)
+    #expect(F.label(F.googleKey, facts + [cancelled], day: 9) == .expired)
+  }
+
   @Test func `a voluntary cancel ends exactly at the period's end`() {
     let facts = [
       F.purchase(.active, 0, 30), F.purchase(.canceled, 0, 30, readNumber: 2, renews: false),
