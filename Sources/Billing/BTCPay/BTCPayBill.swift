@@ -32,8 +32,20 @@ extension Bill.Payment {
     self.init(
       .init(.prepaidInvoice, id), state, word: invoice.status.text.lowercased(),
       at: (isPaid ? settledAt : nil) ?? invoice.created,
-      amount: ((isPaid ? invoice.paidAmount : nil) ?? invoice.amount).map {
-        Money(amount: $0.description, currency: invoice.currency)
-      }, product: invoice.product)
+      amount: ((isPaid ? invoice.paidAmount : nil) ?? invoice.amount).map(invoice.money),
+      irregular: invoice.irregular(isVoid: state == .void), product: invoice.product)
+  }
+}
+
+extension BTCPayInvoice {
+  fileprivate func money(_ amount: BTCPayAmount) -> Money {
+    Money(amount: amount.description, currency: currency)
+  }
+
+  fileprivate func irregular(isVoid: Bool) -> Bill.Payment.Irregular? {
+    guard let amount, let paidAmount, paidAmount > .zero, isVoid || paidAmount != amount else {
+      return nil
+    }
+    return .init(asked: money(amount), came: money(paidAmount))
   }
 }

@@ -31,6 +31,8 @@ package struct EntitlementExplanation: Sendable {
   package let decisions: [Decided]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
   package let paysTwiceSince: Instant?
+  /// Since when there is nothing left of the account; nil while there is.
+  package let erased: Instant?
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
@@ -57,6 +59,13 @@ package struct EntitlementExplanation: Sendable {
     package let openReads: [OpenRead]
     /// The products it rests on that no catalogue lists any more.
     package let unmappedProducts: [String]
+    /// Its products that no catalogue ever listed.
+    package let unknownProducts: [String]
+    /// Of what it is for now what the catalogue lists as no storage.
+    package let ignoredItems: Set<Bill.Item>
+    /// What of it wants a human, the oldest first; that its store waits for an acknowledgement says
+    /// `acknowledgedBy`.
+    package let attention: [Attention]
     /// The newest first.
     package let transitions: [Transition]
   }
@@ -138,13 +147,16 @@ package struct EntitlementExplanation: Sendable {
     paysTwiceSince = try reader.first(
       "SELECT since_ms FROM billing.double_payments WHERE account_id = $1", .id(account)
     ) { row in try row.instant(0) }
+    erased = try reader.first(
+      "SELECT erased_ms FROM sync.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in try row.optionalInstant(0) }.flatMap { $0 }
     let keys = try reader.rows(
       "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
     ) { row in try row.text(0) }
     let reading = LedgerReading(
       stores: stores, database: reader, memory: LedgerMemory(followsDecision: true))
     subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
-      try Subscription(key, at: now, about: moment ?? now, reading)
+      try Subscription(key, at: now, about: moment ?? now, catalogue, reading)
     }
   }
 }
@@ -160,6 +172,12 @@ extension EntitlementExplanation {
   package var owedThen: Schedule.Boundary {
     let boundaries = moment <= now ? schedule : remaining
     return boundaries.last { $0.from <= moment } ?? boundaries[0]
+  }
+
+  /// Whether a store still tries to collect for any of its subscriptions, so that a payment that
+  /// succeeds brings a plan back.
+  package var awaitsPayment: Bool {
+    subscriptions.contains { $0.willRenew || $0.label == .onHold }
   }
 
   /// What held, and from there on what the schedule says; neighbours differ in more than their start.

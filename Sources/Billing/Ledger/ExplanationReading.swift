@@ -8,7 +8,10 @@ internal import Tiers
 /// How what is explained of one subscription is read.
 extension EntitlementExplanation.Subscription {
   /// Nil where nothing was ever derived of it.
-  init?(_ key: ObjectKey, at now: Instant, about moment: Instant, _ reading: LedgerReading) throws {
+  init?(
+    _ key: ObjectKey, at now: Instant, about moment: Instant, _ catalogue: Catalogue,
+    _ reading: LedgerReading
+  ) throws {
     guard let row = try reading.stored(key).row else { return nil }
     let traits = try reading.stores.store(of: key).traits
     let known = try reading.subscription(key)
@@ -38,11 +41,42 @@ extension EntitlementExplanation.Subscription {
       of: key,
       carriedOnUntil: coverage.intervals.filter { $0.why == .storeUnreachable }.map { $0.to }.max())
     unmappedProducts = coverage.unmappedProducts
+    unknownProducts = coverage.unknownProducts
+    ignoredItems = Set(bill.items.filter { catalogue.ignores($0, of: key.provider) })
+    attention = try reading.attention(to: key, at: now)
     transitions = try reading.transitions(of: key)
   }
 }
 
+extension Catalogue {
+  /// By the id that the catalogue lists: of an item, of both its ids together as Google Play's are, or of
+  /// its product.
+  fileprivate func ignores(_ item: Bill.Item, of provider: ObjectKey.Provider) -> Bool {
+    let both = [item.product, item.price].compactMap { $0 }.joined(separator: ":")
+    let listed = [item.price, both, item.product].compactMap { $0 }.first {
+      lists(provider: provider.rawValue, id: $0)
+    }
+    return listed.map {
+      mapping(provider: provider.rawValue, price: $0, product: nil) == .ignored
+    } ?? false
+  }
+}
+
 extension LedgerReading {
+  fileprivate func attention(to key: ObjectKey, at now: Instant) throws -> [Attention] {
+    try database.rows(
+      """
+      SELECT kind, about, since_ms FROM billing.attention
+      WHERE object = $1 AND until_ms > $2 AND kind <> $3 ORDER BY since_ms, kind, about
+      """, .text(key.description), .instant(now), .text(Attention.Kind.unacknowledged.rawValue)
+    ) { row -> Attention? in
+      guard let kind = Attention.Kind(rawValue: try row.text(0)) else { return nil }
+      return Attention(
+        kind: kind, subject: key.description, account: nil, detail: try row.text(1),
+        since: try row.instant(2), until: nil)
+    }.compactMap { $0 }
+  }
+
   fileprivate func openReads(
     of key: ObjectKey, carriedOnUntil: Instant?
   ) throws -> [EntitlementExplanation.OpenRead] {

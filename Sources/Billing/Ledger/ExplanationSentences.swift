@@ -8,6 +8,10 @@ extension EntitlementExplanation {
   /// then, what is known of it today, and what came after. `usedByteCount` is what the account's
   /// storage holds now.
   package func sentences(usedByteCount: Int64) -> [String] {
+    if let erased, erased <= moment {
+      let gone = "The account was erased on \(date(erased)): nothing of it is stored any more."
+      return [gone, last, Self.nothingComes]
+    }
     if moment < now, let heldThen { return past(heldThen) }
     if moment > now { return [future, last, next] }
     return [present(usedByteCount), last, next]
@@ -41,10 +45,11 @@ extension EntitlementExplanation {
   private func until(_ boundary: Schedule.Boundary, after moment: Instant) -> String {
     if let next = remaining.first(where: { $0.from > moment }) { return "until \(date(next.from))" }
     switch boundary.reason {
-    case .paymentFailed: return "until a payment succeeds"
+    case .paymentFailed where awaitsPayment: return "until a payment succeeds"
     case .disputed: return "until that is decided"
     case .quotaSet: return "until we change it"
-    case .neverSubscribed, .lapsed, .grantRevoked, .refunded: return "until a plan is bought"
+    case .neverSubscribed, .paymentFailed, .lapsed, .grantRevoked, .refunded:
+      return "until a plan is bought"
     case .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted:
       return "without an end"
     }
@@ -83,6 +88,8 @@ extension EntitlementExplanation {
     let text: String
     /// Whether money went back: nothing became more by it.
     var isReversal = false
+    /// What a payment was for.
+    var paid: Subscription?
   }
 
   /// A payment and what the account may store because of it are one event to whoever paid.
@@ -90,13 +97,16 @@ extension EntitlementExplanation {
 
   private var last: String {
     let told = (moneyEvents + decisionEvents).filter { $0.at <= now }
-    let event = told.enumerated().max { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }?
-      .element
+    func newest(_ events: [Event]) -> Event? {
+      events.enumerated().max { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }?.element
+    }
     let step = timeline.indices.dropFirst().last { timeline[$0].from <= now }
     guard let step else {
-      return event.map(sentence) ?? "Nothing has happened yet: no plan was ever bought."
+      return newest(told).map(sentence) ?? "Nothing has happened yet: no plan was ever bought."
     }
     let (before, after) = (timeline[step - 1], timeline[step])
+    // Beside a step what was paid for something else is no news of the account's size.
+    let event = newest(told.filter { !isNear($0, after) || isOf($0, from: before, to: after) })
     let change =
       isSize(before, of: after)
       ? "" : ", and your account went from \(size(before)) to \(size(after))"
@@ -108,13 +118,32 @@ extension EntitlementExplanation {
     return sentence(Event(at: event.at, text: event.text + change))
   }
 
+  private func isNear(_ event: Event, _ step: Schedule.Boundary) -> Bool {
+    step.from - Self.sameEvent < event.at && event.at < step.from + Self.sameEvent
+  }
+
+  /// Whether what was paid gives the plan that came about then, or gave the larger one that went.
+  private func isOf(
+    _ event: Event, from before: Schedule.Boundary, to after: Schedule.Boundary
+  ) -> Bool {
+    guard let paid = event.paid else { return true }
+    let plans = [after] + (before.capByteCount > after.capByteCount ? [before] : [])
+    return paid.intervals.contains { interval in
+      interval.from - Self.sameEvent < after.from && after.from < interval.to + Self.sameEvent
+        && (plans.contains { $0.planID == interval.planID }
+          || catalogue.plan(interval.planID)?.isAddition ?? false)
+    }
+  }
+
   private func sentence(_ event: Event) -> String {
     "Last, on \(date(event.at)), \(event.text)."
   }
 
   private var moneyEvents: [Event] {
     subscriptions.flatMap { subscription in
-      subscription.bill.payments.map { Event(at: $0.at, text: $0.clause(subscription.store)) }
+      subscription.bill.payments.map {
+        Event(at: $0.at, text: $0.clause(subscription.store), paid: subscription)
+      }
         + subscription.bill.reversals.map { Event(at: $0.at, text: $0.clause, isReversal: true) }
     }
   }
@@ -141,6 +170,8 @@ extension EntitlementExplanation {
 
   // MARK: what happens next
 
+  private static let nothingComes = "Nothing changes by itself from here on."
+
   private var next: String {
     if let waiting = subscriptions.first(where: { $0.openReads.contains { $0.isFailing } }),
       let read = waiting.openReads.first(where: { $0.isFailing }), let since = read.unansweredSince
@@ -152,9 +183,9 @@ extension EntitlementExplanation {
     }
     guard let step = remaining.first(where: { $0.from > now && !isSize(current, of: $0) }) else {
       if isPaused { return "Next, the subscription has to be resumed." }
-      return current.reason == .paymentFailed
-        ? "Next, a payment has to succeed; until then nothing changes by itself."
-        : "Nothing changes by itself from here on."
+      guard current.reason == .paymentFailed else { return Self.nothingComes }
+      return "Next, a \(awaitsPayment ? "payment has to succeed" : "plan has to be bought"); "
+        + "until then nothing changes by itself."
     }
     if step.reason.givesAccess, step.capByteCount > current.capByteCount {
       return "Next, from \(date(step.from)) on your account may store \(size(step))."
@@ -217,7 +248,8 @@ extension EntitlementExplanation {
     case .courtesy: "it \(be) kept though no payment came"
     case .granted: "we gave it the plan"
     case .quotaSet: "we set that size for it"
-    case .paymentFailed: "the last payment failed"
+    case .paymentFailed where isPast || awaitsPayment: "the last payment failed"
+    case .paymentFailed: "the last payment failed and the subscription has ended"
     case .lapsed: "the plan \(isPast ? "had ended" : "has ended")"
     case .grantRevoked: "the plan that we gave it \(isPast ? "had ended" : "has ended")"
     case .refunded: "the payment went back"
@@ -277,7 +309,8 @@ extension Bill.Payment {
       return isFree ? "a period began that costs nothing" : "\(sum) arrived at \(store)"
     case .open: return "\(store) asked for \(sum)"
     case .failing: return "\(store) tried to collect \(sum) and could not"
-    case .void: return "\(sum) was called off"
+    case .void:
+      return "\(sum) was called off" + (irregular.map { ", of which \($0.came) had come" } ?? "")
     }
   }
 }

@@ -65,4 +65,11 @@ extension Coverage {
       if case .unmappedProduct(let id) = alarm { id } else { nil }
     }.sorted()
   }
+
+  /// The products that no catalogue ever listed, sorted.
+  var unknownProducts: [String] {
+    alarms.compactMap { alarm in
+      if case .unknownProduct(let price, let product) = alarm { price ?? product } else { nil }
+    }.sorted()
+  }
 }

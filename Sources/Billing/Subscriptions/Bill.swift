@@ -46,6 +46,8 @@ package struct Bill: Hashable, Sendable {
     package let at: Instant
     /// What was paid; else what was asked for. Nil where the store does not tell.
     package let amount: Money?
+    /// Where it came otherwise than it was asked for; nil where the store does not tell.
+    package let irregular: Irregular?
     /// What it pays for, as far as it says.
     package let product: String?
     /// The price of it, by the id that a catalogue may list beside the product's.
@@ -63,15 +65,28 @@ package struct Bill: Hashable, Sendable {
       case void
     }
 
+    /// More or less than was asked for, or something for what will not come any more.
+    package struct Irregular: Hashable, Sendable {
+      package let asked: Money
+      package let came: Money
+
+      package init(asked: Money, came: Money) {
+        self.asked = asked
+        self.came = came
+      }
+    }
+
     package init(
       _ object: Coverage.Evidence, _ state: State, word: String, at: Instant, amount: Money?,
-      product: String?, price: String? = nil, from: Instant? = nil, to: Instant? = nil
+      irregular: Irregular? = nil, product: String?, price: String? = nil, from: Instant? = nil,
+      to: Instant? = nil
     ) {
       self.object = object
       self.state = state
       self.word = word
       self.at = at
       self.amount = amount
+      self.irregular = irregular
       self.product = product
       self.price = price
       self.from = from

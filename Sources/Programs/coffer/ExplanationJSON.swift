@@ -15,7 +15,7 @@ enum ExplanationJSON {
     "held": .list(spanShape),
     "schedule": .list(boundaryShape),
     "derived": .orNull(["at": .time, "catalogue": .text, "policy": .text]),
-    "pays_twice_since": .orNull(.time),
+    "pays_twice_since": .orNull(.time), "erased": .orNull(.time),
     "grants": .list([
       "grant": .text, "plan": .text, "from": moment, "until": moment, "note": .text,
     ]),
@@ -44,10 +44,13 @@ enum ExplanationJSON {
       "from": moment, "to": moment, "plan": .text, "reason": .text, "evidence": .text,
       "deliveries": .list(deliveryShape),
     ]),
-    "items": .list(["product": .orNull(.text), "price": .orNull(.text), "leaving": .bool]),
+    "items": .list([
+      "product": .orNull(.text), "price": .orNull(.text), "leaving": .bool, "ignored": .bool,
+    ]),
     "payments": .list([
       "at": moment, "object": .text, "state": .text, "word": .text, "amount": moneyShape,
-      "product": .orNull(.text), "from": moment, "to": moment,
+      "asked": moneyShape, "came": moneyShape, "product": .orNull(.text), "from": moment,
+      "to": moment,
     ]),
     "reversals": .list([
       "at": moment, "object": .text, "kind": .text, "state": .text, "word": .text,
@@ -55,7 +58,8 @@ enum ExplanationJSON {
     ]),
     "acknowledged_by": moment,
     "deliveries": .list(deliveryShape),
-    "unmapped_products": .list(.text),
+    "unmapped_products": .list(.text), "unknown_products": .list(.text),
+    "attention": .list(["kind": .text, "detail": .text, "since": .time]),
     "open_reads": .list([
       "reason": .orNull(.text), "carried_on_until": moment,
       "unanswered_since": moment, "due": moment, "attempts": .integer,
@@ -89,6 +93,7 @@ enum ExplanationJSON {
         ]
       } ?? .null,
       "pays_twice_since": explanation.paysTwiceSince.map { .string($0.description) } ?? .null,
+      "erased": explanation.erased.map { .string($0.description) } ?? .null,
       "grants": .array(explanation.grants.map(grant)),
       "decisions": .array(
         explanation.decisions.map { decided($0, by: actors[$0.sequence]) }),
@@ -140,12 +145,15 @@ enum ExplanationJSON {
       "dirty": .bool(subscription.isDirty),
       "owner_evidence": .string(subscription.ownerEvidence),
       "owed": .array(subscription.intervals.map(interval)),
-      "items": .array(subscription.bill.items.map(item)),
+      "items": .array(
+        subscription.bill.items.map { item($0, subscription.ignoredItems.contains($0)) }),
       "payments": .array(subscription.bill.payments.map(payment)),
       "reversals": .array(subscription.bill.reversals.map(reversal)),
       "acknowledged_by": subscription.acknowledgedBy.map(moment) ?? .null,
       "deliveries": .array(subscription.deliveries.map(delivery)),
       "unmapped_products": .array(subscription.unmappedProducts.map { .string($0) }),
+      "unknown_products": .array(subscription.unknownProducts.map { .string($0) }),
+      "attention": .array(subscription.attention.map(attention)),
       "open_reads": .array(subscription.openReads.map(openRead)),
       "transitions": .array(subscription.transitions.map(transition)),
     ]
@@ -160,10 +168,17 @@ enum ExplanationJSON {
     ]
   }
 
-  private static func item(_ item: Bill.Item) -> JSONValue {
+  private static func item(_ item: Bill.Item, _ isIgnored: Bool) -> JSONValue {
     [
       "product": optional(item.product), "price": optional(item.price),
-      "leaving": .bool(item.isLeaving),
+      "leaving": .bool(item.isLeaving), "ignored": .bool(isIgnored),
+    ]
+  }
+
+  private static func attention(_ item: Attention) -> JSONValue {
+    [
+      "kind": .string(item.kind.rawValue), "detail": .string(item.detail),
+      "since": .string(item.since.description),
     ]
   }
 
@@ -171,7 +186,8 @@ enum ExplanationJSON {
     [
       "at": moment(payment.at), "object": .string(text(payment.object)),
       "state": .string(payment.state.rawValue), "word": .string(payment.word),
-      "amount": money(payment.amount), "product": optional(payment.product),
+      "amount": money(payment.amount), "asked": money(payment.irregular?.asked),
+      "came": money(payment.irregular?.came), "product": optional(payment.product),
       "from": payment.from.map(moment) ?? .null, "to": payment.to.map(moment) ?? .null,
     ]
   }

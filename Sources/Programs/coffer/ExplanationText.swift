@@ -25,11 +25,16 @@ struct ExplanationText {
 
       account   \(account.id)\(account.username.map { " (\($0))" } ?? "")
       at        \(explanation.now)
-      used      \(size(account.usageByteCount))
-      cap       \(size(current.capByteCount)), plan \(current.planID)
-      because   \(current.reason.rawValue): \(Self.sentence(current.reason))
 
       """
+    text +=
+      explanation.erased.map { "erased    \($0)\n" }
+        ?? """
+        used      \(size(account.usageByteCount))
+        cap       \(size(current.capByteCount)), plan \(current.planID)
+        because   \(current.reason.rawValue): \(sentence(current.reason))
+
+        """
     if explanation.moment != explanation.now { text += asked }
     if let derived = explanation.derived {
       text += "derived   \(derived.at), catalogue \(derived.catalogueVersion), "
@@ -69,12 +74,12 @@ struct ExplanationText {
       ("", .left), ("FROM", .left), ("CAP", .right), ("PLAN", .left), ("REASON", .left))
     for span in explanation.held {
       table.add(
-        "held", span.from.description, ByteCount.text(span.capByteCount), span.planID,
+        "held", time(span.from), ByteCount.text(span.capByteCount), span.planID,
         span.reason.rawValue)
     }
     for boundary in explanation.remaining {
       table.add(
-        boundary == explanation.current ? "now" : "", boundary.from.description,
+        boundary == explanation.current ? "now" : "", time(boundary.from),
         ByteCount.text(boundary.capByteCount), boundary.planID, boundary.reason.rawValue)
     }
     return table
@@ -98,7 +103,7 @@ struct ExplanationText {
         case .grant, .ungrant, .quota, .quotaCleared, .accountDeleted: decided.about
         }
       table.add(
-        decided.at.description, String(decided.sequence), decided.word, about,
+        time(decided.at), String(decided.sequence), decided.word, about,
         actors[decided.sequence] ?? "-", decided.decision.note ?? "")
     }
     return table
@@ -110,7 +115,11 @@ struct ExplanationText {
 
   private func indented(_ table: Table) -> String { table.indented(isWide: isWide) }
 
-  private static func sentence(_ reason: CapReason) -> String {
+  private func time(_ moment: Instant) -> String {
+    Terminal.time(moment, now: explanation.now)
+  }
+
+  private func sentence(_ reason: CapReason) -> String {
     switch reason {
     case .neverSubscribed: "no plan was ever owed"
     case .subscribed: "the period is paid"
@@ -121,7 +130,9 @@ struct ExplanationText {
     case .storeUnreachable: "the renewal has not been seen yet and the store does not answer"
     case .courtesy: "kept by policy though no money came"
     case .granted: "given by an admin"
-    case .paymentFailed: "a payment failed; a new card brings the plan back"
+    case .paymentFailed where explanation.awaitsPayment:
+      "a payment failed; a new card brings the plan back"
+    case .paymentFailed: "a payment failed, and the subscription ended"
     case .lapsed: "ended by the customer or by time"
     case .quotaSet: "set by an admin, in place of what is owed"
     case .grantRevoked: "a plan given by an admin was taken back"

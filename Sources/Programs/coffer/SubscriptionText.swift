@@ -25,9 +25,17 @@ struct SubscriptionText {
   var text: String {
     var text = head
     for item in subscription.bill.items { text += line(sentence(item)) }
+    for product in subscription.unknownProducts {
+      text += line("\(Printable.text(product)) is in no catalogue: \(unknownMeans)")
+    }
     for product in subscription.unmappedProducts {
       text += line(
         "\(Printable.text(product)) is in no catalogue any more: it keeps the plan that it had")
+    }
+    for item in subscription.attention where !Self.told.contains(item.kind) {
+      text += line(
+        "wants a human since \(item.since): "
+          + Printable.text("\(item.kind.rawValue) \(item.detail)"))
     }
     for read in subscription.openReads { text += line(sentence(read)) }
     if let end = subscription.acknowledgedBy {
@@ -75,8 +83,8 @@ struct SubscriptionText {
       ("FROM", .left), ("TO", .left))
     for payment in subscription.bill.payments.prefix(Self.paymentCountMax) {
       table.add(
-        payment.at.description, "\(payment.object.kind.rawValue) \(payment.object.id)",
-        payment.amount?.description ?? "-", payment.word, payment.product ?? "-",
+        time(payment.at), "\(payment.object.kind.rawValue) \(payment.object.id)",
+        amount(payment), payment.word, payment.product ?? "-",
         day(payment.from), day(payment.to))
     }
     return table
@@ -88,7 +96,7 @@ struct SubscriptionText {
       ("BY", .folded))
     for reversal in subscription.bill.reversals.prefix(Self.paymentCountMax) {
       table.add(
-        reversal.at.description, reversal.kind.rawValue, reversal.amount?.description ?? "-",
+        time(reversal.at), reversal.kind.rawValue, reversal.amount?.description ?? "-",
         reversal.word, reversal.state == .open ? "open" : "",
         "\(reversal.object.kind.rawValue) \(reversal.object.id)")
     }
@@ -101,7 +109,7 @@ struct SubscriptionText {
       ("DELIVERED BY", .folded))
     for interval in subscription.intervals {
       table.add(
-        interval.from.description, interval.to.description, interval.planID,
+        time(interval.from), time(interval.to), interval.planID,
         interval.why.rawValue, "\(interval.evidence.kind.rawValue) \(interval.evidence.id)",
         interval.deliveries.map(\.deliveryID).joined(separator: ", "))
     }
@@ -113,8 +121,7 @@ struct SubscriptionText {
       ("DELIVERY", .folded), ("TYPE", .folded), ("CREATED", .left), ("RECEIVED", .left))
     for delivery in subscription.deliveries {
       table.add(
-        delivery.deliveryID, delivery.type, delivery.created?.description ?? "-",
-        delivery.received.description)
+        delivery.deliveryID, delivery.type, time(delivery.created), time(delivery.received))
     }
     return table
   }
@@ -123,13 +130,30 @@ struct SubscriptionText {
     var table = Table(("AT", .left), ("NOTICED", .left), ("CHANGE", .folded), ("CAUSE", .left))
     for transition in subscription.transitions {
       table.add(
-        transition.at.description, transition.noticed?.description ?? "-",
+        time(transition.at), time(transition.noticed),
         "\(transition.before) -> \(transition.after)", transition.cause)
     }
     return table
   }
 
   // MARK: words
+
+  /// What the lines above tell in words of their own.
+  private static let told: Set<Attention.Kind> = [
+    .contradiction, .unknownProduct, .unmappedProduct,
+  ]
+
+  private var unknownMeans: String {
+    explanation.catalogue.fallbackPlanID.map { "it is taken for the plan \($0)" }
+      ?? "it gives no storage"
+  }
+
+  private func time(_ moment: Instant?) -> String { Terminal.time(moment, now: explanation.now) }
+
+  private func amount(_ payment: Bill.Payment) -> String {
+    payment.irregular.map { "\($0.came.amount) of \($0.asked)" }
+      ?? payment.amount?.description ?? "-"
+  }
 
   /// The day alone: the tables have the rest elsewhere.
   private func day(_ moment: Instant?) -> String {
@@ -145,6 +169,8 @@ struct SubscriptionText {
       .compactMap { $0 }.joined(separator: ", ")
     return "for " + Printable.text(names.isEmpty ? "nothing that is named" : names)
       + (item.isLeaving ? ", until it renews" : "")
+      + (subscription.ignoredItems.contains(item)
+        ? ", which the catalogue ignores: it gives no storage" : "")
   }
 
   private func sentence(_ read: EntitlementExplanation.OpenRead) -> String {

@@ -2,6 +2,7 @@ import Base
 import Billing
 import Crypto
 import Ledger
+import RecordedStories
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -67,5 +68,34 @@ struct ExplanationTests {
         "fact none pending", "owner none \(customer.account)", "fact pending active",
         "clock active renewal_pending", "fact renewal_pending expired",
       ])
+  }
+
+  @Test func `what wants a human is told beside what came instead of a payment`() throws {
+    let story = try #require(RecordedStory.all.first { $0.name == "btcpay/underpaid" })
+    let installation = try RecordedInstallation(story, .sqlite)
+    for step in story.steps { try installation.play(step, place: step.at.description) }
+    let now = try #require(story.steps.last).at
+    let subscription = try #require(installation.explanation(at: now).subscriptions.first)
+    let payment = try #require(subscription.bill.payments.first)
+    #expect(
+      subscription.attention.map { "\($0.kind.rawValue) \($0.detail)" }
+        == ["irregular_payment partial \(payment.object.id)"])
+    #expect(payment.irregular?.asked == payment.amount)
+    #expect(payment.irregular?.came == Money(amount: "2.00", currency: "EUR"))
+  }
+
+  @Test func `a product of no catalogue is told`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    let subscribed = customer.subscription("created", 0) {
+      ($0.price, $0.product) = ("price_hat", "prod_hat")
+    }
+    try harness.post(subscribed)
+    let subscription = try #require(
+      harness.explanation(customer.account, at: day(1)).subscriptions.first)
+    #expect(subscription.unknownProducts == ["price_hat"])
+    #expect(subscription.ignoredItems.isEmpty)
+    #expect(subscription.attention.map(\.kind) == [.unknownProduct])
   }
 }

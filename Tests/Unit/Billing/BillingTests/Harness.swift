@@ -52,6 +52,19 @@ final class Harness: Sendable {
     }
   }
 
+  /// The sync program has erased the account.
+  func erase(_ account: Identifier, at now: Instant) throws {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, begun_ms, erased_ms)
+        VALUES ($1, $2, $2, $2, $2)
+        """, .id(account), .instant(now))
+    }
+  }
+
   /// The sync program has keys of the account that opened their last sessions then.
   func addKeys(of account: Identifier, lastSessions: [Instant]) throws {
     let sync = try Database.open(scratch.location, owning: .sync)

@@ -58,6 +58,78 @@ struct SentencesTests {
       ])
   }
 
+  @Test func `after a failed payment a card helps as long as the store tries it`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.post(customer.subscription("updated", 30) { $0.status = "past_due" })
+    try harness.post(customer.invoice(2, "payment_failed", 30, from: 30, to: 60))
+    func sentences(_ now: Double) throws -> [String] {
+      try harness.explanation(customer.account, at: day(now)).sentences(usedByteCount: 0)
+    }
+    let tried = try sentences(40)
+    #expect(
+      tried[0] == "Your account may store 10 B (plan Free) because the last payment failed, until "
+        + "a payment succeeds.")
+    #expect(tried[2] == "Next, a payment has to succeed; until then nothing changes by itself.")
+    let deleted = customer.subscription("deleted", 50) {
+      $0.status = "canceled"
+      $0.endedAt = day(50)
+    }
+    try harness.post(deleted)
+    let ended = try sentences(51)
+    #expect(
+      ended[0] == "Your account may store 10 B (plan Free) because the last payment failed and the "
+        + "subscription has ended, until a plan is bought.")
+    #expect(ended[2] == "Next, a plan has to be bought; until then nothing changes by itself.")
+  }
+
+  @Test func `what was paid for something else is not what gave a plan`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    let shirt = Customer(tag: harness.tag + "b")
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    let twoMinutes = 2.0 / 1440
+    try harness.post(shirt.session(twoMinutes, account: customer.account))
+    let subscribed = shirt.subscription("created", twoMinutes) { $0.price = "price_shirt" }
+    try harness.post(subscribed)
+    let paid = shirt.invoice(1, "paid", twoMinutes) {
+      $0.price = "price_shirt"
+      $0.amountMinorUnits = 500
+    }
+    try harness.post(paid)
+    let explanation = try harness.explanation(customer.account, at: day(1))
+    #expect(explanation.subscriptions.map { $0.ignoredItems.count } == [0, 1])
+    #expect(explanation.subscriptions.last?.label == .pending)
+    #expect(
+      explanation.sentences(usedByteCount: 0)[1] == "Last, on 2026-01-01 00:00 UTC, a payment of "
+        + "2.99 USD arrived at Stripe, and your account went from 10 B (plan Free) to 1 kB (plan "
+        + "Premium).")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `of an account that was erased it is told that it was`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.erase(customer.account, at: day(40))
+    func sentences(about moment: Double) throws -> [String] {
+      try harness.explanation(customer.account, at: day(50), about: day(moment))
+        .sentences(usedByteCount: 0)
+    }
+    #expect(
+      try sentences(about: 50).first
+        == "The account was erased on 2026-02-10 00:00 UTC: nothing of it is stored any more.")
+    #expect(try sentences(about: 50).last == "Nothing changes by itself from here on.")
+    #expect(
+      try sentences(about: 10).first
+        == "On 2026-01-11 00:00 UTC your account could store 1 kB (plan Premium) because the current "
+        + "period was paid.")
+  }
+
   private func explanation(
     _ harness: Harness, _ customer: Customer, at now: Double, about moment: Double
   ) throws -> EntitlementExplanation {
