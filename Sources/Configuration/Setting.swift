@@ -9,11 +9,13 @@ package struct Setting<Value>: AnySetting {
   package let text: String
   package let example: String
   package let parser: Parser<Value>
+  package let namesSecret: Bool
   private let secrecy: @Sendable (String) -> Bool
 
   package init(
     _ name: String, for programs: [Program], _ absence: Absence, text: String, example: String,
-    parser: Parser<Value>, isSecret: @escaping @Sendable (String) -> Bool = { _ in false }
+    parser: Parser<Value>, namesSecret: Bool = false,
+    isSecret: @escaping @Sendable (String) -> Bool = { _ in false }
   ) {
     self.name = name
     self.programs = programs
@@ -21,6 +23,7 @@ package struct Setting<Value>: AnySetting {
     self.text = text
     self.example = example
     self.parser = parser
+    self.namesSecret = namesSecret
     secrecy = isSecret
   }
 
@@ -40,6 +43,8 @@ package protocol AnySetting: Sendable {
   var example: String { get }
   /// Whether this value must stay out of every message.
   func isSecret(_ value: String) -> Bool
+  /// Whether it is the path of a file that holds a secret.
+  var namesSecret: Bool { get }
 }
 
 /// What holds where a setting is absent.

@@ -53,6 +53,17 @@ package struct Settings: Sendable {
     }
   }
 
+  /// The files that hold secrets: the configuration's own, where one stands in it, and those that settings
+  /// name.
+  package var secretFiles: [String] {
+    let own = values.contains { name, value in
+      guard case .file = value.origin else { return false }
+      return table.setting(named: name)?.isSecret(value.text) ?? true
+    }
+    return (own ? values[SharedSettings.config.name].map { [$0.text] } ?? [] : [])
+      + table.rows.filter(\.namesSecret).compactMap { values[$0.name]?.text }
+  }
+
   /// Whether what is for tests alone may be used.
   var isTest: Bool { values[SharedSettings.mode.name]?.text == Mode.test.rawValue }
 

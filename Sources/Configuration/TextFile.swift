@@ -18,16 +18,14 @@ enum TextFile {
 
   static func bytes(at path: String) throws(Failure) -> [UInt8] { try read(path).bytes }
 
-  /// The bytes, and whether others than the file's owner may read or write it. A group's read access
-  /// is the owner's wish where that is root: so a service gets a file that it may not change.
+  /// The bytes, and whether others than the file's owner may read or write it.
   static func read(_ path: String) throws(Failure) -> (bytes: [UInt8], isOpenToOthers: Bool) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw .unreadable(systemErrorText()) }
     defer { close(file) }
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw .unreadable(systemErrorText()) }
-    let allowed: mode_t = status.st_uid == 0 ? 0o740 : 0o700
-    let isOpenToOthers = status.st_mode & 0o777 & ~allowed != 0
+    let isOpenToOthers = SecretFile.rightsOfOthers(status) != 0
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -45,5 +43,21 @@ enum TextFile {
   private static func systemErrorText() -> String {
     guard let text = unsafe strerror(errno) else { return "error \(errno)" }
     return unsafe String(cString: text)
+  }
+}
+
+/// A file that is to be its owner's alone.
+package enum SecretFile {
+  /// What others than its owner may do with it, as bits of a mode; 0 for one that is not there.
+  package static func rightsOfOthers(_ path: String) -> UInt32 {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? rightsOfOthers(status) : 0
+  }
+
+  /// A group's read access is the owner's wish where that is root: so a service gets a file that it may
+  /// not change.
+  static func rightsOfOthers(_ status: stat) -> UInt32 {
+    let allowed: UInt32 = status.st_uid == 0 ? 0o740 : 0o700
+    return status.st_mode & 0o777 & ~allowed
   }
 }

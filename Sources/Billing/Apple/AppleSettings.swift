@@ -39,7 +39,7 @@ extension AppleConfiguration {
     package static let keyFile = Setting<[UInt8]>(
       "COFFER_APPLE_KEY_FILE", for: [.billing, .command], .meaning("the App Store is never asked"),
       text: "Path of that key, the .p8 file as downloaded.",
-      example: "/etc/coffer/SubscriptionKey_2X9R4HXF34.p8", parser: .file)
+      example: "/etc/coffer/SubscriptionKey_2X9R4HXF34.p8", parser: .file, namesSecret: true)
 
     package static let apiURL = Setting<String>(
       "COFFER_APPLE_API_URL", for: [.billing, .command], .value("https://api.storekit.apple.com"),

@@ -25,7 +25,7 @@ extension GoogleConfiguration {
       .meaning("required with COFFER_GOOGLE_PACKAGE"),
       text: "Path of the JSON key of the service account that may read purchases; its token_uri "
         + "is where tokens come from.",
-      example: "/etc/coffer/play.json", parser: .file)
+      example: "/etc/coffer/play.json", parser: .file, namesSecret: true)
 
     package static let apiURL = Setting<String>(
       "COFFER_GOOGLE_API_URL", for: [.billing, .command],

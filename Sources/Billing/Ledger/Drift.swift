@@ -4,18 +4,19 @@ internal import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Whether what is stored still follows from the facts: nothing is written, nobody waits.
+/// Whether what is stored still follows from the facts: comparing writes nothing, and nobody waits.
 extension Ledger {
   /// What was compared, and what differs from what is derived anew.
   package struct Drift: Sendable {
+    /// Of a page of so many all are listed.
+    package static let listedCountMax = 200
+
     package private(set) var checkedCount: Int64 = 0
-    /// Those that say something else than their facts; the first hundred.
+    /// Those that say something else than their facts; the first of them.
     package private(set) var subscriptions: [ObjectKey] = []
-    /// Those whose schedule does not follow from what they own; the first hundred.
+    /// Those whose schedule does not follow from what they own; the first of them.
     package private(set) var accounts: [Identifier] = []
     package private(set) var differingCount: Int64 = 0
-
-    private static let listedCountMax = 100
 
     package init() {}
 
@@ -55,17 +56,28 @@ extension Ledger {
     return keys.count == limit ? keys.last : nil
   }
 
-  /// Compares what the accounts from one on own, at most `limit` subscriptions.
+  /// Compares what the accounts from one on own, and behind the last those from the first on, at most `limit`
+  /// subscriptions.
   package func compare(
     _ drift: inout Drift, from account: Identifier, limit: Int, reading reader: Reader
   ) throws {
-    let keys = try reader.rows(
-      """
-      SELECT object FROM billing.subscriptions WHERE owner IS NOT NULL AND owner >= $1
-      ORDER BY owner LIMIT $2
-      """, .id(account), .integer(limit)
-    ) { row in try row.text(0) }
+    var keys: [String] = []
+    for side in [">=", "<"] {
+      keys += try reader.rows(
+        """
+        SELECT object FROM billing.subscriptions WHERE owner IS NOT NULL AND owner \(side) $1
+        ORDER BY owner LIMIT $2
+        """, .id(account), .integer(limit - keys.count)
+      ) { row in try row.text(0) }
+    }
     try compare(&drift, keys, reading: reader)
+  }
+
+  /// Derives what is listed again, and writes what follows from the facts. The rules must be the servers'.
+  package func repair(_ drift: Drift, at now: Instant, in transaction: Transaction) throws {
+    try DeliveryRow.lockSequence(in: transaction)
+    try derive(drift.subscriptions, cause: .fact, entry: nil, at: now, in: transaction)
+    for account in drift.accounts { try schedule(account, at: now, in: transaction) }
   }
 
   private func compare(_ drift: inout Drift, _ keys: [String], reading reader: Reader) throws {

@@ -36,14 +36,10 @@ enum EntitlementRows {
     guard stored != schedule.boundaries else { return }
     let old = Schedule(stored: stored)
     let since = try shrunkSince(of: account, reading: transaction)
-    if let old {
-      let start = try HeldRows.end(of: account, reading: transaction) ?? .distantPast
-      try HeldRows.keep(old, from: start, before: schedule, of: account, at: now, in: transaction)
-    } else {
-      // What was never written never held otherwise.
-      try HeldRows.keep(
-        unknown, from: .distantPast, before: schedule, of: account, at: now, in: transaction)
-    }
+    // Without rows the account had what one has that billing never heard of, also where they were lost.
+    let start = try HeldRows.end(of: account, reading: transaction) ?? .distantPast
+    try HeldRows.keep(
+      old ?? unknown, from: start, before: schedule, of: account, at: now, in: transaction)
     for boundary in stored where !schedule.boundaries.contains(where: { $0.from == boundary.from })
     {
       try transaction.execute(

@@ -11,7 +11,7 @@ internal import Storage
 /// one is given.
 struct Act: Sendable {
   private let invocation: Invocation
-  private let database: Database
+  private var database: Database
   private let actor: String
 
   /// What an act did in its transaction, or would do there.
@@ -86,6 +86,13 @@ struct Act: Sendable {
     return Answer(
       text: effect.text,
       json: .object(effect.members + [.init("audit", .string(entry.description))]))
+  }
+
+  /// The same act, where it writes the other schema of the database.
+  func on(_ other: Database) -> Act {
+    var act = self
+    act.database = other
+    return act
   }
 
   /// Adds the entry of an act to the log, for whoever does it in a transaction of its own; without a reason

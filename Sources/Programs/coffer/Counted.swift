@@ -10,6 +10,8 @@ extension Int64 {
   }
 }
 /// `1 account`, `100,022 accounts`.
-func counted(_ count: Int, _ thing: String) -> String {
-  Int64(count).grouped + " " + (count == 1 ? thing : thing + "s")
+func counted(_ count: Int, _ thing: String) -> String { counted(Int64(count), thing) }
+
+func counted(_ count: Int64, _ thing: String) -> String {
+  count.grouped + " " + (count == 1 ? thing : thing + "s")
 }

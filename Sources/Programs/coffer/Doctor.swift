@@ -3,10 +3,8 @@ internal import Base
 internal import Configuration
 internal import Crypto
 internal import JSON
-internal import KnownStores
 internal import Ledger
 internal import Storage
-internal import Subscriptions
 internal import Sync
 
 /// One thing that was looked at.
@@ -27,7 +25,9 @@ struct Check: Sendable {
   let state: State
   let text: String
   /// What somebody should do; empty where nothing.
-  var remedy = ""
+  let remedy: String
+  /// Whether the text says what was put right.
+  let isRepair: Bool
 
   var json: JSONValue {
     [
@@ -36,11 +36,14 @@ struct Check: Sendable {
     ]
   }
 
-  init(_ name: String, _ state: State, _ text: String, _ remedy: String = "") {
+  init(
+    _ name: String, _ state: State, _ text: String, _ remedy: String = "", isRepair: Bool = false
+  ) {
     self.name = name
     self.state = state
     self.text = text
     self.remedy = remedy
+    self.isRepair = isRepair
   }
 }
 
@@ -62,15 +65,18 @@ struct Doctor {
   /// Nil where nobody said where objects lie.
   let objects: ObjectStore?
   let extent: Extent
+  /// Files of the configuration that are to be their owner's alone.
+  var secretFiles: [String] = []
   var now: Instant { configuration.clock.now() }
 
-  private static let sampleCount = 200
+  static let sampleCount = 200
 
   /// Everything but the stores, in the order in which it is told.
   func checks() -> [Check] {
     var checks = [schema, clock].map { $0() } + files()
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
-    checks += [check("usage", usage), objectRows(), check("orphans", orphans)]
+    checks += [check("owners", owners), check("usage", usage)]
+    checks += [objectRows(), check("orphans", orphans)]
     return checks + [check("leftovers", leftovers), check("drift", drift), check("keys", keys)]
   }
 
@@ -78,8 +84,8 @@ struct Doctor {
   func checksOfRestored() -> [Check] {
     var checks = [schema()]
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
-    return checks
-      + [objectRows(), check("orphans", orphans), check("usage", usage), check("drift", drift)]
+    checks += [objectRows(), check("orphans", orphans), check("owners", owners)]
+    return checks + [check("usage", usage), check("drift", drift)]
   }
 
   var sqliteDirectory: String? {
@@ -97,6 +103,17 @@ struct Doctor {
 
   /// Somewhere among accounts, whose ids are as good as random.
   func randomAccount() -> Identifier { Random.identifier() }
+
+  /// Some accounts of those that `page` answers in the order of their ids: from a random one on, and behind
+  /// the last the first, so that few are all of them.
+  func sample(
+    _ page: (_ behind: Identifier, _ limit: Int) throws -> [Identifier]
+  ) rethrows -> [Identifier] {
+    let start = randomAccount()
+    let found = try page(start, Self.sampleCount)
+    let rest = try page(Identifier(high: 0, low: 0), Self.sampleCount - found.count)
+    return found + rest.prefix { $0 <= start }
+  }
 
   private func schema() -> Check {
     check("schema") {
@@ -146,6 +163,66 @@ struct Doctor {
 
   // MARK: What is charged and owed
 
+  /// Whether both schemas are of one installation and one moment: who is owed something has an account.
+  private func owners() throws -> Check {
+    var (checked, strange, first) = (0, 0, Identifier?.none)
+    func look(_ page: [Identifier]) throws {
+      checked += page.count
+      let unknown = try strangers(among: page)
+      strange += unknown.count
+      first = first ?? unknown.first
+    }
+    if extent.takesAll {
+      var page = try owed(behind: Identifier(high: 0, low: 0), Self.sampleCount)
+      while let last = page.last {
+        try look(page)
+        page = try owed(behind: last, Self.sampleCount)
+      }
+    } else {
+      try look(try sample(owed))
+    }
+    guard checked > 0 else { return Check("owners", .skipped, "nobody is owed anything") }
+    let what = "\(counted(checked, "account"))\(sampleText) that billing owes something"
+    guard let first else { return Check("owners", .ok, "known to sync: \(what)") }
+    let text = "unknown to sync: \(Int64(strange).grouped) of \(what), the first is \(first)"
+    return strange == checked
+      ? Check(
+        "owners", .failed, text,
+        "restore both halves of the database from one backup: these are of two installations")
+      : Check(
+        "owners", .warning, text,
+        "coffer find \(first) shows who named it; where it was there before, the rows of sync are older "
+          + "than those of billing")
+  }
+
+  private func owed(behind account: Identifier, _ limit: Int) throws -> [Identifier] {
+    try database.read { reader in
+      try reader.rows(
+        """
+        SELECT DISTINCT account_id FROM billing.entitlements WHERE account_id > $1
+        ORDER BY account_id LIMIT $2
+        """, .id(account), .integer(limit)
+      ) { row in try row.id(0) }
+    }
+  }
+
+  /// Those that neither are accounts nor were any that left.
+  private func strangers(among owners: [Identifier]) throws -> [Identifier] {
+    var known: Set<Identifier> = []
+    for list in SQLList.slices(of: owners.map { .id($0) }, after: 0) {
+      for (table, id) in [("accounts", "id"), ("account_deletions", "account_id")] {
+        known.formUnion(
+          try database.read { reader in
+            try reader.rows(
+              "SELECT \(id) FROM sync.\(table) WHERE \(id) IN (\(list.parameters))",
+              values: list.values
+            ) { row in try row.id(0) }
+          })
+      }
+    }
+    return owners.filter { !known.contains($0) }
+  }
+
   private func usage() throws -> Check {
     let recount = Recount(database, catalogue: configuration.catalogue)
     var (checked, wrong, first) = (0, 0, Identifier?.none)
@@ -156,64 +233,26 @@ struct Doctor {
       first = first ?? account
       if let act = extent.fixing { _ = try recount.correct(account, noting: act, at: now) }
     }
-    guard let first else {
-      return Check(
-        "usage", .ok,
-        "\(counted(checked, "account"))\(sampleText) charged what the files weigh")
-    }
+    guard checked > 0 else { return Check("usage", .skipped, "there is no account") }
+    let what = "\(counted(checked, "account"))\(sampleText)"
+    guard let first else { return Check("usage", .ok, "\(what) charged what the files weigh") }
+    let some = "\(Int64(wrong).grouped) of \(what)"
     return extent.fixes
-      ? Check(
-        "usage", .ok, "\(wrong) of \(counted(checked, "account"))\(sampleText) put right")
+      ? Check("usage", .ok, "\(some) put right", isRepair: true)
       : Check(
-        "usage", .failed,
-        "\(wrong) of \(counted(checked, "account"))\(sampleText) charged wrongly, the first is \(first)",
+        "usage", .failed, "\(some) charged wrongly, the first is \(first)",
         "coffer usage recount --all, with the servers' COFFER_PLANS")
   }
 
-  private var sampleText: String { extent.takesAll ? "" : " of a sample" }
+  var sampleText: String { extent.takesAll ? "" : " of a sample" }
 
   /// All accounts, or some from a random one on.
   private func accounts(_ body: (Identifier) throws -> Void) throws {
     guard !extent.takesAll else {
       return try AccountWalk.each("recounting", of: database, body)
     }
-    for account in try AccountWalk.page(
-      behind: randomAccount(), limit: Self.sampleCount, of: database)
-    {
-      try body(account)
-    }
-  }
-
-  private func drift() throws -> Check {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
-    if let why = try database.read({ try ledger.whyNoDrift(reading: $0) }) {
-      return Check("drift", .warning, why, "give this command coffer-billing's settings")
-    }
-    var drift = Ledger.Drift()
-    let progress = Progress("deriving", .count(of: "subscriptions"))
-    if extent.takesAll {
-      var last: String? = ""
-      while let after = last {
-        last = try database.read { reader in
-          try ledger.compare(&drift, after: after, limit: Self.sampleCount, reading: reader)
-        }
-        progress.done = drift.checkedCount
-      }
-    } else {
-      let start = randomAccount()
-      try database.read { reader in
-        try ledger.compare(&drift, from: start, limit: Self.sampleCount, reading: reader)
-      }
-    }
-    let what = "\(drift.checkedCount) subscriptions\(sampleText)"
-    guard drift.differingCount > 0 else {
-      return Check("drift", .ok, "\(what) and their schedules follow from their facts")
-    }
-    let first = drift.subscriptions.first?.description ?? drift.accounts.first?.description ?? ""
-    return Check(
-      "drift", .failed,
-      "\(drift.differingCount) rows of \(what) differ from what their facts say, the first is \(first)",
-      "report it; coffer subscription read has one read and derived again")
+    let some = try sample { try AccountWalk.page(behind: $0, limit: $1, of: database) }
+    for account in some { try body(account) }
   }
 
   private static let keyAgeMax = Instant.Span.days(366)

@@ -13,7 +13,8 @@ extension Command {
   private static let online = Parameter<Bool>.flag(
     "--online", text: "ask each store for something that it never sold")
   private static let fix = Parameter<Bool>.flag(
-    "--fix", text: "put right what is safe: rights, charges, leftovers, objects of nobody")
+    "--fix",
+    text: "put right what is safe: rights, charges, schedules, leftovers, objects of nobody")
 
   static let doctor = Command(
     words: ["doctor"],
@@ -21,8 +22,9 @@ extension Command {
     discussion: """
       Each check says in one line what it found, and what to do. Code 1 where one failed; a warning \
       does not fail. Without options it takes a few seconds whatever there is: it looks at a sample. \
-      Objects of nobody are deleted where they are older than a day and no backup runs. Run it as the \
-      servers' user, with their settings. Progress is on stderr.
+      Objects of nobody are deleted where they are older than a day and no backup runs. What --fix put \
+      right is said, and kept in the audit log. Run it as the servers' user, with their settings. \
+      Progress is on stderr.
       """,
     options: [all, walk, deep, online, fix] + Act.handyOptions,
     answers: Check.shape.adding([.init("audit", .text, isOptional: true)]),
@@ -40,28 +42,39 @@ extension Command {
         if invocation[fix] { extent.fixing = try Act(invocation, on: database) }
         let (objects, place) = objectStore(configuration)
         let doctor = Doctor(
-          database: database, configuration: configuration, objects: objects, extent: extent)
+          database: database, configuration: configuration, objects: objects, extent: extent,
+          secretFiles: invocation.settings.secretFiles)
         checks = doctor.checks() + place
         noted = try extent.fixing.map { try note(checks, $0, at: doctor.now) } ?? []
       } catch let error as DatabaseError {
-        (checks, noted) = ([Check("database", .failed, error.description)], [])
+        (checks, noted) = ([unusable(error)], [])
       }
       if invocation[online] { checks += try Doctor.stores(invocation.settings, configuration) }
       return answer(checks, noted)
     })
 
+  private static func unusable(_ error: DatabaseError) -> Check {
+    switch error {
+    case .migration(let problem, let remedy): Check("database", .failed, problem, remedy)
+    case .unavailable:
+      Check(
+        "database", .failed, error.description,
+        "look at the disk, or at the database's server; what is damaged, coffer restore brings back"
+      )
+    case .busy, .constraint, .statement: Check("database", .failed, error.description)
+    }
+  }
+
   /// What was put right is in the audit log.
   private static func note(
     _ checks: [Check], _ act: Act, at now: Instant
   ) throws -> [JSONValue.Member] {
-    let found = checks.filter {
-      ["permissions", "usage", "orphans", "leftovers"].contains($0.name)
+    let repairs = checks.filter(\.isRepair).map {
+      JSONValue.Member($0.name, .string($0.text))
     }
-    .map { "\($0.name): \($0.text)" }.joined(separator: "; ")
+    guard !repairs.isEmpty else { return [] }
     let noted = try act.atOnce(at: now) { _ in
-      Act.Effect(
-        subject: "the installation", before: ["fixed": "nothing yet"],
-        after: ["fixed": .string(found)])
+      Act.Effect(subject: "the installation", before: .object([]), after: .object(repairs))
     }
     guard case .object(let members) = noted.json else { return [] }
     return members

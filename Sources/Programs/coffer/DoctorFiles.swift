@@ -45,22 +45,40 @@ extension Doctor {
   }
 
   private func permissions(_ paths: [String]) -> Check {
-    guard !paths.isEmpty else {
+    guard !(paths + secretFiles).isEmpty else {
       return Check("permissions", .skipped, "nothing lies on this machine")
     }
-    var open: [String] = []
+    var (open, closed): ([String], [String]) = ([], [])
+    func look(_ path: String, _ rights: UInt32, of mode: UInt32) {
+      guard rights != 0 else { return }
+      if extent.fixes, unsafe chmod(path, mode & 0o7777 & ~rights) == 0 {
+        closed.append(path)
+      } else {
+        open.append(path)
+      }
+    }
     for path in paths {
-      var status = stat()
-      guard unsafe stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { continue }
-      if extent.fixes, unsafe chmod(path, status.st_mode & 0o7700) == 0 { continue }
-      open.append(path)
+      let mode = Self.mode(path)
+      look(path, mode & 0o077, of: mode)
     }
-    guard let first = open.first else {
-      return Check("permissions", .ok, "database and objects are their owner's alone")
+    for path in secretFiles {
+      look(path, SecretFile.rightsOfOthers(path), of: Self.mode(path))
     }
-    return Check(
-      "permissions", .warning, "\(open.count) files or directories are open to others: \(first)",
-      "chmod go-rwx \(open.joined(separator: " "))")
+    var texts: [String] = []
+    if !closed.isEmpty { texts.append("closed to others: \(closed.joined(separator: ", "))") }
+    if !open.isEmpty { texts.append("open to others: \(open.joined(separator: ", "))") }
+    let text =
+      texts.isEmpty
+      ? "database, objects and secrets are their owner's alone" : texts.joined(separator: "; ")
+    let remedy = "coffer doctor --fix closes them, run as their owner"
+    return open.isEmpty
+      ? Check("permissions", .ok, text, isRepair: !closed.isEmpty)
+      : Check("permissions", .warning, text, remedy, isRepair: !closed.isEmpty)
+  }
+
+  private static func mode(_ path: String) -> UInt32 {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? status.st_mode : 0
   }
 
   // MARK: The database's files
@@ -101,14 +119,19 @@ extension Doctor {
       let progress = Progress("looking for objects", .count(of: "objects"))
       let sample = extent.walksObjects ? nil : randomAccount()
       let (checked, missing) = try audit.missing(sample: sample) { progress.done = $0 }
-      let what = "\(checked) objects\(extent.walksObjects ? "" : " of a sample")"
-      guard let first = missing.first.first else {
+      guard checked > 0 else {
         return Check(
-          "objects", .ok, "\(what) that documents need are there, and as long as they should be")
+          "objects", .skipped,
+          "no document\(extent.walksObjects ? "" : " of a sample") has an object of its own")
+      }
+      let what =
+        "\(counted(checked, "object"))\(extent.walksObjects ? "" : " of a sample") that documents need"
+      guard let first = missing.first.first else {
+        return Check("objects", .ok, "there and whole: \(what)")
       }
       return Check(
         "objects", .failed,
-        "\(missing.count) of \(what) that documents need are missing or too short, the first is \(first)",
+        "missing or too short: \(missing.count.grouped) of \(what), the first is \(first)",
         "coffer restore a backup elsewhere and copy them from its objects")
     }
   }
@@ -121,17 +144,21 @@ extension Doctor {
     let audit = ObjectAudit(database, objects)
     let used = try audit.usedCount()
     let progress = Progress("walking the object store", .count(of: "parts"), of: 256)
-    let orphans = try audit.orphans(
+    let (deleted, left) = try audit.orphans(
       usedCount: used, at: Clock.system.now(), deletes: extent.fixes
     ) { progress.done = $0 }
-    guard orphans.count > 0 else {
+    func text(_ found: ObjectAudit.Found) -> String {
+      "\(counted(found.count, "object")) (\(ByteCount.text(found.byteCount)))"
+    }
+    guard deleted.count + left.count > 0 else {
       return Check("orphans", .ok, "a row names every object that is older than a day")
     }
-    let what = "\(orphans.count) objects (\(ByteCount.text(orphans.byteCount))) that no row names"
-    return extent.fixes
-      ? Check("orphans", .ok, "\(what) were deleted")
-      : Check(
-        "orphans", .warning, "\(what) take room", "coffer doctor --objects --fix deletes them")
+    let done = deleted.count > 0 ? "no row named \(text(deleted)): deleted" : ""
+    guard left.count > 0 else { return Check("orphans", .ok, done, isRepair: true) }
+    let rest = "no row names \(text(left))" + (extent.fixes ? ": kept while a backup runs" : "")
+    return Check(
+      "orphans", .warning, done.isEmpty ? rest : "\(done); \(rest)",
+      "coffer doctor --objects --fix deletes them", isRepair: deleted.count > 0)
   }
 
   func leftovers() throws -> Check {
@@ -139,10 +166,11 @@ extension Doctor {
     let old = try objects.leftovers(before: Clock.system.now() - ObjectAudit.grace)
     if extent.fixes { for key in old { try objects.deleteLeftover(key) } }
     if old.isEmpty { return Check("leftovers", .ok, "no upload was left half way") }
+    let text = "left half way more than a day ago: \(counted(old.count, "upload"))"
     return extent.fixes
-      ? Check("leftovers", .ok, "\(old.count) uploads that were left half way are deleted")
+      ? Check("leftovers", .ok, text + ", deleted", isRepair: true)
       : Check(
-        "leftovers", .warning, "\(old.count) uploads were left half way more than a day ago",
+        "leftovers", .warning, text,
         "start coffer-sync, which clears them, or coffer doctor --fix")
   }
 }

@@ -31,13 +31,12 @@ package struct ObjectAudit {
   }
 
   /// Objects that documents need and that are not there, or not all of them; `checked` is how many were
-  /// looked for. Without `sample` those of every document, else some pages of them from that owner on.
+  /// looked for. Without `sample` those of every document, else a page of them from that owner on.
   package func missing(
     sample: Identifier? = nil, each: (_ checked: Int64) -> Void
   ) throws -> (checked: Int64, missing: Found) {
     var (checked, missing) = (Int64(0), Found())
-    let pages =
-      sample.map { ObjectPages(database, from: $0, pageCountMax: 1) } ?? ObjectPages(database)
+    let pages = sample.map { ObjectPages(sampleOf: database, from: $0) } ?? ObjectPages(database)
     try pages.read { page, _ in
       for object in page {
         checked += 1
@@ -69,11 +68,11 @@ package struct ObjectAudit {
 
   /// Objects that nothing names, written before the grace; `usedCount` is how many rows name one.
   ///
-  /// Where they are deleted, they are only while no backup runs.
+  /// Where they are deleted, they are only while no backup runs; `left` are those that are there still.
   package func orphans(
     usedCount: Int64, at now: Instant, deletes: Bool, each: (_ walkedBytes: Int64) -> Void
-  ) throws -> Found {
-    var orphans = Found()
+  ) throws -> (deleted: Found, left: Found) {
+    var (deleted, left) = (Found(), Found())
     let rounds = Int(min(256, max(1, (usedCount + Self.heldCountMax - 1) / Self.heldCountMax)))
     for round in 0..<rounds {
       let bytes = (round * 256 / rounds)..<((round + 1) * 256 / rounds)
@@ -86,16 +85,17 @@ package struct ObjectAudit {
           !used.contains(object.key) && object.written < now - Self.grace
         }
         for object in try unnamed(old) {
-          if deletes {
-            guard try !objects.isHeld() else { continue }
+          if try deletes && !objects.isHeld() {
             try objects.delete(object.key)
+            deleted.add(object.key, object.byteCount)
+          } else {
+            left.add(object.key, object.byteCount)
           }
-          orphans.add(object.key, object.byteCount)
         }
         each(Int64(byte) + 1)
       }
     }
-    return orphans
+    return (deleted, left)
   }
 
   /// Those that wait for no sweep and are no upload's.

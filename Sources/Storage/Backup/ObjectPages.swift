@@ -19,36 +19,56 @@ struct ObjectPages {
   private let database: Database
   private let includesGarbage: Bool
   private let start: Identifier
-  private let pageCountMax: Int
+  private let rowCountMax: Int64
   private static let rowCount: Int64 = 5000
+  private static let first = Identifier(high: 0, low: 0)
 
-  /// `start` is the first owner whose files are read, `pageCountMax` how many pages of them.
-  init(
-    _ database: Database, includesGarbage: Bool = false,
-    from start: Identifier = Identifier(high: 0, low: 0), pageCountMax: Int = .max
-  ) {
+  init(_ database: Database, includesGarbage: Bool = false) {
     self.database = database
     self.includesGarbage = includesGarbage
+    start = Self.first
+    rowCountMax = .max
+  }
+
+  /// A page of them: from that owner on, and behind the last owner from the first.
+  init(sampleOf database: Database, from start: Identifier) {
+    self.database = database
+    includesGarbage = false
     self.start = start
-    self.pageCountMax = pageCountMax
+    rowCountMax = Self.rowCount
   }
 
   /// `each` gets the objects of a page, and what contents outside of the object store weigh.
   func read(_ each: (_ objects: [Object], _ inlineByteCount: Int64) throws -> Void) throws {
-    var (owner, number): (Identifier, Int64) = (start, -1)
-    var (isLast, pageCount) = (false, 0)
-    while !isLast, pageCount < pageCountMax {
-      pageCount += 1
+    var left = rowCountMax
+    try read(from: start, before: nil, &left, each)
+    if start > Self.first { try read(from: Self.first, before: start, &left, each) }
+    if includesGarbage { try readGarbage(each) }
+  }
+
+  /// Those of the owners from one to before another, at most `left` of them.
+  private func read(
+    from first: Identifier, before end: Identifier?, _ left: inout Int64,
+    _ each: (_ objects: [Object], _ inlineByteCount: Int64) throws -> Void
+  ) throws {
+    var (owner, number): (Identifier, Int64) = (first, -1)
+    var isLast = false
+    while !isLast, left > 0 {
+      let limit = min(Self.rowCount, left)
       var (objects, inlineByteCount, count) = ([Object](), Int64(0), Int64(0))
+      var isPast = false
       let (afterOwner, afterNumber) = (owner, number)
       try database.read { reader in
         try reader.query(
           """
           SELECT owner_id, seq, object_id, content_bytes FROM sync.files
           WHERE (owner_id, seq) > ($1, $2) ORDER BY owner_id, seq LIMIT $3
-          """, [.id(afterOwner), .integer(afterNumber), .integer(Self.rowCount)]
+          """, [.id(afterOwner), .integer(afterNumber), .integer(limit)]
         ) { row in
-          (owner, number, count) = (try row.id(0), try row.integer(1), count + 1)
+          let next = try row.id(0)
+          isPast = end.map { next >= $0 } ?? false
+          if isPast { return false }
+          (owner, number, count) = (next, try row.integer(1), count + 1)
           let byteCount = try row.integer(3)
           if let id = try row.optionalID(2) {
             objects.append(
@@ -59,10 +79,10 @@ struct ObjectPages {
           return true
         }
       }
-      isLast = count < Self.rowCount
+      isLast = isPast || count < limit
+      left -= count
       try each(objects, inlineByteCount)
     }
-    if includesGarbage { try readGarbage(each) }
   }
 
   private func readGarbage(

@@ -109,15 +109,107 @@ struct DoctorTests {
     let path = scratch.path + "/database/sync.db"
     #expect(unsafe chmod(path, 0o644) == 0)
     #expect(try line("permissions").text.contains("warning"))
-    #expect(try line("permissions", "--fix").text.contains("ok"))
+    let fixed = try line("permissions", "--fix").text
+    #expect(fixed.contains("ok") && fixed.contains("closed to others: \(path)"), "\(fixed)")
     #expect(Files.permissions(path) == 0o600)
+  }
+
+  @Test(arguments: ["COFFER_APPLE_KEY_FILE", "COFFER_GOOGLE_SERVICE_ACCOUNT_FILE"])
+  func `a store's key that others may read is told, and closed to them`(setting: String) throws {
+    let path = scratch.path + "/key"
+    try Files.write("a key", to: path)
+    #expect(unsafe chmod(path, 0o644) == 0)
+    func permissions(_ words: String...) throws -> String? {
+      let out = try Finished(
+        ["doctor"] + words, environment: environment.merging([setting: path]) { $1 }
+      ).out
+      return out.split(separator: "\n").first { $0.hasPrefix("permissions ") }.map(String.init)
+    }
+    #expect(try permissions()?.contains("warning  open to others: \(path)") == true)
+    #expect(try permissions("--fix")?.contains("ok       closed to others: \(path)") == true)
+    #expect(try permissions()?.contains("alone") == true)
+  }
+
+  @Test func `what was put right is in the audit log, and nothing where nothing was`() throws {
+    #expect(try coffer("doctor", "--fix").code == 0)
+    #expect(try coffer("audit", "list", "--json").out.contains("doctor") == false)
+    try write("UPDATE sync.accounts SET usage_bytes = usage_bytes + 5")
+    let fixed = try coffer("doctor", "--fix", "--json")
+    #expect(fixed.out.contains(#""text":"1 of 1 account of a sample put right""#), "\(fixed.out)")
+    let entries = try coffer("audit", "list", "--json").out
+    #expect(entries.contains("doctor"))
+    #expect(!entries.contains("permissions"))
+  }
+
+  @Test func `a sample of few is all of them, wherever it begins`() throws {
+    try write("UPDATE sync.accounts SET usage_bytes = usage_bytes + 5")
+    try objects.delete(Self.object)
+    for _ in 1...4 {
+      #expect(try line("usage").text.contains("failed"))
+      #expect(try line("objects").text.contains("failed"))
+    }
+  }
+
+  @Test func `where nothing is to be looked at, nothing is said to be right`() throws {
+    Files.removeAll(scratch.path + "/database")
+    _ = try coffer("migrate")
+    let found = try coffer("doctor", "--all", "--objects").out.split(separator: "\n")
+    for name in ["usage", "objects", "drift", "owners"] {
+      #expect(found.contains { $0.hasPrefix("\(name) ") && $0.contains("skipped") }, "\(found)")
+    }
+  }
+
+  @Test(arguments: ["sync", "billing"])
+  func `half a database is a finding with its remedy`(half: String) throws {
+    #expect(Files.remove("\(scratch.path)/database/\(half).db"))
+    let found = try coffer("doctor", "--json")
+    #expect(found.code == 1)
+    #expect(found.out.contains("but no \(half).db"), "\(found.out)")
+    #expect(found.out.contains(#""remedy":"restore both from one backup""#), "\(found.out)")
+  }
+
+  /// Has billing owe something to an account.
+  private func owe(_ account: Identifier) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    try database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
+        VALUES ($1, 0, 5, 'premium', 'granted')
+        """, .id(account))
+    }
+  }
+
+  @Test func `two halves of different installations are told from a stray owner`() throws {
+    try owe(Identifier(high: 9, low: 9))
+    let none = try line("owners")
+    #expect(none.code == 1 && none.text.contains("failed"), "\(none.text)")
+    try owe(try #require(Identifier(Self.account)))
+    let stray = try line("owners", "--all")
+    #expect(stray.text.contains("warning"), "\(stray.text)")
+    #expect(
+      stray.text.hasSuffix(
+        "1 of 2 accounts that billing owes something, the first is \(Identifier(high: 9, low: 9))")
+    )
+  }
+
+  @Test func `a strange directory among the objects keeps nobody from the rest`() throws {
+    let (old, strange) = (Identifier(high: 5, low: 5), Identifier(high: 5, low: 6))
+    try Self.store(old, in: objects)
+    try age(old)
+    try Files.createFolder("\(scratch.path)/objects/00/00/\(strange)")
+    try age(strange)
+    #expect(try line("orphans", "--objects", "--fix").text.hasSuffix(": deleted"))
+    #expect(try objects.open(old) == nil)
   }
 
   @Test func `an object that is gone fails`() throws {
     try objects.delete(Self.object)
     let found = try line("objects", "--objects")
     #expect(found.code == 1)
-    #expect(found.text.hasSuffix("are missing or too short, the first is \(Self.object)"))
+    #expect(found.text.hasSuffix("1 object that documents need, the first is \(Self.object)"))
   }
 
   @Test func `an old object of nobody is told, and kept while a backup runs`() throws {
@@ -125,9 +217,10 @@ struct DoctorTests {
     try Self.store(old, in: objects)
     try age(old)
     let found = try line("orphans", "--objects")
-    #expect(found.text.hasSuffix("1 objects (20 kB) that no row names take room"))
+    #expect(found.text.hasSuffix("no row names 1 object (20 kB)"))
     let hold = try objects.hold()
-    _ = try line("orphans", "--objects", "--fix")
+    let kept = try line("orphans", "--objects", "--fix")
+    #expect(kept.text.hasSuffix("no row names 1 object (20 kB): kept while a backup runs"))
     #expect(try objects.open(old) != nil, "a backup is under way")
     withExtendedLifetime(hold) {}
   }
@@ -138,7 +231,7 @@ struct DoctorTests {
     try Self.store(young, in: objects)
     try age(old)
     let fixed = try line("orphans", "--objects", "--fix")
-    #expect(fixed.text.hasSuffix("1 objects (20 kB) that no row names were deleted"))
+    #expect(fixed.text.hasSuffix("no row named 1 object (20 kB): deleted"))
     #expect(try objects.open(old) == nil)
     #expect(try objects.open(young) != nil)
   }
@@ -207,8 +300,8 @@ struct DoctorTests {
 
   @Test func `a database that is not there is a finding`() throws {
     Files.removeAll(scratch.path + "/database")
-    let found = try line("database")
+    let found = try coffer("doctor", "--json")
     #expect(found.code == 1)
-    #expect(found.text.contains("coffer migrate makes one"))
+    #expect(found.out.contains(#""remedy":"coffer migrate makes one""#), "\(found.out)")
   }
 }

@@ -1,0 +1,82 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Subscriptions
+
+/// Whether subscriptions and schedules follow from what is kept of them.
+extension Doctor {
+  func drift() throws -> Check {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
+    if let why = try database.read({ try ledger.whyNoDrift(reading: $0) }) {
+      return Check("drift", .warning, why, "give this command coffer-billing's settings")
+    }
+    var (checked, differing, first) = (Int64(0), Int64(0), String?.none)
+    try drifts(ledger) { drift in
+      checked += drift.checkedCount
+      differing += drift.differingCount
+      first =
+        first ?? drift.subscriptions.first.map { "the subscription \($0.id)" }
+        ?? drift.accounts.first.map { "the schedule of the account \($0)" }
+      if let act = extent.fixing, drift.differingCount > 0 { try repair(drift, ledger, act) }
+    }
+    guard checked > 0 else {
+      return Check("drift", .skipped, "there is no subscription to derive")
+    }
+    let what = "\(counted(checked, "subscription"))\(sampleText) and the schedules of their owners"
+    guard let first else { return Check("drift", .ok, "as the facts say: \(what)") }
+    let text = "\(counted(differing, "row")) of \(what), the first is \(first)"
+    return extent.fixes
+      ? Check("drift", .ok, "derived again: \(text)", isRepair: true)
+      : Check(
+        "drift", .failed, "not as the facts say: \(text)",
+        "report it; coffer doctor --all --fix derives it again")
+  }
+
+  /// What was compared of everything, or of a sample, in parts of which all is listed that differs.
+  private func drifts(_ ledger: Ledger, _ each: (Ledger.Drift) throws -> Void) throws {
+    let limit = Ledger.Drift.listedCountMax
+    guard extent.takesAll else {
+      var drift = Ledger.Drift()
+      let start = randomAccount()
+      try database.read { try ledger.compare(&drift, from: start, limit: limit, reading: $0) }
+      return try each(drift)
+    }
+    let progress = Progress("deriving", .count(of: "subscriptions"))
+    var last: String? = ""
+    while let after = last {
+      var drift = Ledger.Drift()
+      last = try database.read {
+        try ledger.compare(&drift, after: after, limit: limit, reading: $0)
+      }
+      progress.done += drift.checkedCount
+      try each(drift)
+    }
+  }
+
+  /// Derives again what differs, beside the servers, and notes each in the audit log of its schema.
+  private func repair(_ drift: Ledger.Drift, _ ledger: Ledger, _ act: Act) throws {
+    let billing = try Database.open(configuration.database, owning: .billing, .requiresSchema)
+    defer { billing.close() }
+    let (now, noted) = (self.now, act.on(billing))
+    try billing.write(for: nil) { transaction in
+      try ledger.requireServersRules(reading: transaction)
+      try ledger.repair(drift, at: now, in: transaction)
+      for subscription in drift.subscriptions {
+        try noted.note(Self.effect(subscription.description), at: now, in: transaction)
+      }
+      for account in drift.accounts {
+        try noted.note(
+          Self.effect(account.description, account: account), at: now, in: transaction)
+      }
+    }
+  }
+
+  private static func effect(_ subject: String, account: Identifier? = nil) -> Act.Effect {
+    Act.Effect(
+      subject: subject, account: account, before: ["derived": "not as the facts say"],
+      after: ["derived": "again"])
+  }
+}
