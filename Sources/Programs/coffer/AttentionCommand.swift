@@ -53,7 +53,7 @@ enum AttentionText {
     for item in list.items {
       text += line(
         item.kind.isUrgent ? "!" : " ", item.kind.rawValue, SpanText.text(now - item.since),
-        item.until.map { SpanText.text(max($0 - now, .seconds(0))) } ?? "-", item.sentence)
+        item.until.map { left($0 - now) } ?? "-", item.sentence)
       if let words = item.command {
         text += "    coffer \(words.map(Self.shell).joined(separator: " "))\n"
       }
@@ -73,6 +73,11 @@ enum AttentionText {
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {
+  /// Of days that a store gives the last ones are counted in hours.
+  private static func left(_ span: Instant.Span) -> String {
+    SpanText.text(max(span, .seconds(0)), hoursBelow: .days(4))
+  }
+
     text + String(repeating: " ", count: max(0, width - text.count))
   }
 

@@ -97,8 +97,8 @@ extension Command {
       "plans": .list(["id": .text, "bytes": .integer]),
     ]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
-        let limit = invocation[historyLimit]
+      try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
+        let (limit, now) = (invocation[historyLimit], configuration.clock.now())
         let page = ListPage(
           try database.read {
             try CatalogueOfRecord.all(
@@ -110,7 +110,7 @@ extension Command {
           ("DIGEST", .left))
         for record in records {
           table.add(
-            String(record.number), record.since.description, record.version,
+            String(record.number), Terminal.time(record.since, now: now), record.version,
             sizes(record.catalogue), record.digest)
         }
         return Answer(

@@ -2,10 +2,11 @@ internal import Base
 
 /// A length of time for people, in the largest unit that tells enough: `90 s`, `47 h`, `3 d`.
 enum SpanText {
-  static func text(_ span: Instant.Span) -> String {
+  /// In hours below `days`, where each counts.
+  static func text(_ span: Instant.Span, hoursBelow days: Instant.Span = .days(2)) -> String {
     let seconds = span.milliseconds / 1000
     if seconds < 120 { return "\(seconds) s" }
     if seconds < 7200 { return "\(seconds / 60) min" }
-    return seconds < 172_800 ? "\(seconds / 3600) h" : "\(seconds / 86_400) d"
+    return span < days ? "\(seconds / 3600) h" : "\(seconds / 86_400) d"
   }
 }

@@ -56,12 +56,11 @@ extension Command {
             try UsageEntry.latest(
               reader, of: account.id, below: invocation[after] ?? .max, limit: limit + 1),
             limit: limit)
+          let now = configuration.clock.now()
           let report = UsageReport(
             account: account,
-            cap: try Cap(
-              reader, account.id, catalogue: configuration.catalogue,
-              now: configuration.clock.now()),
-            finding: finding,
+            cap: try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
+            now: now, finding: finding,
             entries: entries.rows, months: try Transfers.months(reader, account.id))
           let notice = try entries.notice(of: "entries", next: { "\($0.number)" }) {
             try UsageEntry.count(reader, of: account.id)
@@ -77,6 +76,7 @@ extension Command {
 private struct UsageReport {
   let account: Account
   let cap: Cap
+  let now: Instant
   let finding: UsageFinding
   /// The latest first.
   let entries: [UsageEntry]
@@ -141,7 +141,8 @@ private struct UsageReport {
       ("NUMBER", .right), ("AT", .left), ("REASON", .left), ("BYTES", .right), ("FILE", .left))
     for entry in entries {
       table.add(
-        String(entry.number), entry.at.description, entry.reason, String(entry.deltaByteCount),
+        String(entry.number), Terminal.time(entry.at, now: now), entry.reason,
+        String(entry.deltaByteCount),
         entry.entryCount == 1
           ? entry.file.description : "\(entry.entryCount) entries until then, in one")
     }

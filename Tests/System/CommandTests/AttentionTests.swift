@@ -81,6 +81,17 @@ struct AttentionTests {
     #expect(first.out.hasSuffix("\n1 of 7; see --limit\n"))
   }
 
+  @Test(arguments: [(95, "95 h "), (96, "4 d  ")] as [(Int64, String)])
+  func `of the last days the hours that are left are told`(hours: Int64, told: String) throws {
+    try write { transaction in
+      try Self.add(
+        "unacknowledged", "google:live:purchase:\(Self.token)", hoursAgo: 1,
+        until: Self.now + .hours(hours), in: transaction)
+    }
+    let text = try Finished(["attention"], environment: environment).out
+    #expect(text.contains("! unacknowledged        60 min   \(told)    google:"), "\(text)")
+  }
+
   /// One thing of each kind that rows tell of; what is derived is of a subscription that nobody knows.
   private static func fillEveryKind(_ transaction: Transaction) throws {
     for kind in [

@@ -28,6 +28,14 @@ struct TerminalTests {
     #expect(lines.last?.hasSuffix(" s ago") == true)
   }
 
+  @Test(arguments: ["audit list", "entitlement explain ada", "usage show ada"])
+  func `every table tells times from now`(line: String) throws {
+    let grant = ["entitlement", "grant", "ada", "--plan", "premium", "--reason", "n", "--yes"]
+    #expect(try Finished(grant, environment: environment).code == 0)
+    let shown = try typed(line)
+    #expect(shown.contains(" s ago"), "\(shown)")
+  }
+
   @Test(arguments: [["NO_COLOR": "1"], ["TERM": "dumb"]])
   func `who wants no colour gets none`(wish: [String: String]) throws {
     let list = try typed("account list", with: wish)
