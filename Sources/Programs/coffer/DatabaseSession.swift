@@ -59,7 +59,7 @@ enum DatabaseSession {
     }
   }
 
-  /// The account that an operator named by its id or its username.
+  /// The account that an operator named by its id or its username. What stores call things has digits.
   static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
     if let id = Identifier(text) {
       guard let account = try Account.find(queryable, id) else {
@@ -67,11 +67,14 @@ enum DatabaseSession {
       }
       return account
     }
+    let isCode = text.contains { $0.isNumber }
+    let advice = isCode ? "; coffer find \(text) tells whose it is" : ""
     guard let username = Username(text) else {
-      throw CommandFailure(.refused, "\(text) is neither an account's id nor a username")
+      throw CommandFailure(.refused, "\(text) is neither an account's id nor a username\(advice)")
     }
     guard let account = try Account.find(queryable, username) else {
-      throw CommandFailure(.refused, "there is no account with the username \(username.shown)")
+      throw CommandFailure(
+        .refused, "there is no account with the username \(username.shown)\(advice)")
     }
     return account
   }
