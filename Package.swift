@@ -178,7 +178,7 @@ let package = Package(
       [
         "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
         "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Flows",
-        "Jobs",
+        "JWS", "Jobs",
         "KnownStores", "Ledger", "ProviderAPI", "Report", "Stores", "Subscriptions", "Stripe",
         "Sync",
       ]),

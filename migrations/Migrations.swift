@@ -85,5 +85,8 @@ package enum Migrations {
     Migration(
       number: 23, name: "shrunk_caps", isAdditive: true,
       sql: PackageResources.billing_0023_shrunk_caps_sql),
+    Migration(
+      number: 24, name: "owed_changes", isAdditive: true,
+      sql: PackageResources.billing_0024_owed_changes_sql),
   ]
 }

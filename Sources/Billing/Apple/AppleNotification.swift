@@ -44,8 +44,14 @@ package enum AppleNote: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Genuine, so it is recorded, but not what the store documents; `id` where it can be read.
-package enum AppleDecodingError: Error, Equatable, Sendable {
+package enum AppleDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
   case undecodable(id: String?, JSONError)
+
+  package var description: String {
+    switch self {
+    case .undecodable(_, let error): error.description
+    }
+  }
 }
 
 extension AppleNotification {

@@ -42,8 +42,14 @@ package enum BTCPayNote: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Signed, so it is recorded, but not what the server documents; `id` where it can be read.
-package enum BTCPayDecodingError: Error, Equatable, Sendable {
+package enum BTCPayDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
   case undecodable(id: String?, JSONError)
+
+  package var description: String {
+    switch self {
+    case .undecodable(_, let error): error.description
+    }
+  }
 }
 
 extension BTCPayEvent {

@@ -72,8 +72,8 @@ package struct BTCPaySecrets: Sendable {
 }
 
 /// Why a delivery does not prove that our server sent it.
-package enum BTCPayRefusal: Error, Hashable, Sendable, CaseIterable {
-  case missingHeader
+package enum BTCPayRefusal: String, Error, Hashable, Sendable, CaseIterable {
+  case missingHeader = "missing-header"
   /// Not one value, another scheme, no code of 32 bytes.
   case malformed
   /// No secret gives that code.

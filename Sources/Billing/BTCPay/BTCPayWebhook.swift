@@ -72,7 +72,7 @@ extension WebhookRefusal {
   /// The same answer for every reason: a forger learns nothing from it, an operator the counter.
   fileprivate init(_ refusal: BTCPayRefusal) {
     self.init(
-      reason: "\(refusal)", isForgery: true,
+      reason: refusal.rawValue, isForgery: true,
       problem: Problem(
         401, "signature_refused", "Signature refused",
         "The BTCPay-Sig header does not prove that the BTCPay server sent this body."))

@@ -61,8 +61,14 @@ package enum GoogleNote: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Genuine, so it is recorded, but not what Google documents; `id` where it can be read.
-package enum GoogleDecodingError: Error, Equatable, Sendable {
+package enum GoogleDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
   case undecodable(id: String?, JSONError)
+
+  package var description: String {
+    switch self {
+    case .undecodable(_, let error): error.description
+    }
+  }
 }
 
 extension GoogleNotification {

@@ -164,12 +164,13 @@ package struct AttentionList: Sendable {
     _ kind: Attention.Kind, _ condition: String, after start: Instant
   ) -> Source {
     Source(
-      kind: kind, columns: "provider, delivery_id, type, received_ms",
+      kind: kind, columns: "provider, delivery_id, type, received_ms, id",
       found: "FROM billing.deliveries WHERE \(condition) AND received_ms > $1",
       order: "received_ms, id", values: [.instant(start)]
     ) { row in
       Attention(
-        kind: kind, subject: "\(try row.text(0)) \(try row.text(1))", account: nil,
+        kind: kind,
+        subject: "\(try row.text(0)) \(try row.text(1)) #\(try row.integer(4))", account: nil,
         detail: try row.text(2), since: try row.instant(3), until: nil)
     }
   }

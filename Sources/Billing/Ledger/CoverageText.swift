@@ -93,11 +93,11 @@ extension Coverage.Alarm {
 }
 
 extension JSON {
-  fileprivate func requireInstant() throws(JSONError) -> Instant {
+  func requireInstant() throws(JSONError) -> Instant {
     Instant(milliseconds: try requireInteger())
   }
 
-  fileprivate func requireReason() throws(JSONError) -> CapReason {
+  func requireReason() throws(JSONError) -> CapReason {
     guard let reason = CapReason(rawValue: try requireString()) else {
       throw JSONError(code: .wrongType, path: path, message: "must be a reason")
     }

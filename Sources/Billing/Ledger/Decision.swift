@@ -132,8 +132,10 @@ extension Ledger {
     try database.first(
       """
       SELECT 1 FROM billing.decisions WHERE account_id = $1
-      UNION ALL SELECT 1 FROM billing.subscriptions WHERE owner = $1 LIMIT 1
-      """, .id(account)
+      UNION ALL SELECT 1 FROM billing.subscriptions WHERE owner = $1
+      UNION ALL SELECT 1 FROM billing.transitions
+        WHERE cause = 'owner' AND state_before <> 'none' AND state_before = $2 LIMIT 1
+      """, .id(account), .text(account.description)
     ) { try $0.integer(0) } != nil
   }
 

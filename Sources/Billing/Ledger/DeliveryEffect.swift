@@ -10,6 +10,8 @@ package struct DeliveryEffect: Sendable {
   package let subscriptions: [Subscription]
   /// What became of them in its transaction, in the order in which it did.
   package let changes: [Change]
+  /// What it changed of what they are owed.
+  package let owed: [Owed]
   /// The objects of which nothing outdates what it says, ascending.
   package let held: [ObjectKey]
   /// What it had read again, and why.
@@ -24,6 +26,11 @@ package struct DeliveryEffect: Sendable {
   package struct Change: Sendable {
     package let subscription: ObjectKey
     package let transition: EntitlementExplanation.Transition
+  }
+
+  package struct Owed: Sendable {
+    package let subscription: ObjectKey
+    package let change: OwedChange
   }
 
   package struct Request: Sendable {
@@ -47,6 +54,10 @@ package struct DeliveryEffect: Sendable {
       try EntitlementExplanation.Transition.all(
         of: key, from: delivery.number, reading: reader
       ).map { Change(subscription: key, transition: $0) }
+    }
+    owed = try keys.flatMap { key in
+      try OwedChange.all(of: key, from: delivery.number, reading: reader)
+        .map { Owed(subscription: key, change: $0) }
     }
     let objects = try Set(
       keys.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, ledger.stores))

@@ -15,6 +15,8 @@ package struct DeliveryFilter: Sendable {
   /// Below which number; nil begins with the newest.
   package var below: Int64?
   package var countMax = 100
+  /// What is told of these, by their stores' ids; in place of the account's.
+  var objects: [String]?
 
   package init() {}
 
@@ -47,11 +49,11 @@ package struct DeliveryPage: Sendable {
   ) throws {
     let first = try filter.since.map { try Self.firstNumber(since: $0, reading: reader) } ?? 0
     let reading = ledger.reading(reader)
-    let objects = try filter.account.map { account in
-      try reading.subscriptions(concerning: account).flatMap { key in
-        try reading.objects(of: key).map(\.id)
+    let objects =
+      try filter.objects
+      ?? filter.account.map { account in
+        try reading.ids(of: reading.subscriptions(concerning: account))
       }
-    }.map { Set($0).sorted() }
     var below = filter.below ?? .max
     var lookedAt: Int64 = 0
     while deliveries.count <= filter.countMax {
@@ -90,7 +92,7 @@ package struct DeliveryPage: Sendable {
 
   /// How many deliveries there are, as far as they are counted.
   package struct Total: Sendable {
-    package let count: Int
+    package internal(set) var count: Int
     /// Why there may be more; nil where all are counted.
     package let limit: Limit?
 
@@ -160,6 +162,11 @@ extension LedgerReading {
       ORDER BY object LIMIT $3
       """, .id(account), .text(account.description), .integer(Self.subscriptionCountMax)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+  }
+
+  /// The stores' ids of every object that is told of some subscriptions, ascending.
+  func ids(of subscriptions: [ObjectKey]) throws -> [String] {
+    Set(try subscriptions.flatMap { try objects(of: $0).map(\.id) }).sorted()
   }
 
   /// Every object that is told of a subscription: its own, its parts, and those that concern it.

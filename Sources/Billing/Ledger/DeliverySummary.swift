@@ -82,6 +82,52 @@ package struct DeliverySummary: Sendable {
     }
   }
 
+  /// Whatever a text names: a number, as `#17` or, where no store has that for an id, as `17`; an id as
+  /// we keep it or as its store shows it.
+  package static func named(
+    _ text: String, of stores: [any Store], reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    let isNumber = text.hasPrefix("#")
+    var found = isNumber ? [] : try find(text, of: stores, reading: database)
+    if found.isEmpty, let number = Int64(isNumber ? text.dropFirst() : text[...]) {
+      found = [try find(number: number, reading: database)].compactMap { $0 }
+    }
+    guard found.isEmpty else { return found }
+    return try stores.filter(\.traits.deliveriesNameWebhook).flatMap { store in
+      try webhooks(of: store, reading: database).flatMap { webhook in
+        try find("\(webhook):\(text)", of: [store], reading: database)
+      }
+    }
+  }
+
+  /// More webhooks nobody has.
+  private static let webhookCountMax = 100
+
+  /// What the ids of a store's deliveries begin with, by the index: one row is read for each.
+  private static func webhooks(
+    of store: any Store, reading database: some Queryable
+  ) throws -> [String] {
+    var found: [String] = []
+    for environment in StoreEnvironment.allCases {
+      var behind = ""
+      while found.count < webhookCountMax,
+        let id = try database.first(
+          """
+          SELECT delivery_id FROM billing.deliveries
+          WHERE provider = $1 AND environment = $2 AND delivery_id > $3
+          ORDER BY delivery_id LIMIT 1
+          """, .text(store.provider.rawValue), .text(environment.rawValue), .text(behind),
+          row: { row in try row.text(0) })
+      {
+        let webhook = String(id.prefix { $0 != ":" })
+        if webhook != id { found.append(webhook) }
+        // What follows a colon.
+        behind = webhook == id ? id : webhook + ";"
+      }
+    }
+    return found
+  }
+
   package static func find(
     number: Int64, reading database: some Queryable
   ) throws -> DeliverySummary? {

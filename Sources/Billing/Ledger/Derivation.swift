@@ -65,6 +65,9 @@ package struct Derivation {
     derived.transitionCount += Int64(transitions.count)
     if let stored, derived.says(theSameAs: stored) { return }
     try writeTransitions(entry: entry, in: transaction)
+    if let entry, let change = OwedChange(from: storedCoverage, to: coverage, at: now) {
+      try change.write(of: key, from: entry, in: transaction)
+    }
     try derived.write(key, in: transaction)
     reading.memory.subscriptions[key]?.row = derived
     if !coverage.unmappedProducts.isEmpty || !storedCoverage.unmappedProducts.isEmpty {

@@ -10,8 +10,10 @@ package struct Finding: Sendable {
   package private(set) var subscriptions: [Subscription] = []
   /// Known objects that belong to no subscription, ascending.
   package private(set) var others: [Other] = []
-  /// Those that are named so or speak of what is, the newest first; at most 20.
+  /// Those that are named so, and those that speak of what was found, the newest first; at most 20.
   package private(set) var deliveries: [DeliverySummary] = []
+  /// How many of them there are.
+  package private(set) var deliveryTotal = DeliveryPage.Total(count: 0, limit: nil)
   /// Those of the ids that billing knows or knew of.
   package private(set) var accounts: [Account] = []
 
@@ -19,10 +21,17 @@ package struct Finding: Sendable {
     package let key: ObjectKey
     package let label: Label
     package let owner: Identifier?
+    /// Who owned it before, the last first; at most 10.
+    package let formerOwners: [FormerOwner]
     /// Who claims it and waits for its first read.
     package let claimants: [Identifier]
     /// What led to it: its own key, or that of an object of its.
     package let by: [ObjectKey]
+  }
+
+  package struct FormerOwner: Sendable {
+    package let account: Identifier
+    package let until: Instant
   }
 
   package struct Other: Sendable {
@@ -37,7 +46,7 @@ package struct Finding: Sendable {
   }
 
   private static let subscriptionCountMax = 100
-  private static let deliveryCountMax: Int64 = 20
+  private static let deliveryCountMax = 20
 
   /// `text` is what was quoted, without the spaces around it; `owners` are accounts whose purchases are
   /// asked for as well.
@@ -46,7 +55,11 @@ package struct Finding: Sendable {
     reading reader: Reader
   ) throws {
     let reading = ledger.reading(reader)
+    let own = try DeliverySummary.named(
+      text.filter { !$0.isWhitespace }, of: Array(ledger.stores), reading: reader
+    ).prefix(Self.deliveryCountMax)
     var named = try Self.keys(named: text, ledger.stores, key: key, reading: reader)
+    named += try own.flatMap { try reading.keys(of: $0, ledger.stores) }
     for id in Set(owners + [Identifier(text)].compactMap { $0 }).sorted() {
       named += try reading.subscriptions(concerning: id)
       named += try Self.claimed(by: id, reading: reader)
@@ -68,9 +81,13 @@ package struct Finding: Sendable {
       subscriptions.append(
         Subscription(
           key: key, label: found.label, owner: found.owner,
+          formerOwners: try FormerOwner.all(of: key, reading: reader),
           claimants: try Self.claimants(of: key, reading: reader), by: leads[key] ?? []))
     }
-    deliveries = try Self.deliveries(text, named, ledger.stores, reading: reader)
+    try findDeliveries(
+      Array(own),
+      about: Set(named.map(\.id) + reading.ids(of: subscriptions.map(\.key))).sorted(), ledger,
+      reading: reader)
   }
 
   package var isEmpty: Bool {
@@ -111,25 +128,46 @@ package struct Finding: Sendable {
     ) { row in try row.id(0) }
   }
 
-  /// By their own ids, and by those of the objects that they speak of.
-  private static func deliveries(
-    _ text: String, _ named: [ObjectKey], _ stores: StoreList, reading reader: Reader
-  ) throws -> [DeliverySummary] {
+  /// Those that the text names itself are told before what speaks of the same objects.
+  private mutating func findDeliveries(
+    _ own: [DeliverySummary], about objects: [String], _ ledger: Ledger, reading reader: Reader
+  ) throws {
     var filter = DeliveryFilter()
-    filter.countMax = Int(deliveryCountMax)
-    let own = try DeliverySummary.find(text, of: Array(stores), reading: reader)
+    (filter.objects, filter.countMax) = (objects, Self.deliveryCountMax)
+    let page = try DeliveryPage(filter, of: ledger, reading: reader)
+    deliveryTotal =
+      page.next == nil
+      ? DeliveryPage.Total(count: page.deliveries.count, limit: nil)
+      : try DeliveryPage.total(filter, of: ledger, reading: reader)
+    let ofNothing = own.filter { delivery in !objects.contains { $0 == delivery.object } }
+    deliveryTotal.count += ofNothing.count
     let known = Set(own.map(\.number))
-    let about = try DeliverySummary.of(
-      objects: Set(named.map(\.id)).sorted(), below: .max, from: 0, filter, reading: reader)
-    return Array(
-      (own + about.filter { !known.contains($0.number) })
-        .sorted { $0.number > $1.number }.prefix(Int(deliveryCountMax)))
+    deliveries = Array(
+      (own + page.deliveries.filter { !known.contains($0.number) }).prefix(Self.deliveryCountMax)
+    ).sorted { $0.number > $1.number }
+  }
+}
+
+extension Finding.FormerOwner {
+  fileprivate static func all(
+    of key: ObjectKey, reading reader: Reader
+  ) throws -> [Finding.FormerOwner] {
+    try reader.rows(
+      """
+      SELECT state_before, at_ms FROM billing.transitions
+      WHERE object = $1 AND cause = 'owner' AND state_before <> 'none'
+      ORDER BY number DESC LIMIT 10
+      """, .text(key.description)
+    ) { row in (Identifier(try row.text(0)), try row.instant(1)) }
+    .compactMap { account, until in
+      account.map { Finding.FormerOwner(account: $0, until: until) }
+    }
   }
 }
 
 extension Finding.Account {
   /// Nil where nothing was ever told of it.
-  fileprivate init?(_ id: Identifier, _ ledger: Ledger, reading reader: Reader) throws {
+  package init?(_ id: Identifier, _ ledger: Ledger, reading reader: Reader) throws {
     let decided = try Decided.all(of: id, reading: reader)
     let deletion = decided.first { if case .accountDeleted = $0.decision { true } else { false } }
     guard try !decided.isEmpty || ledger.knows(id, reading: reader) else { return nil }

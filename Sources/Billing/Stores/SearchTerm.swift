@@ -1,3 +1,6 @@
+// Its normal forms of Unicode are at hand only so.
+@_spi(_Unicode) internal import Swift
+
 package import Subscriptions
 
 /// A text by which somebody may look for an object that has another name: an invoice's number, the
@@ -20,8 +23,11 @@ package struct SearchTerm: Hashable, Sendable {
     self.isPersonal = isPersonal
   }
 
-  /// Without case, and without space at its ends or more than one between its words.
+  /// Without case, without space at its ends or more than one between its words, and each letter with
+  /// its marks in one (NFC): some systems take them apart.
   package static func normalized(_ text: String) -> String {
-    text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    var composed = String.UnicodeScalarView()
+    composed.append(contentsOf: text.lowercased()._nfc)
+    return String(composed).split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 }

@@ -244,6 +244,8 @@ package struct StoreTraits: Sendable {
   package var acknowledgementSpan: Instant.Span?
   /// Hours after a purchase at which an operator hears that it is not acknowledged.
   package var acknowledgementAlarmHours: [Int64] = []
+  /// Whether its deliveries' ids begin with that of the webhook and a colon, as ours name them.
+  package var deliveriesNameWebhook = false
   /// What its decoders may note, as metrics labels.
   package var notes: [String] = []
 

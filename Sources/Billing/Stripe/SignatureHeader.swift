@@ -46,16 +46,16 @@ struct SignatureHeader: Equatable {
 }
 
 /// Why a delivery does not prove that Stripe sent it.
-package enum SignatureRefusal: Error, Hashable, Sendable, CaseIterable {
-  case missingHeader
+package enum SignatureRefusal: String, Error, Hashable, Sendable, CaseIterable {
+  case missingHeader = "missing-header"
   /// Too long, an element that is not one `key=value`, a time that is no number.
   case malformed
-  case noTimestamp
-  case duplicateTimestamp
+  case noTimestamp = "no-timestamp"
+  case duplicateTimestamp = "duplicate-timestamp"
   /// No well-formed `v1`.
-  case noSignature
-  case tooOld
-  case inFuture
+  case noSignature = "no-signature"
+  case tooOld = "too-old"
+  case inFuture = "in-future"
   /// No code matches under any configured secret.
   case mismatch
 }

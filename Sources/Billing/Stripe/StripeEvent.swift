@@ -49,11 +49,18 @@ package struct StripeEvent: Hashable, Sendable {
 }
 
 /// Why a signed body is no event that we can use.
-package enum StripeEventError: Error, Equatable, Sendable {
+package enum StripeEventError: Error, Equatable, Sendable, CustomStringConvertible {
   /// API v2: it names an object but does not carry it; `StripeThinEvent` reads it.
   case thin
   /// Signed, so it is recorded; `id` is the event's where it can be read.
   case undecodable(id: String?, JSONError)
+
+  package var description: String {
+    switch self {
+    case .thin: "it is thin"
+    case .undecodable(_, let error): error.description
+    }
+  }
 }
 
 extension StripeEvent {

@@ -62,7 +62,7 @@ extension WebhookRefusal {
   /// The same answer for every reason: a forger learns nothing from it, an operator the counter.
   fileprivate init(_ refusal: SignatureRefusal) {
     self.init(
-      reason: "\(refusal)", isForgery: true,
+      reason: refusal.rawValue, isForgery: true,
       problem: Problem(
         400, "signature_refused", "Signature refused",
         "The Stripe-Signature header does not prove that Stripe sent this body now."))

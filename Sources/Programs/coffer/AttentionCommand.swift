@@ -25,7 +25,8 @@ extension Command {
     answers: AttentionText.shape,
     run: { invocation in
       let limit = invocation[limit]
-      return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         // What is set up wrongly is told by coffer config; here it must not hide the rest.
         let configured = try? StoreList(
@@ -136,7 +137,7 @@ extension Attention {
     case .deadJob: "\(shownSubject): given up; \(detail)"
     case .unreconciled: "\(subject) is not reconciled: \(detail)"
     case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
-    case .undecodableDelivery: "\(shownSubject) cannot be read; \(detail)"
+    case .undecodableDelivery: "\(shownSubject): \(detail)"
     case .dispute: "\(shownSubject): the bank contests \(detail)"
     case .doublePayment:
       "\(subject) pays for more than one subscription, and caps never add up; "
@@ -185,8 +186,7 @@ extension Attention {
     case .unreconciled: return ["reconcile", "list", "--store", subject]
     case .stuckFlow: return ["flow", "show", subject]
     case .undecodableDelivery, .conflictingDelivery:
-      return words.count == 2
-        ? ["event", "show", words[1], "--store", words[0]] : ["event", "list"]
+      return words.last.map { ["event", "show", $0] }
     case .doublePayment: return ["entitlement", "explain", subject]
     case .dispute, .irregularPayment, .paidAfterEnd, .reversal:
       return account.map { ["entitlement", "explain", $0.description] }

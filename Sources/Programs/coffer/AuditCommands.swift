@@ -12,8 +12,9 @@ extension Command {
     .text)
   private static let actor = Parameter<String?>.optional(
     "--actor", "name", text: "acts of this actor", .text)
-  private static let since = Parameter<Instant?>.optional(
-    "--since", "time", text: "acts since then, in UTC", .time)
+  private static let since = Parameter<StatedTime?>.optional(
+    "--since", "time", text: "acts since then, in UTC: 2026-11-01T10:00:00Z, 2026-11-01, or 2h",
+    .time)
   private static let after = Parameter<AuditEntry.Name?>.optional(
     "--after", "entry", text: "start behind this entry, e.g. billing:12", .entry)
   private static let entry = Parameter<AuditEntry.Name>.required(
@@ -40,7 +41,9 @@ extension Command {
           query.account = try invocation[account].map { text in
             try Identifier(text) ?? DatabaseSession.account(reader, text).id
           }
-          (query.actor, query.since) = (invocation[actor], invocation[since])
+          (query.actor, query.since) = (
+            invocation[actor], invocation[since]?.moment(at: now)
+          )
           let after = try invocation[after].map { try find($0, reader) }
           let page = ListPage(
             try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit)

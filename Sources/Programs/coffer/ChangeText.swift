@@ -51,11 +51,11 @@ struct ChangeText: Sendable {
 
   private static let state: JSONShape = [
     "owner": .orNull(.text), "state": .text, "will_renew": .bool,
-    "owed": .list(["plan": .text, "from": .anything, "to": .anything, "why": .text]),
+    "owed": .list(["plan": .text, "from": .orNull(.time), "to": .orNull(.time), "why": .text]),
   ]
 
   private static let boundary: JSONShape = [
-    "from": .anything, "cap": .integer, "plan": .text, "reason": .text,
+    "from": .orNull(.time), "cap": .integer, "plan": .text, "reason": .text,
   ]
 
   var json: [JSONValue.Member] {
@@ -124,8 +124,8 @@ struct ChangeText: Sendable {
       "owed": .array(
         derived.intervals.map { interval in
           [
-            "plan": .string(interval.planID), "from": .string(interval.from.description),
-            "to": .string(interval.to.description), "why": .string(interval.why.rawValue),
+            "plan": .string(interval.planID), "from": .moment(interval.from),
+            "to": .moment(interval.to), "why": .string(interval.why.rawValue),
           ]
         }),
     ]
@@ -133,7 +133,7 @@ struct ChangeText: Sendable {
 
   private func value(_ boundary: Schedule.Boundary) -> JSONValue {
     [
-      "from": .string(boundary.from.description), "cap": .integer(boundary.capByteCount),
+      "from": .moment(boundary.from), "cap": .integer(boundary.capByteCount),
       "plan": .string(boundary.planID), "reason": .string(boundary.reason.rawValue),
     ]
   }

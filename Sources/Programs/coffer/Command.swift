@@ -21,12 +21,10 @@ struct Command: Sendable {
 
   var name: String { words.joined(separator: " ") }
 
-  /// The whole line; what may be left out is in brackets.
-  var usage: String {
-    let parts =
-      arguments.map { $0.isRequired ? $0.usage : "[\($0.usage)]" }
-      + options.map { "[\($0.usage)]" }
-    return (["coffer", name] + parts).joined(separator: " ")
+  /// The parts of its line, each to stay on one; what may be left out is in brackets.
+  var usage: [String] {
+    ["coffer"] + words
+      + (arguments + options).map { $0.isRequired ? $0.usage : "[\($0.usage)]" }
   }
 
   /// Its own options and those of every command.

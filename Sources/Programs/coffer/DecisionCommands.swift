@@ -12,9 +12,9 @@ internal import Tiers
 extension Command {
   private static let plan = Parameter<String>.required(
     "--plan", "id", text: "the plan, as in coffer plan list", .text)
-  private static let until = Parameter<Instant?>.optional(
-    "--until", "time", text: "its end in UTC, e.g. 2027-01-01T00:00:00Z; without end if absent",
-    .time)
+  private static let until = Parameter<StatedTime?>.optional(
+    "--until", "time",
+    text: "its end in UTC: 2027-01-01T10:00:00Z, 2027-01-01, or 30d; without end if absent", .end)
   private static let grant = Parameter<Identifier>.required(
     "--grant", "id", text: "which grant", .uuid)
   private static let subscription = Parameter<ObjectKey>.required(
@@ -35,12 +35,13 @@ extension Command {
       "grant": .text, "account": .text, "plan": .text, "until": .orNull(.time),
     ]),
     run: { invocation in
-      let (plan, until) = (invocation[plan], invocation[until])
+      let plan = invocation[plan]
       let reason = invocation[Act.reason]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         guard ledger.rules.catalogue.plan(plan) != nil else {
           throw CommandFailure(.refused, "there is no plan \(plan)")
         }
+        let until = invocation[until]?.moment(at: now)
         if let until, until <= now {
           throw CommandFailure(.usage, "--until lies in the past")
         }

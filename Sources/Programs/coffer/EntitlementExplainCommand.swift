@@ -10,10 +10,11 @@ internal import Sync
 internal import Tiers
 
 extension Command {
-  private static let moment = Parameter<Instant?>.optional(
+  private static let moment = Parameter<StatedTime?>.optional(
     "--at", "time",
-    text: "explain another time, e.g. 2026-01-05T10:00:00Z: one that has passed, by what held then "
-      + "and by what is known of it now, or one to come, if nothing more comes", .moment)
+    text: "explain another time, as 2026-01-05T10:00:00Z, 2026-01-05, 2h or +30d: one that has "
+      + "passed, by what held then and by what is known of it now, or one to come, if nothing more "
+      + "comes", .time)
   private static let wide = Parameter<Bool>.flag(
     "--wide", text: "print ids whole, however wide the lines are")
 
@@ -34,8 +35,9 @@ extension Command {
       try DatabaseSession.with(invocation) { database, configuration in
         let (account, explanation, actors) = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
+          let now = configuration.clock.now()
           let explanation = try EntitlementExplanation(
-            of: account.id, at: configuration.clock.now(), about: invocation[moment],
+            of: account.id, at: now, about: invocation[moment]?.moment(at: now),
             catalogue: configuration.catalogue, stores: .known, reading: reader)
           var actors: [Int64: String] = [:]
           for decided in explanation.decisions {

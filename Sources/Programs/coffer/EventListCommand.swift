@@ -19,8 +19,9 @@ extension Command {
     "--store", "store", text: "of this store", .store)
   private static let type = Parameter<String?>.optional(
     "--type", "type", text: "of this type, e.g. invoice.paid, DID_RENEW or read", .text)
-  private static let since = Parameter<Instant?>.optional(
-    "--since", "time", text: "received since then, in UTC, e.g. 2026-11-01T00:00:00Z", .time)
+  private static let since = Parameter<StatedTime?>.optional(
+    "--since", "time", text: "received since then, in UTC: 2026-11-01T10:00:00Z, 2026-11-01, or 2h",
+    .time)
   private static let withoutEffect = Parameter<Bool>.flag(
     "--without-effect",
     text: "that change nobody's storage: foreign, premature, undecodable, or of a sandbox")
@@ -50,6 +51,7 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
+        let since = invocation[since]?.moment(at: configuration.clock.now())
         if invocation[refused] {
           guard invocation[account] == nil, invocation[type] == nil, !invocation[withoutEffect],
             invocation[after] == nil
@@ -58,19 +60,21 @@ extension Command {
           }
           return try database.read { reader in
             try refusals(
-              of: invocation[store], since: invocation[since], countMax: invocation[limit], reader)
+              of: invocation[store], since: since, countMax: invocation[limit], reader)
           }
         }
         let ledger = Ledger(stores: .known, configuration)
         let (page, total) = try database.read { reader in
           var filter = DeliveryFilter()
           filter.account = try invocation[account].map { text -> Identifier in
-            if let id = Identifier(text) { return id }
-            return try DatabaseSession.account(reader, text).id
+            guard let id = Identifier(text), try ledger.knows(id, reading: reader) else {
+              return try DatabaseSession.account(reader, text).id
+            }
+            return id
           }
           filter.provider = invocation[store]?.provider
           filter.type = invocation[type]
-          filter.since = invocation[since]
+          filter.since = since
           filter.isWithoutEffect = invocation[withoutEffect]
           filter.below = invocation[after]
           filter.countMax = invocation[limit]
@@ -81,7 +85,7 @@ extension Command {
           )
         }
         let shown = total.map {
-          "\(Int64(page.deliveries.count).grouped) of \(text($0)) deliveries"
+          "\(Int64(page.deliveries.count).grouped) of \(EventText.count($0)) deliveries"
         }
         let seen = "\(DeliveryPage.lookedAtCountMax) deliveries were looked through"
         let notice = page.next.map { "\(shown ?? seen); go on with --after \($0)" }
@@ -94,23 +98,15 @@ extension Command {
       }
     })
 
-  private static func text(_ total: DeliveryPage.Total) -> String {
-    let count = Int64(total.count).grouped
-    return switch total.limit {
-    case nil: count
-    case .counted: "more than \(count)"
-    case .lookedAt: "at least \(count)"
-    }
-  }
-
   private static func refusals(
     of store: (any Store)?, since: Instant?, countMax: Int, _ reader: Reader
   ) throws -> Answer {
     func isWanted(_ provider: ObjectKey.Provider, _ last: Instant) -> Bool {
       (store.map { $0.provider == provider } ?? true) && (since.map { $0 <= last } ?? true)
     }
-    let latest = try Refusals.latest(countMax: Refusals.keptCountMax, reading: reader)
-      .filter { isWanted($0.provider, $0.at) }.prefix(countMax)
+    let kept = try Refusals.latest(countMax: Refusals.keptCountMax, reading: reader)
+      .filter { isWanted($0.provider, $0.at) }
+    let latest = kept.prefix(countMax)
     let counts = try Refusals.counts(reading: reader).filter { isWanted($0.provider, $0.last) }
     var table = Table(("AT", .left), ("STORE", .left), ("REASON", .left), ("REQUEST", .left))
     for one in latest {
@@ -141,6 +137,8 @@ extension Command {
               "reason": .string(one.reason), "request": .string(one.request),
             ]
           }),
-      ])
+      ],
+      notice: latest.count < kept.count
+        ? "\(latest.count) of \(kept.count) refused deliveries; --limit shows more" : nil)
   }
 }

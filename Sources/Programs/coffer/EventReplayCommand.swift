@@ -10,17 +10,15 @@ internal import Stores
 internal import Subscriptions
 
 extension Command {
-  private static let event = Parameter<String>.required(
-    "event", text: "its id at the store, e.g. evt_1, or its number, e.g. #17", .text)
+  private static let event = Parameter<String?>.optional(
+    "event", text: EventLookup.naming, .text)
   private static let store = Parameter<(any Store)?>.optional(
     "--store", "store", text: "of this store, where two have one of that id", .store)
   private static let dryRun = Parameter<Bool>.flag(
     "--dry-run", text: "only tell what would change")
-  private static let without = Parameter<String>.required(
-    "--without", "event", text: "the delivery's id at the store, or # and its number", .text)
+  private static let without = Parameter<String?>.optional(
+    "--without", "event", text: "the same, by name", .text)
 
-  private static let replayed = Parameter<String?>.optional(
-    "event", text: "its id at the store, e.g. evt_1, or its number, e.g. '#17'", .text)
   private static let undecodable = Parameter<Bool>.flag(
     "--undecodable", text: "all that could not be read when they came")
   private static let after = Parameter<Int64?>.optional(
@@ -40,7 +38,7 @@ extension Command {
       log. What --undecodable joined it need not read again; progress is on stderr and ends in the \
       number at hand.
       """,
-    arguments: [replayed],
+    arguments: [event],
     options: [undecodable, after, store, dryRun, Act.remark, Act.yes],
     answers: .oneOf([
       ReplayText.shape.adding([.init("done", .bool)]), ReplayRound.shape,
@@ -50,7 +48,7 @@ extension Command {
       if reason == nil, !invocation[dryRun] {
         throw CommandFailure(.usage, "say why with --reason, or only look with --dry-run")
       }
-      guard (invocation[replayed] == nil) == invocation[undecodable] else {
+      guard (invocation[event] == nil) == invocation[undecodable] else {
         throw CommandFailure(.usage, "give one of <event> and --undecodable")
       }
       guard invocation[undecodable] || invocation[after] == nil else {
@@ -61,7 +59,7 @@ extension Command {
         func answer(because reason: String?) throws -> Answer {
           let replay = Replay(
             ledger: ledger, database: database, act: act, reason: reason, now: now)
-          if let name = invocation[replayed] {
+          if let name = invocation[event] {
             let again = try redecoded(name, invocation, ledger, database)
             return ReplayText.answer(again, try replay(again), isDone: reason != nil)
           }
@@ -85,13 +83,18 @@ extension Command {
       decoded again, as only what nothing outdates is at hand: the newest 500 of them. Decisions \
       stay. Needs COFFER_SEALING_KEYS. Nothing is changed.
       """,
+    arguments: [event],
     options: [without, store],
     answers: ReplayText.shape.adding([
       .init("others", .integer), .init("cut_short", .bool), .init("unread", .integer),
     ]),
     run: { invocation in
-      try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        let delivery = try redecoded(invocation[without], invocation, ledger, database)
+      let names = [invocation[event], invocation[without]].compactMap { $0 }
+      guard names.count == 1 else {
+        throw CommandFailure(.usage, "whatif needs one <event>; see --help")
+      }
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
+        let delivery = try redecoded(names[0], invocation, ledger, database)
         let (others, areMore) = try database.read { reader in
           try ledger.deliveries(
             beside: delivery.delivery, countMax: otherCountMax, reading: reader)
@@ -138,7 +141,7 @@ extension Command {
       try EventLookup.find(name, of: invocation[store], reading: reader)
     }
     guard found.count == 1, let delivery = found.first else {
-      let numbers = found.map { "#\($0.number)" }.joined(separator: ", ")
+      let numbers = found.map { "'#\($0.number)'" }.joined(separator: " or ")
       throw CommandFailure(.usage, "the store said \(found.count) things under it: name \(numbers)")
     }
     return try redecoded(delivery, configuration, ledger, database)

@@ -11,7 +11,7 @@ internal import Subscriptions
 
 extension Command {
   private static let event = Parameter<String>.required(
-    "event", text: "its id at the store, e.g. evt_1, or its number, e.g. #17", .text)
+    "event", text: EventLookup.naming, .text)
   private static let store = Parameter<(any Store)?>.optional(
     "--store", "store", text: "of this store, where two have one of that id", .store)
   private static let unseal = Parameter<Bool>.flag(
@@ -23,10 +23,11 @@ extension Command {
     discussion: """
       An event of a store's, an answer to a read, or a purchase that a client posted. What it \
       holds is what it says of objects that nothing newer outdates; what it changed is what \
-      became of subscriptions when it came. A store that says two things under one id has both \
-      shown. --unseal shows it as it came, with personal data: it needs COFFER_SEALING_KEYS with \
-      the key that sealed it, and who looked, and why, lands in the audit log. Characters that a \
-      terminal would obey are shown as question marks; with --json the bytes are in base64.
+      became of subscriptions when it came: their state and owner, and what is owed for them. A \
+      store that says two things under one id has both shown. --unseal shows it as it came, with \
+      personal data, and beneath it what is signed or encoded in it: it needs COFFER_SEALING_KEYS \
+      with the key that sealed it, and who looked, and why, lands in the audit log. Characters \
+      that a terminal would obey are shown as question marks; with --json the bytes are in base64.
       """,
     arguments: [event],
     options: [store, unseal, Act.remark],
@@ -83,18 +84,15 @@ extension Command {
 
 /// The deliveries that an operator names.
 enum EventLookup {
-  /// By an id at the store or by `#` and a number; throws where there is none, or where it takes
-  /// --store to tell which.
+  /// What may name one.
+  static let naming = "its id at the store, e.g. evt_1, or its number, e.g. 17 or '#17'"
+
+  /// Throws where there is none, or where it takes --store to tell which.
   static func find(
     _ name: String, of store: (any Store)?, reading reader: Reader
   ) throws -> [DeliverySummary] {
-    var found: [DeliverySummary]
-    if name.hasPrefix("#"), let number = Int64(name.dropFirst()) {
-      found = [try DeliverySummary.find(number: number, reading: reader)].compactMap { $0 }
-    } else {
-      let stores = store.map { [$0] } ?? Array(StoreList.known)
-      found = try DeliverySummary.find(name, of: stores, reading: reader)
-    }
+    var found = try DeliverySummary.named(
+      name, of: store.map { [$0] } ?? Array(StoreList.known), reading: reader)
     if let store { found.removeAll { $0.provider != store.provider } }
     guard !found.isEmpty else {
       let who = store.map { $0.provider.rawValue } ?? "no store"

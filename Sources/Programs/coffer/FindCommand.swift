@@ -19,10 +19,11 @@ extension Command {
       Takes what a customer or a store quotes: a username, an account's id, a device's key in \
       base64 or hexadecimal; of a store a customer, subscription, invoice or its number, charge, \
       payment, refund, dispute, transaction, original transaction, web order line item, order, \
-      purchase token or event. An e-mail address or the name of a buyer is found where \
-      COFFER_SEARCH_KEY is set, by whole words as the store told them. Spaces around it, upper \
+      purchase token or event; or a delivery's number. An e-mail address or the name of a buyer \
+      is found where COFFER_SEARCH_KEY is set, whole as the store told it. Spaces around it, upper \
       case and a label such as "acct: " do no harm. Accounts that are gone and purchases of \
-      nobody are found, too.
+      nobody are found, too, with who owned them. Of the deliveries the newest 20 are shown; \
+      delivery_count is how many there are, counted up to 10,000.
       """,
     arguments: [anything],
     answers: [
@@ -31,10 +32,11 @@ extension Command {
         "by": .text,
       ]),
       "purchases": .list([
-        "subscription": .text, "state": .text, "owner": .orNull(.text), "claimants": .list(.text),
+        "subscription": .text, "state": .text, "owner": .orNull(.text),
+        "former_owners": .list(["account": .text, "until": .time]), "claimants": .list(.text),
         "by": .list(.text),
       ]),
-      "others": .list(.text), "deliveries": .list(EventText.shape),
+      "others": .list(.text), "deliveries": .list(EventText.shape), "delivery_count": .integer,
     ],
     run: { invocation in
       let text = QuotedText.plain(invocation[anything])
@@ -49,15 +51,22 @@ extension Command {
           try FindResult(
             text, at: now, ledger, key: configuration.searchKey, reading: reader)
         }
-        let isAddress = text.contains("@") && configuration.searchKey == nil
-        let keyless = "what is personal is not looked for: COFFER_SEARCH_KEY is not set"
+        let isPersonal = text.contains { $0 == "@" || $0.isWhitespace || !$0.isASCII }
+        let keyless =
+          isPersonal && configuration.searchKey == nil
+          ? "what is personal is not looked for: COFFER_SEARCH_KEY is not set" : nil
         guard !result.isEmpty else {
-          throw CommandFailure(
-            .refused,
-            "nothing is known of \(Printable.text(text))" + (isAddress ? "; \(keyless)" : ""))
+          let otherKey =
+            isPersonal
+            ? "what is personal is found whole, by the COFFER_SEARCH_KEY that it was kept under"
+            : nil
+          let advice = (keyless ?? otherKey).map { "; \($0)" } ?? ""
+          throw CommandFailure(.refused, "nothing is known of \(Printable.text(text))\(advice)")
         }
+        let notices = [keyless, result.notice].compactMap { $0 }
         return Answer(
-          text: result.text, json: result.json, notice: isAddress ? keyless : nil)
+          text: result.text, json: result.json,
+          notice: notices.isEmpty ? nil : notices.joined(separator: "; "))
       }
     })
 }
@@ -102,57 +111,73 @@ struct FindResult: Sendable {
     let account: Account?
     let deleted: Instant?
     let by: String
+
+    /// A row is left of an account that was erased here.
+    init(_ id: Identifier, by: String, _ ledger: Ledger, reading reader: Reader) throws {
+      let erased = try AccountDeletion.find(id, reading: reader)?.erased
+      self.id = id
+      self.by = by
+      account = erased == nil ? try Account.find(reader, id) : nil
+      deleted =
+        account == nil ? try erased ?? Finding.Account(id, ledger, reading: reader)?.deleted : nil
+    }
   }
 
   init(
     _ text: String, at now: Instant, _ ledger: Ledger, key: SearchKey?, reading reader: Reader
   ) throws {
-    var named = try Self.named(text, reading: reader)
+    var named = try Self.named(text, ledger, reading: reader)
     finding = try Finding(
       text, owners: named.map(\.id), at: now, of: ledger, key: key, reading: reader)
-    for account in finding.accounts where !named.contains(where: { $0.id == account.id }) {
-      named.append(
-        FoundAccount(
-          id: account.id, account: nil, deleted: account.deleted, by: "its id, in the ledger"))
+    func add(_ id: Identifier, by: String) throws {
+      guard !named.contains(where: { $0.id == id }) else { return }
+      named.append(try FoundAccount(id, by: by, ledger, reading: reader))
     }
+    for account in finding.accounts { try add(account.id, by: "its id, in the ledger") }
     for subscription in finding.subscriptions {
-      let owner = subscription.owner.map { [($0, "owns")] } ?? []
-      for (id, how) in owner + subscription.claimants.map({ ($0, "claims") })
-      where !named.contains(where: { $0.id == id }) {
-        named.append(
-          FoundAccount(
-            id: id, account: try Account.find(reader, id), deleted: nil,
-            by: "\(how) \(subscription.key)"))
+      if let owner = subscription.owner { try add(owner, by: "owns \(subscription.key)") }
+      for id in subscription.claimants { try add(id, by: "claims \(subscription.key)") }
+      for owner in subscription.formerOwners {
+        try add(owner.account, by: "owned \(subscription.key)")
       }
     }
     for other in finding.others {
-      for id in other.claimants where !named.contains(where: { $0.id == id }) {
-        named.append(
-          FoundAccount(
-            id: id, account: try Account.find(reader, id), deleted: nil, by: "claims \(other.key)"))
-      }
+      for id in other.claimants { try add(id, by: "claims \(other.key)") }
     }
     accounts = named
   }
 
   /// The accounts that the text itself names.
-  private static func named(_ text: String, reading reader: Reader) throws -> [FoundAccount] {
+  private static func named(
+    _ text: String, _ ledger: Ledger, reading reader: Reader
+  ) throws -> [FoundAccount] {
     var found: [FoundAccount] = []
-    func add(_ account: Account?, by: String) {
+    func add(_ account: Account?, by: String) throws {
       guard let account, !found.contains(where: { $0.id == account.id }) else { return }
-      found.append(FoundAccount(id: account.id, account: account, deleted: nil, by: by))
+      found.append(try FoundAccount(account.id, by: by, ledger, reading: reader))
     }
-    if let id = Identifier(text) { add(try Account.find(reader, id), by: "its id") }
-    if let name = Username(text) { add(try Account.find(reader, name), by: "its username") }
+    if let id = Identifier(text) { try add(try Account.find(reader, id), by: "its id") }
+    if let name = Username(text) { try add(try Account.find(reader, name), by: "its username") }
     let joined = text.filter { !$0.isWhitespace }
     for key in Set([Base64.standard.decode(joined), Base64.url.decode(joined), Hex.decode(joined)])
     {
       guard let key, key.count == 32, let found = try Device.find(reader, key) else { continue }
-      add(
+      try add(
         try Account.find(reader, found.account),
         by: found.device.revoked == nil ? "a key of its" : "a revoked key of its")
     }
     return found
+  }
+
+  /// Where there are more deliveries than are shown.
+  var notice: String? {
+    let shown = finding.deliveries.count
+    guard shown < finding.deliveryTotal.count else { return nil }
+    let all = "\(shown) of \(EventText.count(finding.deliveryTotal)) deliveries"
+    let owners = Set(
+      finding.subscriptions.compactMap { $0.owner ?? $0.formerOwners.first?.account })
+    guard owners.count == 1, let owner = owners.first else { return all }
+    return "\(all); coffer event list --account \(owner) lists them"
   }
 
   var isEmpty: Bool { accounts.isEmpty && finding.isEmpty }
@@ -175,8 +200,9 @@ struct FindResult: Sendable {
         ("PURCHASE", .left), ("STATE", .left), ("OWNER", .left), ("FOUND BY", .left))
       for found in finding.subscriptions {
         let owner =
-          found.owner?.description
-          ?? (found.claimants.first.map { "nobody; claimed by \($0)" } ?? "nobody")
+          (found.owner?.description
+            ?? (found.claimants.first.map { "nobody; claimed by \($0)" } ?? "nobody"))
+          + (found.formerOwners.first.map { "; \($0.account) until \($0.until)" } ?? "")
         let by = found.by.filter { $0 != found.key }.map { "\($0.kind.rawValue) \($0.id)" }
         table.add(
           found.key.description, found.label.rawValue, owner,
@@ -212,12 +238,20 @@ struct FindResult: Sendable {
           [
             "subscription": .string(found.key.description), "state": .string(found.label.rawValue),
             "owner": found.owner.map { .string($0.description) } ?? .null,
+            "former_owners": .array(
+              found.formerOwners.map { former in
+                [
+                  "account": .string(former.account.description),
+                  "until": .string(former.until.description),
+                ]
+              }),
             "claimants": .array(found.claimants.map { .string($0.description) }),
             "by": .array(found.by.map { .string($0.description) }),
           ]
         }),
       "others": .array(finding.others.map { .string($0.key.description) }),
       "deliveries": .array(finding.deliveries.map { .object(EventText.members($0)) }),
+      "delivery_count": .integer(Int64(finding.deliveryTotal.count)),
     ]
   }
 }

@@ -62,10 +62,16 @@ extension Form where Value: FixedWidthInteger {
   }
 }
 
-extension Form where Value == Instant {
-  static var moment: Form {
+extension Form where Value == StatedTime {
+  /// A moment; a span alone is one that has passed.
+  static var time: Form { stated { StatedTime($0) } }
+
+  /// An end; a span alone is one to come.
+  static var end: Form { stated { StatedTime($0, spanIsToCome: true) } }
+
+  private static func stated(_ read: @escaping @Sendable (String) -> StatedTime?) -> Form {
     Form { (text, name) throws(CommandFailure) in
-      if let moment = InstantText.parse(text) { return moment }
+      if let time = read(text) { return time }
       throw CommandFailure(
         .usage, "\(name) takes a moment like 2026-01-05T10:00:00Z, or seconds")
     }
@@ -95,14 +101,5 @@ extension Parameter where Value == Int {
     .optional(
       "--limit", "count", text: { "at most so many\(what), \($0) without this option" },
       .number(in: 1...10_000), otherwise: count)
-  }
-}
-
-extension Form where Value == Instant {
-  static var time: Form {
-    Form { (text, _) throws(CommandFailure) in
-      if let moment = InstantText.parse(text) { return moment }
-      throw CommandFailure(.usage, "\(text) is no time in UTC, e.g. 2027-01-01T00:00:00Z")
-    }
   }
 }

@@ -37,7 +37,7 @@ enum HelpText {
 
   static func command(_ command: Command) -> String {
     var text =
-      command.abstract + "\n\n" + wrapped("usage: \(command.usage)", hanging: "         ") + "\n"
+      command.abstract + "\n\n" + wrapped(["usage:"] + command.usage, hanging: "         ") + "\n"
     if !command.discussion.isEmpty {
       text += SettingsHelp.wrapped(command.discussion, indent: "", width: width) + "\n"
     }
@@ -58,10 +58,10 @@ enum HelpText {
   }
 
   /// A usage line broken between its parts, which keep their own spaces.
-  private static func wrapped(_ usage: String, hanging: String) -> String {
+  private static func wrapped(_ parts: [String], hanging: String) -> String {
     var text = ""
     var line = ""
-    for part in usage.replacingSpacesInBrackets().split(separator: " ") {
+    for part in parts {
       if !line.isEmpty, line.count + 1 + part.count > width {
         text += line + "\n"
         line = hanging + part
@@ -69,19 +69,6 @@ enum HelpText {
         line += (line.isEmpty ? "" : " ") + part
       }
     }
-    return (text + line + "\n").replacing("\u{A0}", with: " ")
-  }
-}
-
-extension String {
-  /// Spaces inside `[…]` become no-break spaces, so that an option stays with its value.
-  fileprivate func replacingSpacesInBrackets() -> String {
-    var depth = 0
-    return String(
-      map { character in
-        if character == "[" { depth += 1 }
-        if character == "]" { depth -= 1 }
-        return character == " " && depth > 0 ? "\u{A0}" : character
-      })
+    return text + line + "\n"
   }
 }

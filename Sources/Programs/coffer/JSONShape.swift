@@ -97,6 +97,13 @@ indirect enum JSONShape: Sendable {
   }
 }
 
+extension JSONValue {
+  /// RFC 3339, or null at either end of time.
+  static func moment(_ instant: Instant) -> JSONValue {
+    instant == .distantPast || instant == .distantFuture ? .null : .string(instant.description)
+  }
+}
+
 extension JSONShape: ExpressibleByDictionaryLiteral {
   /// An object whose members are all there.
   init(dictionaryLiteral members: (String, JSONShape)...) {

@@ -28,7 +28,7 @@ struct ManualPage {
     var page = ManualPage(.command, synopsis: "<command> [<arguments>] [<options>]")
     page.heading("COMMANDS")
     for command in CommandTable.all {
-      page.text += ".SS \(escaped(command.usage))\n"
+      page.text += ".SS \(escaped(command.usage.joined(separator: " ")))\n"
       page.line(command.abstract)
       if !command.discussion.isEmpty {
         page.text += ".PP\n"

@@ -13,8 +13,10 @@ extension Command {
     "--waiting", text: "only those that are still to arrive")
   private static let after = Parameter<String?>.optional(
     "--after", "notice", text: "go on behind this one, as the page before says", .text)
-  private static let since = Parameter<Instant?>.optional(
-    "--since", "time", text: "those made since then, in UTC, e.g. 2026-11-01T00:00:00Z", .time)
+  private static let since = Parameter<StatedTime?>.optional(
+    "--since", "time",
+    text: "those made since then, in UTC: 2026-11-01T10:00:00Z, 2026-11-01, or 2h",
+    .time)
 
   static let noticeList = Command(
     words: ["notice", "list"],
@@ -89,7 +91,7 @@ extension Command {
         let owner = try database.read { reader in
           try invocation[account].map { try DatabaseSession.account(reader, $0).id }
         }
-        guard let moment = invocation[since] else {
+        guard let moment = invocation[since]?.moment(at: now) else {
           throw CommandFailure(.usage, "notice replay needs --since <time>")
         }
         return try Act(invocation, on: database).whenConfirmed(at: now) {

@@ -9,9 +9,9 @@ internal import Tiers
 extension Command {
   private static let size = Parameter<String>.required(
     "size", text: "bytes, e.g. 500000000, 500MB or 2TB; or a plan's id, for its size", .text)
-  private static let until = Parameter<Instant?>.optional(
-    "--until", "time", text: "its end in UTC, e.g. 2027-01-01T00:00:00Z; without end if absent",
-    .time)
+  private static let until = Parameter<StatedTime?>.optional(
+    "--until", "time",
+    text: "its end in UTC: 2027-01-01T10:00:00Z, 2027-01-01, or 30d; without end if absent", .end)
 
   static let quotaSet = Command(
     words: ["quota", "set"],
@@ -25,9 +25,10 @@ extension Command {
     options: [until] + Act.options,
     answers: Act.answers(["account": .text, "quota": .integer, "until": .orNull(.time)]),
     run: { invocation in
-      let (until, reason) = (invocation[until], invocation[Act.reason])
+      let reason = invocation[Act.reason]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         let byteCount = try byteCount(invocation[size], ledger.rules.catalogue)
+        let until = invocation[until]?.moment(at: now)
         if let until, until <= now { throw CommandFailure(.usage, "--until lies in the past") }
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           let account = try DatabaseSession.account(

@@ -41,6 +41,7 @@ struct ShownEvent: Sendable {
       }
       text += "\nchanged\n" + EventText.indented(table.text)
     }
+    text += owed
     text += "\nholds\n"
     text += EventText.indented(
       effect.held.isEmpty
@@ -51,8 +52,35 @@ struct ShownEvent: Sendable {
       for request in effect.requests { table.add(request.object.description, request.reason) }
       text += "\nhad read again\n" + EventText.indented(table.text)
     }
-    if let message { text += "\nas it came\n" + EventText.indented(Self.printable(message)) }
+    if let message {
+      text += "\nas it came\n" + EventText.indented(Self.printable(message))
+      for part in UnfoldedPart.all(in: KeptDelivery.parts(of: message).body) {
+        text += "\n\(Printable.text(part.path)) of it\n" + EventText.indented(part.text)
+      }
+    }
     return text
+  }
+
+  /// What it changed of what is owed; of what neither that nor a state tells, where more is told.
+  private var owed: String {
+    guard !effect.owed.isEmpty else {
+      guard effect.changes.isEmpty, delivery.disposition == .joined else { return "" }
+      return "\nchanged\n  nothing that was noted; coffer whatif \(delivery.number) tells what "
+        + "would be owed without it\n"
+    }
+    return effect.owed.map { owed in
+      var table = Table(
+        ("", .left), ("PLAN", .left), ("FROM", .left), ("TO", .left), ("WHY", .left))
+      for (side, spans) in [("before", owed.change.before), ("after", owed.change.after)] {
+        if spans.isEmpty { table.add(side, "-", "-", "-", "-") }
+        for span in spans {
+          table.add(
+            side, span.planID, span.from.description, span.to.description, span.why.rawValue)
+        }
+      }
+      return "\nowed for \(Printable.text(owed.subscription.description))\n"
+        + EventText.indented(table.text)
+    }.joined()
   }
 
   private static func printable(_ message: [UInt8]) -> String {
@@ -95,10 +123,19 @@ struct ShownEvent: Sendable {
         "subscription": .text, "at": .time, "noticed": .orNull(.time), "cause": .text,
         "before": .text, "after": .text,
       ])),
+    .init(
+      "owed",
+      .list([
+        "subscription": .text, "noticed": .time, "before": .list(span), "after": .list(span),
+      ])),
     .init("holds", .list(.text)),
     .init("read_again", .list(["object": .text, "reason": .text])),
     .init("message", .text, isOptional: true),
   ])
+
+  private static let span: JSONShape = [
+    "plan": .text, "from": .orNull(.time), "to": .orNull(.time), "why": .text,
+  ]
 
   func json(message: [UInt8]?) -> JSONValue {
     var members = EventText.members(delivery)
@@ -107,6 +144,7 @@ struct ShownEvent: Sendable {
     members.append(
       .init("accounts", .array(effect.accounts.map { .string($0.description) })))
     members.append(.init("changes", .array(effect.changes.map(Self.json))))
+    members.append(.init("owed", .array(effect.owed.map(Self.json))))
     members.append(.init("holds", .array(effect.held.map { .string($0.description) })))
     members.append(.init("read_again", .array(effect.requests.map(Self.json))))
     if let message {
@@ -130,6 +168,23 @@ struct ShownEvent: Sendable {
       "noticed": change.transition.noticed.map { .string($0.description) } ?? .null,
       "cause": .string(change.transition.cause),
       "before": .string(change.transition.before), "after": .string(change.transition.after),
+    ]
+  }
+
+  private static func json(_ owed: DeliveryEffect.Owed) -> JSONValue {
+    func spans(_ spans: [OwedChange.Span]) -> JSONValue {
+      .array(
+        spans.map { span in
+          [
+            "plan": .string(span.planID), "from": .moment(span.from),
+            "to": .moment(span.to), "why": .string(span.why.rawValue),
+          ]
+        })
+    }
+    return [
+      "subscription": .string(owed.subscription.description),
+      "noticed": .string(owed.change.noticed.description), "before": spans(owed.change.before),
+      "after": spans(owed.change.after),
     ]
   }
 
@@ -160,6 +215,15 @@ enum EventText {
     text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { line in
       line.isEmpty ? "\n" : "  \(line)\n"
     }.joined()
+  }
+
+  static func count(_ total: DeliveryPage.Total) -> String {
+    let count = Int64(total.count).grouped
+    return switch total.limit {
+    case nil: count
+    case .counted: "more than \(count)"
+    case .lookedAt: "at least \(count)"
+    }
   }
 
   static func table(_ deliveries: [DeliverySummary]) -> String {

@@ -17,9 +17,9 @@ extension Command {
     text: {
       "which of COFFER_STRIPE_WEBHOOK_SECRETS signs, counted from 1; \($0) without this option"
     }, .index, otherwise: 1)
-  private static let moment = Parameter<Instant?>.optional(
-    "--at", "moment",
-    text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option", .moment)
+  private static let moment = Parameter<StatedTime?>.optional(
+    "--at", "time",
+    text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option", .time)
   private static let account = Parameter<String?>.optional(
     "--account", "account",
     text: "with --now, whose purchase it becomes: an id or a username", .text)
@@ -78,7 +78,8 @@ extension Command {
     _ fixture: RawRequest, _ invocation: Invocation, _ configuration: PeerConfiguration
   ) throws(CommandFailure) -> (String, String) {
     let secret = try secret(invocation[secretIndex], configuration)
-    let moment = invocation[moment] ?? configuration.clock.now()
+    let now = configuration.clock.now()
+    let moment = invocation[moment]?.moment(at: now) ?? now
     return (
       "Stripe-Signature", signatureHeader(body: fixture.body, secret: secret, at: moment)
     )

@@ -69,7 +69,11 @@ struct ExplainTests {
       ["entitlement", "explain", "ada", "--at", "yesterday"], environment: environment)
     #expect(wrong.code == 64)
     #expect(
-      wrong.errors == "coffer: --at takes a moment like 2026-01-05T10:00:00Z, or seconds\n")
+      wrong.errors == """
+        coffer: --at takes a time in UTC like 2026-01-05T10:00:00Z, a day like 2026-01-05, \
+        seconds, or a span from now like 2h or 3d
+
+        """)
   }
 
   @Test func `no line has more than 100 columns, unless ids are wanted whole`() throws {

@@ -2,6 +2,7 @@ import Base
 import Crypto
 import Goldens
 import RecordedStories
+import Storage
 import TestEngines
 import TestFiles
 import Testing
@@ -28,8 +29,36 @@ struct FindTests {
     let shop = try FirstPurchase()
     try expectGolden(try shop.coffer("find", FirstPurchase.address).out, "find")
     try expectGolden(try shop.coffer("find", FirstPurchase.address, "--json").out, "find-json")
-    let event = try shop.coffer("find", FirstPurchase.paid)
-    #expect(event.out.hasPrefix("deliveries\n"))
+  }
+
+  @Test func `an event is found by its id and by its number, with the purchase and whose it is`()
+    throws
+  {
+    let shop = try FirstPurchase()
+    for text in [FirstPurchase.paid, "3", "#3", "event: #3"] {
+      let found = try shop.coffer("find", text).out
+      #expect(found.contains("\(FirstPurchase.account)  ada"), "\(text): \(found)")
+      #expect(found.contains(FirstPurchase.subscription), "\(text): \(found)")
+      #expect(found.contains(FirstPurchase.paid), "\(text): \(found)")
+    }
+  }
+
+  @Test func `an account that was erased is none any more`() throws {
+    let shop = try FirstPurchase()
+    let account = FirstPurchase.account
+    try shop.write(
+      """
+      INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, begun_ms, erased_ms)
+      SELECT id, 1772445610000, 1772445611000, 1772445612000, 1772445613000 FROM sync.accounts
+      """, owning: .sync)
+    let found = try shop.coffer("find", account, "--json").out
+    #expect(
+      found.contains(
+        #"{"account":"\#(account)","exists":false,"username":null,"#
+          + #""deleted":"2026-03-02T10:00:13Z","by":"its id"}"#), "\(found)")
+    #expect(try shop.coffer("find", account).out.contains("gone since 2026-03-02T10:00:13Z"))
+    let purchase = try shop.coffer("find", FirstPurchase.story.subscriptions[0]).out
+    #expect(purchase.contains("\(account)  -         gone since"), "\(purchase)")
   }
 
   @Test func `the database tells neither an address nor its digest`() throws {
@@ -61,6 +90,15 @@ struct FindTests {
     let nothing = try shop.coffer("find", "sub_nobody")
     #expect(nothing.code == 1)
     #expect(nothing.errors == "coffer: nothing is known of sub_nobody\n")
+    let name = try shop.coffer("find", "Zoë Ångström", without: "COFFER_SEARCH_KEY")
+    #expect(name.errors.contains("COFFER_SEARCH_KEY is not set"))
+    let part = try shop.coffer("find", "Zoë")
+    #expect(
+      part.errors == """
+        coffer: nothing is known of Zoë; what is personal is found whole, by the \
+        COFFER_SEARCH_KEY that it was kept under
+
+        """)
   }
 
   @Test func `the purchase of an account that is none is found, and that it is none`() throws {
@@ -73,6 +111,11 @@ struct FindTests {
     let gone = try shop.coffer("find", FirstPurchase.account).out
     #expect(gone.contains("gone since 2026-03-02T10:00:06Z"))
     #expect(gone.contains("nobody"))
+    let purchase = try shop.coffer("find", FirstPurchase.story.subscriptions[0]).out
+    let time = "2026-03-02T10:00:06Z"
+    #expect(purchase.contains("nobody; \(FirstPurchase.account) until \(time)"), "\(purchase)")
+    #expect(
+      purchase.contains("\(FirstPurchase.account)  -         gone since \(time)"), "\(purchase)")
   }
 }
 

@@ -57,10 +57,10 @@ struct FirstPurchase {
     return try Finished(words, environment: environment)
   }
 
-  /// Changes billing's rows behind the programs' backs.
-  func write(_ statements: String...) throws {
+  /// Changes rows behind the programs' backs.
+  func write(_ statements: String..., owning schema: Schema = .billing) throws {
     let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+      .sqlite(directory: scratch.path + "/database"), owning: schema)
     defer { database.close() }
     try database.write(for: nil) { transaction in
       for statement in statements { try transaction.execute(statement) }

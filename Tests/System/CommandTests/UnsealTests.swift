@@ -12,6 +12,17 @@ struct UnsealTests {
   private static let message = Array(
     "Stripe-Signature: t=1,v1=00\r\n\r\n{\n  \"id\": \"evt\",\n  \"x\": \"\u{1B}[2J\"\n}".utf8)
 
+  /// As the App Store signs what it signed.
+  private static let signed: [UInt8] = {
+    let inner = jws(#"{"id":"7"}"#)
+    let outer = jws(#"{"data":{"price":1,"signed":"\#(inner)"}}"#)
+    return Array("\r\n\r\n{\"signedPayload\":\"\(outer)\"}".utf8)
+  }()
+
+  private static func jws(_ payload: String) -> String {
+    "\(Base64.url.encode(Array("{}".utf8))).\(Base64.url.encode(Array(payload.utf8))).AAAA"
+  }
+
   private let scratch: ScratchDirectory
   private let environment: [String: String]
 
@@ -31,6 +42,7 @@ struct UnsealTests {
       try Self.keep(frame, as: "evt_new", 2, in: transaction)
       try Self.keep(Array(frame.dropLast()), as: "evt_cut", 3, in: transaction)
       try Self.keep([], as: "evt_gone", 4, in: transaction)
+      try Self.keep(Self.signed, as: "evt_signed", 5, in: transaction)
       try transaction.execute(
         "UPDATE billing.deliveries SET sealed = $1 WHERE id = 4", .blob([]))
     }
@@ -78,6 +90,29 @@ struct UnsealTests {
     #expect(!sealed.contains("as it came") && sealed.contains("invoice.paid"))
   }
 
+  @Test func `what is signed within a delivery is told beneath it`() throws {
+    let finished = try Finished(
+      ["event", "show", "evt_signed"] + Self.reason, environment: environment)
+    #expect(
+      finished.out.hasSuffix(
+        """
+
+        $.signedPayload of it
+          {
+            "data": {
+              "price": 1,
+              "signed": (beneath)
+            }
+          }
+
+        $.signedPayload.data.signed of it
+          {
+            "id": "7"
+          }
+
+        """), "\(finished.out)")
+  }
+
   @Test func `what was erased with its account is said to be, and needs no other key`() throws {
     let shown = try Finished(["event", "show", "evt_gone"] + Self.reason, environment: environment)
     #expect(shown.code == 1)
@@ -110,8 +145,8 @@ struct UnsealTests {
   @Test func `what stays closed, and why, is one line`() throws {
     let other = ["COFFER_SEALING_KEYS": Base64.standard.encode([UInt8](repeating: 8, count: 32))]
     for (words, settings, code, line) in [
-      (["evt_cut"], [:], 1, "evt_cut cannot be read: malformed"),
-      (["evt_new"], other, 1, "evt_new stays sealed under these keys: unknownKey"),
+      (["evt_cut"], [:], 1, "evt_cut cannot be read: it was cut or changed"),
+      (["evt_new"], other, 1, "evt_new stays sealed under these keys: none of them sealed it"),
       (["evt_9"], [:], 1, "no delivery evt_9 is known"),
       (["evt_new", "--store", "apple"], [:], 1, "apple never sent a delivery evt_new"),
       (

@@ -105,6 +105,64 @@ struct DeliveryPageTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `a delivery is named by its number, and by an id with or without its webhook's`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Self.filled(engine)
+    try harness.database.write(for: nil) { transaction in
+      for (number, id) in [(61, "w1:d1"), (62, "w2:d2"), (63, "w2:d3"), (64, "8")] {
+        try transaction.execute(
+          """
+          INSERT INTO billing.deliveries (id, provider, environment, delivery_id, fingerprint, type,
+            received_ms, decoder, disposition, conflicting, redelivery_count, sealed)
+          VALUES ($1, 'btcpay', 'live', $2, $3, 'InvoiceSettled', 0, 3, 'recorded', 0, 0, $3)
+          """, .integer(Int64(number)), .text(id), .blob([1]))
+      }
+    }
+    for (text, numbers) in [
+      ("evt_7", [7]), ("7", [7]), ("#7", [7]), ("d1", [61]), ("d3", [63]), ("w2:d2", [62]),
+      ("8", [64]), ("#8", [8]), ("99", []), ("w2", []), ("#d1", []), ("", []),
+    ] as [(String, [Int64])] {
+      let found = try harness.database.read { reader in
+        try DeliverySummary.named(text, of: Array(StoreList.known), reading: reader)
+      }
+      #expect(found.map(\.number) == numbers, "\(text)")
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what a renewal, and a plan that grew, changed of what is owed is kept with them`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    let renewal = customer.invoice(2, "paid", 30, from: 30, to: 60)
+    try harness.post(renewal)
+    try harness.post(renewal)
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    func effect(_ number: Int64) throws -> DeliveryEffect {
+      try harness.database.read { reader in
+        let delivery = try #require(try DeliverySummary.find(number: number, reading: reader))
+        return try DeliveryEffect(of: delivery, at: day(31), ledger: ledger, reading: reader)
+      }
+    }
+    let paid = try #require(try effect(4).owed.first)
+    #expect(try effect(4).changes.isEmpty && effect(4).owed.count == 1)
+    #expect(paid.subscription.id == customer.subscriptionID)
+    #expect(paid.change.noticed == day(30))
+    let (before, after) = (paid.change.before, paid.change.after)
+    #expect(
+      before.contains { $0.why == .subscribed && $0.from == day(0) && $0.to == day(30) },
+      "\(before)")
+    #expect(
+      after.contains { $0.why == .subscribed && $0.from == day(0) && $0.to == day(60) }, "\(after)")
+    #expect(try effect(1).owed.isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a hundred refused deliveries are kept, and all are counted`(engine: TestEngine) throws {
     let harness = try Harness(engine)
     let service = harness.service()

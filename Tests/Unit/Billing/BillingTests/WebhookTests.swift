@@ -140,7 +140,7 @@ struct WebhookTests {
       #"coffer_billing_alarms_total{alarm="unknown_product"}"#,
       #"coffer_billing_decoder_notes_total{note="malformed_account"}"#,
       #"coffer_billing_rank_falls_total"#,
-      #"coffer_billing_signature_refusals_total{reason="stripe:missingHeader"}"#,
+      #"coffer_billing_signature_refusals_total{provider="stripe",reason="missing-header"}"#,
     ]
     let before = counted.map(metric)
     try harness.post(customer.invoice(1, "paid", 0) { $0.price = "price_new" })
