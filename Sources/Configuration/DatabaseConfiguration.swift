@@ -51,6 +51,14 @@ package struct DatabaseConfiguration: Sendable {
     catalogue = try CatalogueOfRecord.settled(givenCatalogue, reading: database)
   }
 
+  /// The clock alone, for a command that needs no database.
+  package static func clock(_ settings: Settings) throws(ConfigurationError) -> Clock {
+    var reader = SettingsReader(settings, for: .command)
+    let clock = reader.clock()
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    return clock
+  }
+
   /// The stores that are not off, for a command that asks them.
   package static func stores(
     _ settings: Settings

@@ -74,11 +74,11 @@ extension Command {
     let database = head.files.values.reduce(0) { $0 + $1.byteCount }
     var answer = Answer(
       text: """
-        backup    \(made.path)
+        backup    \(Printable.text(made.path))
         of        \(head.taken)
         database  \(ByteCount.text(database))
-        objects   \(sum.objectCount), \(ByteCount.text(sum.byteCount))
-        copied    \(made.copiedCount), \(ByteCount.text(made.copiedByteCount))
+        objects   \(sum.objectCount.grouped), \(ByteCount.text(sum.byteCount))
+        copied    \(made.copiedCount.grouped), \(ByteCount.text(made.copiedByteCount))
         manifest  sha256 \(Hex.encode(made.digest))
 
         """,
@@ -93,8 +93,8 @@ extension Command {
     if sum.missingCount > 0 {
       answer.code = .refused
       answer.notice =
-        "\(sum.missingCount) objects that documents need are missing or damaged, in the store as in "
-        + "this backup: coffer doctor --objects names them"
+        "missing or damaged, in the store as in this backup: "
+        + "\(counted(sum.missingCount, "object")) that documents need; coffer doctor --objects names them"
     }
     return answer
   }

@@ -1,7 +1,6 @@
 internal import Backup
 internal import Base
 internal import Configuration
-internal import Crypto
 internal import JSON
 internal import Storage
 
@@ -18,6 +17,9 @@ extension Command {
     text: "PostgreSQL: a database to load the dump into, which has no schema of ours yet", .postgres
   )
 
+  private static let maxAge = Parameter<Instant.Span?>.optional(
+    "--max-age", "span", text: "fail where the backup is older, e.g. 26h or 2d", .span)
+
   static let backupVerify = Command(
     words: ["backup", "verify"],
     abstract: "Restores a backup into an empty directory and looks at it as a doctor does.",
@@ -25,52 +27,120 @@ extension Command {
       Reads every byte of the backup and holds it against the manifest, then looks at what was restored: \
       whether SQLite finds it whole, whether every object that a document needs is there and as long as \
       it should be, and a sample of what is charged and owed. Objects are not copied where the disk can \
-      link them, so room is needed for the database alone. Code 1 where anything is wrong. A dump of \
-      PostgreSQL is loaded and looked at where --database names a database for it, which stays.
+      link them, so room is needed for the database alone. Code 1 where anything is wrong; with \
+      --max-age, a backup that is too old is. Runs that began later and left no backup are told. A dump \
+      of PostgreSQL is loaded and looked at where --database names a database for it, which stays; else \
+      only its bytes are known to be right.
       """,
     arguments: [wanted],
-    options: [scratch, loaded],
-    answers: Check.shape,
+    options: [scratch, loaded, maxAge],
+    answers: Check.shape.adding([
+      .init("backup", .text), .init("taken", .time), .init("age_seconds", .integer),
+    ]),
     run: { invocation in
-      try ScratchFolder.with(
-        invocation[scratch], beside: invocation[wanted], named: "verify-\(Random.identifier())"
-      ) { try verify(invocation, in: $0) }
+      try ScratchFolder.with(invocation[scratch], beside: invocation[wanted]) {
+        try verify(invocation, in: $0)
+      }
     })
 
   private static func verify(_ invocation: Invocation, in directory: String) throws -> Answer {
+    let now = try DatabaseConfiguration.clock(invocation.settings).now()
     let restore = try Restore(of: invocation[wanted], into: directory, linksObjects: true)
+    try restore.requireDump(for: invocation[loaded])
     let progress = StagedProgress()
     let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
       progress.set("restoring", done, of: total)
     }
-    let restored = try Restored(restore, outcome, loadedInto: invocation[loaded])
-    var checks = [digests(restore, restored.damage)]
-    if let location = restored.database {
+    let (taken, age) = (restore.head.taken, now - restore.head.taken)
+    let checks =
+      [Self.age(age, invocation[maxAge])] + later(restore.unfinished)
+      + [digests(restore, outcome)] + (try restored(restore, outcome, invocation))
+    let found = answer(
+      checks,
+      [
+        .init("backup", .string(restore.path)), .init("taken", .string(taken.description)),
+        .init("age_seconds", .integer(age.milliseconds / 1000)),
+      ])
+    return Answer(
+      code: found.code, text: "\(Printable.text(restore.path)), of \(taken)\n\n" + found.text,
+      json: found.json, notice: found.notice)
+  }
+
+  private static func age(_ age: Instant.Span, _ most: Instant.Span?) -> Check {
+    let text = "it was made \(SpanText.text(age)) ago"
+    guard let most else {
+      return Check("age", .skipped, text + "; --max-age says how old it may be")
+    }
+    return age > most
+      ? Check("age", .failed, text, "look why coffer backup made none since")
+      : Check("age", .ok, text)
+  }
+
+  /// What is no backup, where there should be one that is newer.
+  private static func later(_ unfinished: [String]) -> [Check] {
+    guard let first = unfinished.first else { return [] }
+    return [
+      Check(
+        "later runs", .warning,
+        "\(counted(unfinished.count, "run")) that began later left no backup, or none yet: \(first)",
+        "look how coffer backup ended")
+    ]
+  }
+
+  private static func digests(_ restore: Restore, _ outcome: Restore.Outcome) -> Check {
+    var damage = outcome.objectDamage.map { [$0] } ?? []
+    if case .damaged(let why) = outcome.database { damage.insert(why, at: 0) }
+    return damage.isEmpty
+      ? Check(
+        "digests", .ok,
+        "database and \(counted(restore.sum.objectCount, "object")) are what the manifest says")
+      : Check(
+        "digests", .failed, damage.joined(separator: "; "),
+        "make another backup while the servers still have them")
+  }
+
+  /// What a doctor finds in the database that was restored. One that cannot be used is a finding, too.
+  private static func restored(
+    _ restore: Restore, _ outcome: Restore.Outcome, _ invocation: Invocation
+  ) throws -> [Check] {
+    if case .damaged = outcome.database {
+      return [Check("database", .skipped, "it is not whole, so it was not looked at")]
+    }
+    do {
+      let restored = try Restored(restore, outcome, loadedInto: invocation[loaded])
+      guard let location = restored.database else {
+        return [
+          Check(
+            "database", .warning, "the dump was read, and not loaded",
+            "--database <url> has it loaded into an empty database and looked at")
+        ]
+      }
       var configuration = try DatabaseConfiguration(invocation.settings, of: location)
       let database = try Database.open(location, owning: .sync, .requiresSchema)
       defer { database.close() }
       try database.read { try configuration.settleCatalogue(reading: $0) }
-      let doctor = Doctor(
+      return Doctor(
         database: database, configuration: configuration,
         objects: try ObjectStore(directory: outcome.objectsDirectory),
-        extent: Doctor.Extent(walksObjects: true, isDeep: true))
-      checks += doctor.checksOfRestored()
-    } else {
-      checks.append(
-        Check("database", .skipped, "the dump was not loaded; --database has it looked at"))
+        extent: Doctor.Extent(walksObjects: true, isDeep: true)
+      ).checksOfRestored()
+    } catch let error as ConfigurationError {
+      throw error
+    } catch {
+      return [
+        Check(
+          "database", .failed, "it cannot be used: \(Entry.failure(of: error).text)",
+          "make another backup, and verify that")
+      ]
     }
-    let found = answer(checks)
-    return Answer(
-      code: found.code, text: "\(restore.path), of \(restore.head.taken)\n\n" + found.text,
-      json: found.json, notice: found.notice)
   }
+}
 
-  private static func digests(_ restore: Restore, _ damage: String?) -> Check {
-    damage.map {
-      Check("digests", .failed, $0, "make another backup while the servers still have them")
+extension Form where Value == Instant.Span {
+  static var span: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if case .fromNow(let span)? = StatedTime(text, spanIsToCome: true) { return span }
+      throw CommandFailure(.usage, "\(name) takes a length of time, e.g. 90min, 26h or 2d")
     }
-      ?? Check(
-        "digests", .ok,
-        "database and \(restore.sum.objectCount) objects are what the manifest says")
   }
 }

@@ -55,7 +55,10 @@ enum Entry {
     case let failure as CommandFailure: failure
     case let error as DatabaseError: databaseFailure(error)
     case let error as BackupError:
-      CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
+      switch error.kind {
+      case .unavailable, .unreadable: CommandFailure(.unavailable, error.description)
+      case .refused, .damaged: CommandFailure(.refused, error.description)
+      }
     case let error as ArchiveError:
       CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
     case ObjectStoreError.unavailable(let reason): CommandFailure(.unavailable, reason)
@@ -79,6 +82,6 @@ enum Entry {
 
   /// One line for each problem on stderr.
   private static func complain(_ lines: [String]) {
-    for line in lines { StandardError.write("coffer: \(line)") }
+    for line in lines { StandardError.write("coffer: \(Printable.text(line))") }
   }
 }

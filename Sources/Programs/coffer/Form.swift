@@ -21,7 +21,10 @@ extension Form where Value == String {
 
   /// Names a file, which a shell can complete.
   static var path: Form {
-    Form(completion: .file) { (text, _) throws(CommandFailure) in text }
+    Form(completion: .file) { (text, name) throws(CommandFailure) in
+      guard !text.isEmpty else { throw CommandFailure(.usage, "the path for \(name) is empty") }
+      return text
+    }
   }
 
   /// An amount of money, without its currency.

@@ -34,10 +34,7 @@ extension Command {
     run: { invocation in
       let progress = StagedProgress()
       let restore = try Restore(of: invocation[wanted], into: invocation[into])
-      guard restore.isDump || invocation[loaded] == nil else {
-        throw CommandFailure(
-          .usage, "--database is for a backup of PostgreSQL; this one is of SQLite")
-      }
+      try restore.requireDump(for: invocation[loaded])
       let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
         progress.set("restoring", done, of: total)
       }
@@ -52,7 +49,7 @@ struct Restored {
   /// Where it can be used from; nil for a dump that nobody loaded.
   let database: DatabaseLocation?
 
-  /// Loads a dump, where there is one and a database for it.
+  /// Loads a dump, where there is one and a database for it. Throws where the database is damaged.
   init(
     _ restore: Restore, _ outcome: Restore.Outcome, loadedInto database: DatabaseLocation?
   ) throws {
@@ -66,6 +63,8 @@ struct Restored {
       try Self.renewHistory(of: .postgres(url: url))
       self.database = .postgres(url: url)
     case (.dump, _): self.database = nil
+    case (.damaged(let why), _):
+      throw CommandFailure(.refused, outcome.objectDamage.map { "\(why); \($0)" } ?? why)
     }
   }
 
@@ -84,15 +83,15 @@ struct Restored {
     let (name, place) =
       switch (outcome.database, database) {
       case (.sqlite(let directory), _): ("COFFER_DATABASE", "sqlite://\(directory)")
-      case (.dump, .some): ("COFFER_DATABASE", "as given")
       case (.dump(let path), nil): ("dump", path)
+      case (.dump, .some), (.damaged, _): ("COFFER_DATABASE", "as given")
       }
     var answer = Answer(
       text: """
-        restored \(restore.path) of \(restore.head.taken)
-        \(name)=\(place)
-        COFFER_OBJECTS=file://\(outcome.objectsDirectory)
-        \(outcome.objectCount) objects, \(ByteCount.text(restore.sum.byteCount))
+        restored \(Printable.text(restore.path)) of \(restore.head.taken)
+        \(name)=\(Printable.text(place))
+        COFFER_OBJECTS=file://\(Printable.text(outcome.objectsDirectory))
+        \(counted(outcome.objectCount, "object")), \(ByteCount.text(restore.sum.byteCount))
 
         """,
       json: [
@@ -103,20 +102,32 @@ struct Restored {
       ])
     if outcome.damagedCount > 0 {
       answer.code = .refused
-      answer.notice = damage
+      answer.notice = outcome.objectDamage
     }
     return answer
   }
 
-  /// Nil where all is as it was written.
-  var damage: String? {
-    guard let first = outcome.damaged.first else { return nil }
-    return
-      "\(outcome.damagedCount) objects are damaged or missing in the backup, the first is \(first)"
-  }
-
   private var damaged: JSONValue {
     .array(outcome.damaged.map { .string($0.description) })
+  }
+}
+
+extension Restore {
+  /// Only a dump is loaded into a database.
+  func requireDump(for database: DatabaseLocation?) throws(CommandFailure) {
+    guard isDump || database == nil else {
+      throw CommandFailure(
+        .usage, "--database is for a backup of PostgreSQL; this one is of SQLite")
+    }
+  }
+}
+
+extension Restore.Outcome {
+  /// Nil where all objects are as they were written.
+  var objectDamage: String? {
+    guard let first = damaged.first else { return nil }
+    return
+      "damaged or missing in the backup: \(counted(damagedCount, "object")), the first is \(first)"
   }
 }
 

@@ -7,6 +7,8 @@ package struct BackupError: Error, Equatable, Sendable, CustomStringConvertible 
     case unavailable
     /// It is not what was once written.
     case damaged
+    /// A file of it is missing, or cannot be read.
+    case unreadable
   }
 
   package let kind: Kind

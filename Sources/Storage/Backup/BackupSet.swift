@@ -16,34 +16,39 @@ struct BackupSet {
 
   /// Makes the directory where it is missing. Refuses one of other files, and one within `others`.
   init(_ path: String, apartFrom others: [String]) throws(BackupError) {
-    folder = Folder(path: path)
-    try folder.make()
-    guard folder.exists else { throw BackupError(.refused, "\(path) is no directory") }
+    let place = Folder(path: path)
+    try place.make()
+    guard place.exists else { throw BackupError(.refused, "\(path) is no directory") }
     for other in others where Self.lies(path, within: other) || Self.lies(other, within: path) {
       throw BackupError(.refused, "\(path) is no place for backups: it shares files with \(other)")
     }
-    let isEmpty = try folder.names().isEmpty
-    guard isEmpty || folder.has(Self.lockName) else {
+    let isEmpty = try place.names().isEmpty
+    guard isEmpty || place.has(Self.lockName) else {
       throw BackupError(.refused, "\(path) is not empty and holds no backups of Coffer")
     }
+    folder = place.resolved
     lock = try FolderLock(folder, Self.lockName)
+    try ScratchFolder.clear(in: folder)
   }
 
   private static func lies(_ path: String, within other: String) -> Bool {
-    guard let path = real(path), let other = real(other) else { return false }
+    guard let path = Folder.resolved(path), let other = Folder.resolved(other) else { return false }
     return path == other || path.hasPrefix(other + "/")
-  }
-
-  private static func real(_ path: String) -> String? {
-    guard let text = unsafe realpath(path, nil) else { return nil }
-    defer { unsafe free(text) }
-    return unsafe String(cString: text)
   }
 
   /// The whole backups, the newest first.
   static func whole(in folder: Folder) throws(BackupError) -> [Folder] {
     try folder.names().sorted(by: >).map { folder.folder($0) }
       .filter { $0.has(Manifest.name) && !$0.path.hasSuffix("/" + unfinished) }
+  }
+
+  /// What runs left that began after a backup and are not through, or never came to their end.
+  static func unfinished(in folder: Folder, after backup: Folder) throws(BackupError) -> [Folder] {
+    try folder.names().sorted().filter { name in
+      name == unfinished || name.hasPrefix(interrupted + "-")
+        || name.first?.isNumber == true && name > backup.name
+          && !folder.folder(name).has(Manifest.name)
+    }.map { folder.folder($0) }.filter { $0.exists }
   }
 
   /// An empty directory for the next backup; what the last run left stands aside.

@@ -9,6 +9,19 @@ struct Folder {
 
   func folder(_ name: String) -> Folder { Folder(path: path(of: name)) }
 
+  var name: Substring {
+    path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
+  }
+
+  /// The same by its whole path, without symbolic links: what other programs can be told.
+  var resolved: Folder { Self.resolved(path).map { Folder(path: $0) } ?? self }
+
+  static func resolved(_ path: String) -> String? {
+    guard let text = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+  }
+
   var exists: Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -87,10 +100,12 @@ struct Folder {
 
 extension BackupError {
   /// What the system says about its last failed call.
-  static func system(_ action: String, _ path: String) -> BackupError {
+  static func system(
+    _ action: String, _ path: String, _ kind: Kind = .unavailable
+  ) -> BackupError {
     let code = errno
     let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-    return BackupError(.unavailable, "cannot \(action) \(path): \(text)")
+    return BackupError(kind, "cannot \(action) \(path): \(text)")
   }
 }
 
@@ -105,6 +120,12 @@ final class FolderLock {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw BackupError(.unavailable, "another backup into \(folder.path) is under way")
     }
+  }
+
+  /// Of a directory that is to stay empty, by itself; nil where another process has it.
+  init?(_ folder: Folder) {
+    descriptor = unsafe open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
   }
 
   deinit { close(descriptor) }

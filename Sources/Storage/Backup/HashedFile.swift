@@ -17,21 +17,21 @@ struct HashedFile: Equatable {
   /// Reads it to its end; `each` is told of every part.
   init(reading path: String, each: (Int64) -> Void = { _ in }) throws(BackupError) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else { throw .system("read", path) }
+    guard file >= 0 else { throw .system("read", path, .unreadable) }
     defer { close(file) }
     self = try Self.read(file, path) { (part) throws(BackupError) in each(Int64(part.count)) }
   }
 
-  /// Copies an open file to a new one, which is durable then, but for its name.
+  /// Copies an open file to a new one, which is durable then, but for its name. `name` is the source's.
   static func copy(
-    _ source: Int32, to path: String, each: (Int64) -> Void = { _ in }
+    _ source: Int32, named name: String, to path: String, each: (Int64) -> Void = { _ in }
   ) throws(BackupError) -> HashedFile {
     let target = unsafe open(
       path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard target >= 0 else { throw .system("create", path) }
     var isOpen = true
     defer { if isOpen { close(target) } }
-    let copied = try read(source, path) { (part) throws(BackupError) in
+    let copied = try read(source, name) { (part) throws(BackupError) in
       try write(part, to: target, path)
       each(Int64(part.count))
     }
@@ -44,9 +44,9 @@ struct HashedFile: Equatable {
     path source: String, to path: String, each: (Int64) -> Void = { _ in }
   ) throws(BackupError) -> HashedFile {
     let file = unsafe open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else { throw .system("read", source) }
+    guard file >= 0 else { throw .system("read", source, .unreadable) }
     defer { close(file) }
-    return try copy(file, to: path, each: each)
+    return try copy(file, named: source, to: path, each: each)
   }
 
   static func write(
@@ -71,7 +71,7 @@ struct HashedFile: Equatable {
     while true {
       let count = unsafe pread(file, &part, part.count, off_t(byteCount))
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .system("read", path) }
+      guard count >= 0 else { throw .system("read", path, .unreadable) }
       guard count > 0 else { break }
       let bytes = part[..<count]
       digest.update(unsafe bytes.span.bytes)

@@ -41,7 +41,8 @@ struct KeptObjects {
     let place = try Self.made(id, in: folder)
     let part = "\(id).part"
     do throws(BackupError) {
-      let copied = Manifest.File(try HashedFile.copy(file, to: place.path(of: part)))
+      let copied = Manifest.File(
+        try HashedFile.copy(file, named: "an object", to: place.path(of: part)))
       try place.rename(part, to: "\(id).\(Hex.encode(copied.digest))")
       return copied
     } catch {

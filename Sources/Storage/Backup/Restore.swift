@@ -5,11 +5,13 @@ internal import Storage
 
 /// Puts a backup back into an empty directory: `objects`, and last of all `database`.
 ///
-/// Everything is held against its digest on the way. An object that is damaged or missing is left out
-/// and told of; a database that is damaged ends it.
+/// Everything is held against its digest on the way. What is damaged, missing or cannot be read is left
+/// out and told of.
 package struct Restore {
   package let head: Manifest.Head
   package let sum: Manifest.Sum
+  /// Where later runs left what is no backup; none of them where one backup was named.
+  package let unfinished: [String]
   private let backup: Folder
   private let target: Folder
   private let linksObjects: Bool
@@ -27,17 +29,20 @@ package struct Restore {
   package enum DatabasePlace: Sendable {
     case sqlite(directory: String)
     case dump(path: String)
+    /// There is none: the text says what is wrong with that of the backup.
+    case damaged(String)
   }
 
   private static let listedCountMax = 100
   private static let databaseName = "database"
+  private static let unfinishedName = databaseName + ".unfinished"
 
   /// `path` is a backup, or a directory of backups of which the newest is meant. With `linksObjects` no
   /// object is copied where the file system can do without: for looking at, not for use.
   package init(
     of path: String, into directory: String, linksObjects: Bool = false
   ) throws(BackupError) {
-    backup = try Self.backup(path)
+    (backup, unfinished) = try Self.backup(path)
     (head, sum) = try ManifestReader(of: backup).check()
     for (schema, known) in [
       ("sync", Migrations.sync.count), ("billing", Migrations.billing.count),
@@ -49,27 +54,37 @@ package struct Restore {
             + "\(known) of this one")
       }
     }
-    target = Folder(path: directory)
-    self.linksObjects = linksObjects
-    try target.make()
-    guard try target.names().isEmpty else {
+    let place = Folder(path: directory)
+    try place.make()
+    let names = try place.names()
+    guard names.isEmpty else {
+      let isCutOff = names.allSatisfy { [KeptObjects.name, Self.unfinishedName].contains($0) }
       throw BackupError(
-        .refused, "\(directory) is not empty; a backup is restored into an empty one")
+        .refused,
+        isCutOff && !Self.isDump(head)
+          ? "\(directory) is what a restore left that was cut off: remove it and begin again"
+          : "\(directory) is not empty; a backup is restored into an empty one")
     }
+    target = place.resolved
+    self.linksObjects = linksObjects
   }
 
-  private static func backup(_ path: String) throws(BackupError) -> Folder {
-    let folder = Folder(path: path)
+  private static func backup(_ path: String) throws(BackupError) -> (Folder, unfinished: [String]) {
+    let folder = Folder(path: path).resolved
     guard folder.exists else { throw BackupError(.refused, "there is no backup in \(path)") }
-    if folder.has(Manifest.name) { return folder }
+    if folder.has(Manifest.name) { return (folder, []) }
     guard let newest = try BackupSet.whole(in: folder).first else {
       throw BackupError(.refused, "\(path) is no whole backup: it has no manifest")
     }
-    return newest
+    return (newest, try BackupSet.unfinished(in: folder, after: newest).map { $0.path })
   }
 
   /// Whether its database is a dump of PostgreSQL, which is not loaded here.
-  package var isDump: Bool { head.files.keys.contains { $0.hasSuffix(".dump") } }
+  package var isDump: Bool { Self.isDump(head) }
+
+  private static func isDump(_ head: Manifest.Head) -> Bool {
+    head.files.keys.contains { $0.hasSuffix(".dump") }
+  }
 
   /// The backup that is restored.
   package var path: String { backup.path }
@@ -104,7 +119,11 @@ package struct Restore {
       damagedCount += 1
       if damaged.count < Self.listedCountMax { damaged.append(id) }
     }
-    let database = try restoreDatabase(renew, advance)
+    let database: DatabasePlace
+    do { database = try restoreDatabase(renew, advance) } catch let error as BackupError {
+      guard [.damaged, .unreadable].contains(error.kind) else { throw error }
+      database = .damaged(error.description)
+    }
     Folder.synchronizeAll()
     return Outcome(
       database: database, objectsDirectory: objects.path, objectCount: count,
@@ -119,17 +138,19 @@ package struct Restore {
     guard unsafe access(source, F_OK) == 0 else { return false }
     let (place, name) = (try KeptObjects.made(object.id, in: objects), "\(object.id)")
     if place.has(name) { return true }
-    let found: HashedFile
-    if linksObjects, try place.link(name, from: source) {
-      found = try HashedFile(reading: source, each: advance)
-    } else {
-      found = try HashedFile.copy(path: source, to: place.path(of: name), each: advance)
+    do throws(BackupError) {
+      let found: HashedFile
+      if linksObjects, try place.link(name, from: source) {
+        found = try HashedFile(reading: source, each: advance)
+      } else {
+        found = try HashedFile.copy(path: source, to: place.path(of: name), each: advance)
+      }
+      if Manifest.File(found) == object.file { return true }
+    } catch {
+      guard error.kind == .unreadable else { throw error }
     }
-    guard Manifest.File(found) == object.file else {
-      try place.remove(name)
-      return false
-    }
-    return true
+    try place.remove(name)
+    return false
   }
 
   private func restoreDatabase(
@@ -140,7 +161,7 @@ package struct Restore {
       try require(try HashedFile(reading: dump, each: advance), file, name)
       return .dump(path: dump)
     }
-    let unfinished = target.folder(Self.databaseName + ".unfinished")
+    let unfinished = target.folder(Self.unfinishedName)
     try unfinished.make()
     for (name, file) in head.files.sorted(by: { $0.key < $1.key }) {
       let copied = try HashedFile.copy(
@@ -149,7 +170,7 @@ package struct Restore {
     }
     try renew(unfinished.path)
     Folder.synchronizeAll()
-    try target.rename(Self.databaseName + ".unfinished", to: Self.databaseName)
+    try target.rename(Self.unfinishedName, to: Self.databaseName)
     return .sqlite(directory: target.path(of: Self.databaseName))
   }
 

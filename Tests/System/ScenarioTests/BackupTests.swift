@@ -122,6 +122,110 @@ import Testing
     #expect(verified.output.contains("damaged"), "\(verified.output)")
   }
 
+  /// A verification as JSON, with its code.
+  private func verify(
+    _ installation: Installation, _ words: String...
+  ) throws -> (code: ChildProcess.End, json: JSON) {
+    let verified = try installation.command(["backup", "verify", backups, "--json"] + words)
+    let line = verified.output.split(separator: "\n").first ?? ""
+    return (verified.end, try JSON.parse(Array(line.utf8)))
+  }
+
+  private func state(_ name: String, _ json: JSON) -> String? {
+    json["checks"].array?.first { $0["name"].string == name }?["state"].string
+  }
+
+  @Test func `a backup tells its age, and fails where it is too old`() throws {
+    let (installation, _) = try written(times: 5)
+    let made = try backUp(installation)
+    let young = try verify(installation, "--max-age", "1h")
+    #expect(young.code == .exited(0))
+    #expect(young.json["backup"].string == made["backup"].string)
+    #expect(young.json["taken"].string == made["taken"].string)
+    #expect(0...3600 ~= (young.json["age_seconds"].integer ?? -1))
+    let manifest = try #require(made["backup"].string) + "/manifest"
+    let lines = try #require(Files.text(manifest)).split(separator: "\n").map(String.init)
+    let text =
+      lines.dropLast().map { $0.hasPrefix("taken ") ? "taken 2026-01-01T00:00:00Z" : $0 }
+      .joined(separator: "\n") + "\n"
+    let end = try #require(lines.last).split(separator: " ").dropLast().joined(separator: " ")
+    try Files.write(text + "\(end) \(Hex.encode(SHA256.hash(Array(text.utf8))))\n", to: manifest)
+    let old = try verify(installation, "--max-age", "2d")
+    #expect(old.code == .exited(1))
+    #expect(state("age", old.json) == "failed")
+    #expect(state("digests", old.json) == "ok")
+  }
+
+  @Test func `later runs that left no backup are told, and what verifications left goes`() throws {
+    let (installation, _) = try written(times: 5)
+    _ = try backUp(installation)
+    let stale = "\(backups)/verify-\(Random.identifier())"
+    for folder in ["2999-01-01T00-00-00Z", "unfinished"] {
+      try Files.createFolder("\(backups)/\(folder)")
+    }
+    try Files.createFolder(stale)
+    try Files.write("a copy", to: stale + "/sync.db")
+    let found = try verify(installation)
+    #expect(found.code == .exited(0))
+    #expect(state("later runs", found.json) == "warning")
+    #expect(Files.permissions(stale) == nil)
+    try Files.createFolder(stale)
+    _ = try backUp(installation)
+    #expect(Files.permissions(stale) == nil)
+  }
+
+  @Test func `what is missing of a backup is code 1, and the rest is looked at`() throws {
+    let (installation, _) = try written()
+    let made = try #require(try backUp(installation)["backup"].string)
+    let object = "\(made)/objects/\(try #require(Files.paths(under: made + "/objects").first))"
+    #expect(Files.remove(object))
+    try Files.createFolder(object)
+    let strange = try verify(installation)
+    #expect(strange.code == .exited(1))
+    #expect(state("digests", strange.json) == "failed")
+    #expect(state("schema", strange.json) == "ok")
+    let restored = try installation.command("restore", made, "--into", scratch.path + "/restored")
+    #expect(restored.end == .exited(1), "\(restored.output)")
+    #expect(Files.permissions(scratch.path + "/restored/database/sync.db") == 0o600)
+    #expect(Files.remove(made + "/sync.db"))
+    let missing = try verify(installation)
+    #expect(missing.code == .exited(1))
+    #expect(state("digests", missing.json) == "failed")
+    #expect(state("database", missing.json) == "skipped")
+  }
+
+  @Test func `a restore prints settings that programs take, however its directory is named`() throws
+  {
+    let (installation, _) = try written(times: 5)
+    _ = try backUp(installation)
+    let place = installation.directory + "/place"
+    try Files.createFolder(place)
+    let restored = try installation.command(
+      "restore", backups, "--into", "\(place)/../place/back", "--json")
+    let json = try JSON.parse(Array(restored.output.utf8))
+    #expect(json["database"].string?.hasSuffix("/place/back/database") == true)
+    #expect(json["objects"].string?.contains("..") == false)
+  }
+
+  @Test func `a restore that was cut off earlier is named`() throws {
+    let (installation, _) = try written(times: 5)
+    _ = try backUp(installation)
+    let place = scratch.path + "/restored"
+    try Files.createFolder(place)
+    try Files.createFolder(place + "/objects")
+    let refused = try installation.command("restore", backups, "--into", place)
+    #expect(refused.end == .exited(1))
+    #expect(refused.output.contains("left that was cut off"), "\(refused.output)")
+  }
+
+  @Test(arguments: [["backup", ""], ["backup", "verify", "DIR", "--database", "postgres://h/d"]])
+  func `what a command line names wrongly is code 64`(words: [String]) throws {
+    let (installation, _) = try written(times: 5)
+    _ = try backUp(installation)
+    let refused = try installation.command(words.map { $0 == "DIR" ? backups : $0 })
+    #expect(refused.end == .exited(64), "\(refused.output)")
+  }
+
   @Test func `a backup that was cut off is none, and the next one takes over what it had`() throws {
     let (installation, _) = try written()
     _ = try backUp(installation)
