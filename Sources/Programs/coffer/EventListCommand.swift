@@ -51,7 +51,8 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
-        let since = invocation[since]?.moment(at: configuration.clock.now())
+        let now = configuration.clock.now()
+        let since = invocation[since]?.moment(at: now)
         if invocation[refused] {
           guard invocation[account] == nil, invocation[type] == nil, !invocation[withoutEffect],
             invocation[after] == nil
@@ -60,7 +61,7 @@ extension Command {
           }
           return try database.read { reader in
             try refusals(
-              of: invocation[store], since: since, countMax: invocation[limit], reader)
+              of: invocation[store], since: since, countMax: invocation[limit], at: now, reader)
           }
         }
         let ledger = Ledger(stores: .known, configuration)
@@ -90,7 +91,7 @@ extension Command {
         let seen = "\(DeliveryPage.lookedAtCountMax) deliveries were looked through"
         let notice = page.next.map { "\(shown ?? seen); go on with --after \($0)" }
         return Answer(
-          text: EventText.table(page.deliveries),
+          text: EventText.table(page.deliveries, at: now),
           json: [
             "deliveries": .array(page.deliveries.map { .object(EventText.members($0)) }),
             "next": page.next.map { .integer($0) } ?? .null,
@@ -99,7 +100,7 @@ extension Command {
     })
 
   private static func refusals(
-    of store: (any Store)?, since: Instant?, countMax: Int, _ reader: Reader
+    of store: (any Store)?, since: Instant?, countMax: Int, at now: Instant, _ reader: Reader
   ) throws -> Answer {
     func isWanted(_ provider: ObjectKey.Provider, _ last: Instant) -> Bool {
       (store.map { $0.provider == provider } ?? true) && (since.map { $0 <= last } ?? true)
@@ -110,14 +111,15 @@ extension Command {
     let counts = try Refusals.counts(reading: reader).filter { isWanted($0.provider, $0.last) }
     var table = Table(("AT", .left), ("STORE", .left), ("REASON", .left), ("REQUEST", .left))
     for one in latest {
-      table.add(one.at.description, one.provider.rawValue, one.reason, one.request)
+      table.add(
+        Terminal.time(one.at, now: now), one.provider.rawValue, one.reason, one.request)
     }
     var sums = Table(
       ("STORE", .left), ("REASON", .left), ("COUNT", .right), ("FIRST", .left), ("LAST", .left))
     for count in counts {
       sums.add(
-        count.provider.rawValue, count.reason, "\(count.count)", count.first.description,
-        count.last.description)
+        count.provider.rawValue, count.reason, "\(count.count)",
+        Terminal.time(count.first, now: now), Terminal.time(count.last, now: now))
     }
     return Answer(
       text: sums.text + "\n" + table.text,

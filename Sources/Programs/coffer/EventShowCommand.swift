@@ -45,7 +45,7 @@ extension Command {
             ShownEvent(
               delivery: delivery,
               effect: try DeliveryEffect(of: delivery, at: now, ledger: ledger, reading: reader),
-              canHaveNoEffect: delivery.canHaveNoEffect(under: ledger.rules))
+              canHaveNoEffect: delivery.canHaveNoEffect(under: ledger.rules), now: now)
           }
         }
         var messages: [Int64: [UInt8]] = [:]

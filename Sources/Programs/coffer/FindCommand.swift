@@ -104,6 +104,7 @@ enum QuotedText {
 struct FindResult: Sendable {
   private let accounts: [FoundAccount]
   private let finding: Finding
+  private let now: Instant
 
   struct FoundAccount: Sendable {
     let id: Identifier
@@ -126,6 +127,7 @@ struct FindResult: Sendable {
   init(
     _ text: String, at now: Instant, _ ledger: Ledger, key: SearchKey?, reading reader: Reader
   ) throws {
+    self.now = now
     var named = try Self.named(text, ledger, reading: reader)
     finding = try Finding(
       text, owners: named.map(\.id), at: now, of: ledger, key: key, reading: reader)
@@ -189,7 +191,7 @@ struct FindResult: Sendable {
         ("ACCOUNT", .left), ("USERNAME", .left), ("SINCE", .left), ("FOUND BY", .left))
       for found in accounts {
         let since =
-          found.account?.created.description
+          found.account.map { Terminal.time($0.created, now: now) }
           ?? found.deleted.map { "gone since \($0)" } ?? "is no account"
         table.add(found.id.description, found.account?.username ?? "-", since, found.by)
       }
@@ -217,7 +219,8 @@ struct FindResult: Sendable {
             finding.others.map { Printable.text($0.key.description) + "\n" }.joined()))
     }
     if !finding.deliveries.isEmpty {
-      parts.append("deliveries\n" + EventText.indented(EventText.table(finding.deliveries)))
+      parts.append(
+        "deliveries\n" + EventText.indented(EventText.table(finding.deliveries, at: now)))
     }
     return parts.joined(separator: "\n")
   }

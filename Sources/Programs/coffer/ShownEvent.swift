@@ -10,6 +10,7 @@ struct ShownEvent: Sendable {
   let delivery: DeliverySummary
   let effect: DeliveryEffect
   let canHaveNoEffect: Bool
+  let now: Instant
 
   /// `message` is what came, where it is to be shown.
   func text(message: [UInt8]?) -> String {
@@ -35,7 +36,8 @@ struct ShownEvent: Sendable {
         ("SUBSCRIPTION", .left))
       for change in effect.changes {
         table.add(
-          change.transition.at.description, change.transition.noticed?.description ?? "-",
+          Terminal.time(change.transition.at, now: now),
+          Terminal.time(change.transition.noticed, now: now),
           "\(change.transition.before) -> \(change.transition.after)", change.transition.cause,
           change.subscription.description)
       }
@@ -226,14 +228,14 @@ enum EventText {
     }
   }
 
-  static func table(_ deliveries: [DeliverySummary]) -> String {
+  static func table(_ deliveries: [DeliverySummary], at now: Instant) -> String {
     var table = Table(
       ("NUMBER", .right), ("RECEIVED", .left), ("STORE", .left), ("BY", .left), ("TYPE", .left),
       ("BECAME", .left), ("AGAIN", .right), ("DELIVERY", .left))
     for delivery in deliveries {
       table.add(
-        "\(delivery.number)", delivery.received.description, delivery.provider.rawValue,
-        delivery.origin.rawValue, delivery.type,
+        "\(delivery.number)", Terminal.time(delivery.received, now: now),
+        delivery.provider.rawValue, delivery.origin.rawValue, delivery.type,
         delivery.disposition.rawValue + (delivery.isConflicting ? ", conflicting" : ""),
         delivery.redeliveryCount == 0 ? "-" : "\(delivery.redeliveryCount)", delivery.deliveryID)
     }

@@ -28,7 +28,7 @@ struct TerminalTests {
     #expect(lines.last?.hasSuffix(" s ago") == true)
   }
 
-  @Test(arguments: ["audit list", "entitlement explain ada", "usage show ada"])
+  @Test(arguments: ["audit list", "entitlement explain ada", "find ada", "usage show ada"])
   func `every table tells times from now`(line: String) throws {
     let grant = ["entitlement", "grant", "ada", "--plan", "premium", "--reason", "n", "--yes"]
     #expect(try Finished(grant, environment: environment).code == 0)
