@@ -49,8 +49,8 @@ extension EntitlementExplanation.Subscription {
 }
 
 extension Catalogue {
-  /// By the id that the catalogue lists: of an item, of both its ids together as Google Play's are, or of
-  /// its product.
+  /// By the id that the catalogue lists: its price's, both together where a price is named within its
+  /// product, or its product's.
   fileprivate func ignores(_ item: Bill.Item, of provider: ObjectKey.Provider) -> Bool {
     let both = [item.product, item.price].compactMap { $0 }.joined(separator: ":")
     let listed = [item.price, both, item.product].compactMap { $0 }.first {
