@@ -81,7 +81,7 @@ enum ExplanationJSON {
       "sentences": .array(
         explanation.sentences(usedByteCount: account.usageByteCount).map { .string($0) }),
       "current": boundary(explanation.current),
-      "asked": moment(explanation.moment),
+      "asked": .moment(explanation.moment),
       "held_then": explanation.heldThen.map(boundary) ?? .null,
       "owed_then": boundary(explanation.owedThen),
       "held": .array(explanation.held.map(span)),
@@ -103,7 +103,7 @@ enum ExplanationJSON {
 
   private static func boundary(_ boundary: Schedule.Boundary) -> JSONValue {
     [
-      "from": moment(boundary.from), "cap": .integer(boundary.capByteCount),
+      "from": .moment(boundary.from), "cap": .integer(boundary.capByteCount),
       "plan": .string(boundary.planID),
       "reason": .string(boundary.reason.rawValue),
     ]
@@ -111,7 +111,7 @@ enum ExplanationJSON {
 
   private static func span(_ span: Schedule.Span) -> JSONValue {
     [
-      "from": moment(span.from), "to": moment(span.to), "cap": .integer(span.capByteCount),
+      "from": .moment(span.from), "to": .moment(span.to), "cap": .integer(span.capByteCount),
       "plan": .string(span.planID), "reason": .string(span.reason.rawValue),
     ]
   }
@@ -119,14 +119,14 @@ enum ExplanationJSON {
   private static func grant(_ grant: Grant) -> JSONValue {
     [
       "grant": .string(grant.id.description), "plan": .string(grant.planID),
-      "from": moment(grant.from), "until": grant.until.map { moment($0) } ?? .null,
+      "from": .moment(grant.from), "until": grant.until.map(JSONValue.moment) ?? .null,
       "note": .string(grant.note),
     ]
   }
 
   private static func decided(_ decided: Decided, by actor: String?) -> JSONValue {
     [
-      "decision": .integer(decided.sequence), "at": moment(decided.at),
+      "decision": .integer(decided.sequence), "at": .moment(decided.at),
       "kind": .string(decided.word), "account": .string(decided.decision.account.description),
       "about": .string(decided.about), "actor": optional(actor),
       "note": decided.decision.note.map { .string($0) } ?? .null,
@@ -149,7 +149,7 @@ enum ExplanationJSON {
         subscription.bill.items.map { item($0, subscription.ignoredItems.contains($0)) }),
       "payments": .array(subscription.bill.payments.map(payment)),
       "reversals": .array(subscription.bill.reversals.map(reversal)),
-      "acknowledged_by": subscription.acknowledgedBy.map(moment) ?? .null,
+      "acknowledged_by": subscription.acknowledgedBy.map(JSONValue.moment) ?? .null,
       "deliveries": .array(subscription.deliveries.map(delivery)),
       "unmapped_products": .array(subscription.unmappedProducts.map { .string($0) }),
       "unknown_products": .array(subscription.unknownProducts.map { .string($0) }),
@@ -161,9 +161,10 @@ enum ExplanationJSON {
 
   private static func openRead(_ read: EntitlementExplanation.OpenRead) -> JSONValue {
     [
-      "reason": optional(read.reason), "carried_on_until": read.carriedOnUntil.map(moment) ?? .null,
-      "unanswered_since": read.unansweredSince.map(moment) ?? .null,
-      "due": read.due.map(moment) ?? .null, "attempts": .integer(Int64(read.attempts)),
+      "reason": optional(read.reason),
+      "carried_on_until": read.carriedOnUntil.map(JSONValue.moment) ?? .null,
+      "unanswered_since": read.unansweredSince.map(JSONValue.moment) ?? .null,
+      "due": read.due.map(JSONValue.moment) ?? .null, "attempts": .integer(Int64(read.attempts)),
       "last_error": read.lastError.map { .string($0) } ?? .null,
     ]
   }
@@ -184,17 +185,18 @@ enum ExplanationJSON {
 
   private static func payment(_ payment: Bill.Payment) -> JSONValue {
     [
-      "at": moment(payment.at), "object": .string(text(payment.object)),
+      "at": .moment(payment.at), "object": .string(text(payment.object)),
       "state": .string(payment.state.rawValue), "word": .string(payment.word),
       "amount": money(payment.amount), "asked": money(payment.irregular?.asked),
       "came": money(payment.irregular?.came), "product": optional(payment.product),
-      "from": payment.from.map(moment) ?? .null, "to": payment.to.map(moment) ?? .null,
+      "from": payment.from.map(JSONValue.moment) ?? .null,
+      "to": payment.to.map(JSONValue.moment) ?? .null,
     ]
   }
 
   private static func reversal(_ reversal: Bill.Reversal) -> JSONValue {
     [
-      "at": moment(reversal.at), "object": .string(text(reversal.object)),
+      "at": .moment(reversal.at), "object": .string(text(reversal.object)),
       "kind": .string(reversal.kind.rawValue), "state": .string(reversal.state.rawValue),
       "word": .string(reversal.word), "amount": money(reversal.amount),
     ]
@@ -213,7 +215,7 @@ enum ExplanationJSON {
 
   private static func interval(_ interval: EntitlementExplanation.Interval) -> JSONValue {
     [
-      "from": moment(interval.from), "to": moment(interval.to), "plan": .string(interval.planID),
+      "from": .moment(interval.from), "to": .moment(interval.to), "plan": .string(interval.planID),
       "reason": .string(interval.why.rawValue),
       "evidence": .string(interval.evidence.description),
       "deliveries": .array(interval.deliveries.map(delivery)),
@@ -224,22 +226,18 @@ enum ExplanationJSON {
     [
       "number": .integer(delivery.id), "delivery": .string(delivery.deliveryID),
       "type": .string(delivery.type),
-      "created": delivery.created.map(moment) ?? .null, "received": moment(delivery.received),
+      "created": delivery.created.map(JSONValue.moment) ?? .null,
+      "received": .moment(delivery.received),
     ]
   }
 
   private static func transition(_ transition: EntitlementExplanation.Transition) -> JSONValue {
     [
-      "at": moment(transition.at), "noticed": transition.noticed.map(moment) ?? .null,
+      "at": .moment(transition.at), "noticed": transition.noticed.map(JSONValue.moment) ?? .null,
       "cause": .string(transition.cause),
       "before": .string(transition.before), "after": .string(transition.after),
       "number": transition.entry.map { .integer($0) } ?? .null,
     ]
-  }
-
-  /// RFC 3339, or null at either end of time.
-  private static func moment(_ instant: Instant) -> JSONValue {
-    instant == .distantPast || instant == .distantFuture ? .null : .string(instant.description)
   }
 }
 

@@ -183,7 +183,7 @@ struct SubscriptionText {
         text += ": until it does, nothing is taken away, at the latest until \(end)"
       }
     }
-    if read.attempts > 0 { text += "; \(read.attempts) attempts failed in a row" }
+    if read.attempts > 0 { text += "; \(counted(read.attempts, "attempt")) failed in a row" }
     if let error = read.lastError { text += "; the last: \(Printable.text(error))" }
     return text
   }

@@ -103,7 +103,7 @@ struct ExplainTests {
 
   @Test func `a doctor tells whose schedule does not follow from what was paid`() throws {
     let right = try Finished(["doctor", "--all"], environment: environment)
-    #expect(right.out.contains("1 subscriptions and their schedules follow from their facts"))
+    #expect(right.out.contains("as the facts say: 1 subscription"))
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
     defer { database.close() }
@@ -114,7 +114,8 @@ struct ExplainTests {
     #expect(wrong.code == 1)
     #expect(
       wrong.out.contains(
-        "1 rows of 1 subscriptions differ from what their facts say, the first is \(Self.account)"))
+        "not as the facts say: 1 row of 1 subscription and the schedules of their owners, "
+          + "the first is the schedule of the account \(Self.account)"))
   }
 
   private static let subscription = story.key(of: story.subscriptions[0])
