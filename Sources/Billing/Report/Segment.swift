@@ -27,11 +27,13 @@ package enum Period: String, Hashable, Sendable, CaseIterable {
   /// A part of either, or anything else.
   case other
 
+  /// A period to which its store gave days is longer than it was sold, and nothing else tells of them: so a
+  /// month reaches to where two begin, and a year to where two do.
   init(from start: Instant, to end: Instant) {
     let length = end - start
-    if .days(27) <= length, length <= .days(32) {
+    if .days(27) <= length, length < .days(59) {
       self = .month
-    } else if .days(360) <= length, length <= .days(370) {
+    } else if .days(360) <= length, length < .days(725) {
       self = .year
     } else {
       self = .other

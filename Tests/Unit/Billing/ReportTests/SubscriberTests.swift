@@ -144,6 +144,22 @@ struct SubscriberTests {
     #expect(january.revenue["USD"]?.keys.map(\.period) == [.year])
   }
 
+  private static let given: [(sold: Double, given: Double, period: String)] = [
+    (365, 14, "year"), (365, 42, "year"), (365, 180, "year"), (31, 14, "month"),
+    (28, 26, "month"), (59, 0, "other"), (184, 14, "other"), (7, 14, "other"), (730, 0, "other"),
+  ]
+
+  @Test(arguments: given)
+  func `days that a store gives to a period leave it what it was sold as`(
+    sold: Double, given: Double, period: String
+  ) {
+    var one = Sold(store: "apple")
+    one.pay(10, 10 + sold + given, "30.00")
+    let january = report(1, [one])
+    #expect(january.segments.keys.map(\.period.rawValue) == [period])
+    #expect(january.revenue["USD"]?.keys.map(\.period.rawValue) == [period])
+  }
+
   @Test func `failed payments recover or are lost, by when that was noticed`() {
     var (paid, unpaid) = (Sold(), Sold())
     for label in [Label.active, .grace, .active] {
