@@ -180,6 +180,9 @@ extension APIReply {
     case 4_040_002, 4_040_004, 4_040_006, 4_290_000, 5_000_000...5_000_001:
       throw .transient("the App Store answers error \(code)", retryAfter: retryAfter)
     case 4_040_001, 4_040_005, 4_040_010: throw .notFound
+    case 4_030_004: throw .refused(status: status, "the App Store says that it cannot be extended")
+    case 4_030_005:
+      throw .refused(status: status, "the App Store extended it twice within 365 days")
     case 4_000_002, 4_040_003: throw .misconfigured("the App Store answers error \(code)")
     default:
       do { return try successful() } catch {

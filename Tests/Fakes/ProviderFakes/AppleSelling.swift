@@ -114,6 +114,7 @@ extension AppStoreWorld {
 
   mutating func extend(_ id: String, days: Int64) {
     precondition(self[id].phase == .running && (1...90).contains(days), "it cannot be extended")
+    self[id].extended.append(now)
     for member in family(of: id) {
       let index = self[member].sales.count - 1
       let end = self[member].sales[index].expires + terms.days(days)

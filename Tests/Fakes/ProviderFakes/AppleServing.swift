@@ -168,6 +168,10 @@ extension FakeAppStore {
     let result: Result<Instant, AppleError> = act { world in
       guard world.ids.contains(id) else { return .failure(.originalNotFound) }
       guard world[id].phase == .running else { return .failure(.notExtendable) }
+      let year = world.terms.days(365)
+      guard world[id].extended.filter({ world.now < $0 + year }).count < 2 else {
+        return .failure(.extendedTwice)
+      }
       world.extend(id, days: days)
       return .success(world[id].last.expires)
     }
@@ -228,6 +232,8 @@ struct AppleError: Error {
     4_000_035, "Invalid request. The customer consented field is invalid.")
   static let invalidConsumption = Self(4_000_037, "Invalid request. A field is invalid.")
   static let notExtendable = Self(4_030_004, "Forbidden. The subscription cannot be extended.")
+  static let extendedTwice = Self(
+    4_030_005, "Forbidden. The subscription reached the maximum count of extensions.")
   static let originalNotFound = Self(4_040_005, "Original transaction id not found.")
   static let invalidSort = Self(4_000_021, "Invalid request. The sort parameter is invalid.")
   static let notFound = Self(4_040_010, "Transaction id not found.")

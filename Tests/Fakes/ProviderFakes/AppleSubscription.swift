@@ -27,6 +27,8 @@ struct AppleSubscription: Sendable {
   /// When the present run began, lapses of under 60 days left out.
   var runStart: Instant
   var renewalCount = 0
+  /// When the seller gave days.
+  var extended: [Instant] = []
 
   enum Phase: Hashable, Sendable {
     case running

@@ -93,6 +93,11 @@ struct ExtensionTests {
     let again = try Self.order(3, key, at: store, installation)
     try again()
     #expect(fake.expiry(of: id) == before + .days(8))
+    try tell()
+    let third = try Self.order(3, key, at: store, installation)
+    let reason = "the App Store extended it twice within 365 days"
+    #expect(throws: APIFailure.refused(status: 403, reason)) { try third() }
+    #expect(fake.expiry(of: id) == before + .days(8))
   }
 
   @Test func `what the App Store refuses is said, and nothing is given`() throws {

@@ -184,6 +184,8 @@ struct APITests {
       (400, nil, .misconfigured("something else than the App Store answers 400")),
       (403, nil, .misconfigured("the provider answers 403")),
       (503, nil, .transient("the provider answers 503", retryAfter: nil)),
+      (403, 4_030_004, .refused(status: 403, "the App Store says that it cannot be extended")),
+      (403, 4_030_005, .refused(status: 403, "the App Store extended it twice within 365 days")),
     ] as [(Int, Int64?, APIFailure)])
   func `an error is what its code says, and without one no word of the store's`(
     status: Int, code: Int64?, expected: APIFailure
