@@ -30,6 +30,8 @@ struct Act: Sendable {
     /// What is said once it is done.
     var text = ""
     var members: [JSONValue.Member] = []
+    /// Which step of the act its entry tells of, where it has an entry for each: `refused`.
+    var step: String?
   }
 
   typealias Body = @Sendable (Transaction) throws -> Effect
@@ -41,11 +43,14 @@ struct Act: Sendable {
   }
 
   /// Shows what would be, by doing it and undoing it, and does it where --yes is given or a person at
-  /// the terminal says so; the command takes `options`.
-  func whenConfirmed(at now: Instant, _ body: @escaping Body) throws -> Answer {
+  /// the terminal says so; the command takes `options`. `then` goes on with what no transaction does.
+  func whenConfirmed(
+    at now: Instant, _ body: @escaping Body,
+    then: (AuditEntry.Name, Answer) throws -> Answer = { $1 }
+  ) throws -> Answer {
     if invocation[Self.yes] {
       let (effect, entry) = try done(at: now, because: invocation[Self.reason], body)
-      return answer(effect, entry, text: text(effect))
+      return try then(entry, answer(effect, entry, text: text(effect)))
     }
     let shown = try rehearsed(body)
     if !invocation[CommonOptions.json], Terminal.isThere {
@@ -58,7 +63,7 @@ struct Act: Sendable {
         }
         return effect
       }
-      return answer(effect, entry, text: "")
+      return try then(entry, answer(effect, entry, text: ""))
     }
     return refusal(shown, repeating: true)
   }
@@ -104,7 +109,8 @@ struct Act: Sendable {
     let reason = reason ?? invocation[Self.remark] ?? ""
     return try AuditLog.append(
       AuditLog.Draft(
-        actor: actor, act: invocation.name, subject: effect.subject, account: effect.account,
+        actor: actor, act: invocation.name + (effect.step.map { ": \($0)" } ?? ""),
+        subject: effect.subject, account: effect.account,
         formerAccount: effect.formerAccount, reason: reason, before: effect.before,
         after: effect.after), to: database.owned, at: now, in: transaction)
   }

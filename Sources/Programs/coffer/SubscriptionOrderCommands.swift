@@ -1,3 +1,4 @@
+internal import Audit
 internal import Base
 internal import Configuration
 internal import Crypto
@@ -107,9 +108,16 @@ extension Command {
     guard let total = payment.amount else {
       throw CommandFailure(.refused, "nothing tells how much \(payment.object.id) was paid with")
     }
+    let part = amount.map { Money(amount: $0, currency: total.currency) }
+    let digits = MinorUnits.exponent(of: total.currency.lowercased())
+    if let part, part.count(exponent: digits) == nil {
+      throw CommandFailure(
+        .usage,
+        "\(part.amount) has more digits behind the point than \(total.currency) has: "
+          + "\(digits)")
+    }
     return .refund(
-      payment: payment.object.id,
-      amount: amount.map { Money(amount: $0, currency: total.currency) },
+      payment: payment.object.id, amount: part,
       earlierCount: bill.reversals.count)
   }
 }
@@ -141,30 +149,32 @@ private struct StandingOrder: Sendable {
       try check(order, store)
       let request = try request(database, ledger, configuration)
       let act = try Act(invocation, on: database)
-      let answer = try act.whenConfirmed(at: now) { transaction in
-        try effect(of: order, store, ledger, transaction)
-      }
-      guard answer.code == .ok else { return answer }
-      let outcome: String
-      var failure: CommandFailure?
-      do throws(APIFailure) {
-        try store.perform(order, request, subscription.record)
-        outcome = "done"
-      } catch {
-        outcome = "\(error)"
-        failure = Self.failure(error, store)
-      }
-      try database.write(for: nil) { transaction in
-        let effect = Act.Effect(
-          subject: key.description, before: ["asked": .string(order.kind.rawValue)],
-          after: ["answered": .string(outcome)])
-        try act.note(effect, because: invocation[Act.reason], at: now, in: transaction)
-        _ = try ledger.read(key, payload: nil, at: now, in: transaction)
-      }
-      if let failure { throw failure }
-      return Answer(
-        text: answer.text + "done at \(store.traits.title); the subscription is read next\n",
-        json: answer.json)
+      return try act.whenConfirmed(
+        at: now, { try effect(of: order, store, ledger, $0) },
+        then: { entry, answer in
+          var (step, outcome) = ("done", "done")
+          var failure: CommandFailure?
+          do throws(APIFailure) {
+            try store.perform(order, request, subscription.record)
+          } catch {
+            outcome = "\(error)"
+            let told = Self.failure(error, store)
+            step = told.code == .unavailable ? "unanswered" : "refused"
+            failure = told
+          }
+          let told = Act.Effect(
+            subject: key.description, account: subscription.ownership.account,
+            before: ["asked": .string(order.kind.rawValue), "in": .string(entry.description)],
+            after: ["answered": .string(outcome)], step: step)
+          try database.write(for: nil) { transaction in
+            try act.note(told, because: invocation[Act.reason], at: now, in: transaction)
+            _ = try ledger.read(key, payload: nil, at: now, in: transaction)
+          }
+          if let failure { throw failure }
+          return Answer(
+            text: answer.text + "done at \(store.traits.title); the subscription is read next\n",
+            json: answer.json)
+        })
     }
   }
 
@@ -227,7 +237,7 @@ private struct StandingOrder: Sendable {
       members: [
         .init("subscription", .string(key.description)),
         .init("store", .string(store.provider.rawValue)),
-      ])
+      ], step: "ordered")
   }
 
   /// With the secret that deliveries told, where the store is asked by one.

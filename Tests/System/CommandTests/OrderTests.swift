@@ -145,10 +145,16 @@ struct OrderTests {
     #expect(much.errors.contains("refused with 400: amount_too_large"), "\(much.errors)")
     #expect(stripe.refundCount == 0)
     #expect(try coffer("audit", "list", "--json").out.contains("amount_too_large"))
+    let entries = try coffer("audit", "list", "--account", Self.account).out
+    #expect(entries.contains("subscription refund: ordered"), "\(entries)")
+    #expect(entries.contains("subscription refund: refused"), "\(entries)")
   }
 
   @Test(arguments: [
     (["subscription", "refund", "KEY", "--amount", "0", "--reason", "x"], 64, "like 4.99"),
+    (
+      ["subscription", "refund", "KEY", "--amount", "1.999", "--reason", "x"], 64, "1.999 has more"
+    ),
     (
       ["subscription", "refund", "KEY", "--payment", "in_9", "--reason", "x"], 1, "no payment in_9"
     ),
