@@ -61,8 +61,8 @@ package struct CatalogueOfRecord: Sendable {
           + "\(record.since)"),
       .init(
         .invalid,
-        "coffer plan diff <file> says what another one changes for whom, coffer plan apply <file> "
-          + "makes it the one of record"),
+        "name the file of that one in \(SharedSettings.plans.name), or take the setting out "
+          + "(docs/settings.md); coffer plan apply <file> makes another one hold"),
     ])
   }
 

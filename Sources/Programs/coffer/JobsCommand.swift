@@ -44,7 +44,8 @@ extension Command {
     ],
     run: { invocation in
       let limit = invocation[limit]
-      return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         let (counts, page, renewing) = try database.read { reader in
           let last = try invocation[after].map { try listed($0, reader) }
@@ -97,7 +98,8 @@ extension Command {
     answers: Act.handyAnswers(["retried": .integer]),
     run: { invocation in
       let kind = invocation[kind]
-      return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         let act = try Act(invocation, on: database)
         if let object = invocation[object] {

@@ -47,7 +47,8 @@ extension Command {
     discussion: """
       The one before is kept; coffer plan history lists them. Running servers of coffer-billing \
       follow at once. Programs that start with another file in COFFER_PLANS are refused from then on, so \
-      give them this one, or none; restart coffer-sync where the free plan or the fee has changed. \
+      give them this one, or none; restart coffer-sync where the free plan or the fee has changed, and \
+      after another fee call coffer usage recount --all. \
       What it was broken off in goes on when it is called again.
       """,
     arguments: [file],
@@ -66,6 +67,7 @@ extension Command {
         var answer = Answer(
           text: "\(catalogue.version) is the catalogue of record already\n",
           json: ["digest": .string(catalogue.digest), "done": false])
+        let fee = before.rules.catalogue.metadataFeeByteCount
         if record?.digest != catalogue.digest {
           let now = configuration.clock.now()
           answer = try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
@@ -84,9 +86,26 @@ extension Command {
         _ = try ledger.deriveAnew(on: database, clock: configuration.clock) { count, _ in
           progress.done = Int64(count)
         }
-        return answer
+        var text = answer.text
+        if fee != catalogue.metadataFeeByteCount {
+          text += "the fee has changed: restart coffer-sync, then coffer usage recount --all\n"
+        }
+        return Answer(
+          text: text, json: answer.json,
+          notice: notice(configuration.givenCatalogue, beside: catalogue, invocation.settings))
       }
     })
+
+  /// That programs are refused by what this one was given beside the one of record.
+  static func notice(
+    _ given: Catalogue?, beside record: Catalogue, _ settings: Settings
+  ) -> String? {
+    guard let given, given.digest != record.digest else { return nil }
+    let name = SharedSettings.plans.name
+    let place = settings.values[name].map { " (\($0.origin.text))" } ?? ""
+    return "\(name)\(place) names another one, \(given.version): commands and servers that start "
+      + "with it are refused until it names this one or is taken out"
+  }
 
   static let planHistory = Command(
     words: ["plan", "history"],

@@ -1,6 +1,7 @@
 internal import Base
 internal import Configuration
 internal import JSON
+internal import Storage
 internal import Tiers
 
 extension Command {
@@ -16,7 +17,7 @@ extension Command {
       ]),
     ],
     run: { invocation in
-      let catalogue = try catalogue(invocation)
+      let (catalogue, notice) = try catalogue(invocation)
       var table = Table(
         ("PLAN", .left), ("TITLE", .left), ("SIZE", .right), ("PRICES", .left),
         ("PRODUCTS", .left))
@@ -39,16 +40,20 @@ extension Command {
           "metadata_fee_bytes": .integer(catalogue.metadataFeeByteCount),
           "fallback": catalogue.fallbackPlanID.map { .string($0) } ?? .null,
           "plans": .array(plans.map(json)),
-        ])
+        ], notice: notice)
     })
 
-  /// The one that is configured, else the one of record where a database is named.
-  private static func catalogue(_ invocation: Invocation) throws -> Catalogue {
+  /// The one of record where a database is named, else the one that is configured.
+  private static func catalogue(_ invocation: Invocation) throws -> (Catalogue, String?) {
     var reader = SettingsReader(invocation.settings, for: .command)
     let given = reader.catalogue()
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    guard given == nil, reader.has(SharedSettings.database) else { return given ?? .standard }
-    return try DatabaseSession.with(invocation) { _, configuration in configuration.catalogue }
+    guard reader.has(SharedSettings.database) else { return (given ?? .standard, nil) }
+    return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
+      let record = try database.read { try CatalogueOfRecord.find(reading: $0)?.catalogue }
+      let catalogue = record ?? configuration.catalogue
+      return (catalogue, notice(given, beside: catalogue, invocation.settings))
+    }
   }
 
   private static func priceText(_ price: Plan.Price) -> String {

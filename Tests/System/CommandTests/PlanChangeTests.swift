@@ -81,6 +81,14 @@ struct PlanChangeTests {
     #expect(try coffer("account", "list").out.contains("30 GB  premium"))
     let applied = try coffer("plan", "apply", smaller, "--reason", "dearer disks", "--yes")
     #expect(applied.code == 0, "\(applied.errors)")
+    #expect(
+      applied.errors.contains("COFFER_PLANS (environment) names another one, fixtures-1"),
+      "\(applied.errors)")
+    let refused = try coffer("account", "list")
+    #expect(refused.code == 78 && refused.errors.contains("or take the setting out"))
+    #expect(try coffer("jobs", "list").code == 0)
+    let plans = try coffer("plan", "list")
+    #expect(plans.out.contains("20 GB") && plans.errors.contains("names another one"))
     let listed = try Finished(["account", "list"], environment: unnamed())
     #expect(listed.out.contains("20 GB  premium  subscribed"), "\(listed.errors)")
     // A redelivery is derived under the new one by the server that still has the old file.
