@@ -9,14 +9,14 @@ package final class Metrics: Sendable {
 
   package init() {}
 
-  package func counter(_ name: String, _ help: String, label: (String, String)? = nil) -> Counter {
-    let counter = Counter(label: label)
+  package func counter(_ name: String, _ help: String, label: (String, String)...) -> Counter {
+    let counter = Counter(labels: label)
     register(name, help, "counter", counter)
     return counter
   }
 
-  package func gauge(_ name: String, _ help: String, label: (String, String)? = nil) -> Gauge {
-    let gauge = Gauge(label: label)
+  package func gauge(_ name: String, _ help: String, label: (String, String)...) -> Gauge {
+    let gauge = Gauge(labels: label)
     register(name, help, "gauge", gauge)
     return gauge
   }
@@ -61,28 +61,28 @@ package final class Metrics: Sendable {
   /// A number that only grows.
   package final class Counter: Instrument {
     private let value = Locked<Int64>(0)
-    private let label: (String, String)?
+    private let labels: [(String, String)]
 
-    fileprivate init(label: (String, String)?) { self.label = label }
+    fileprivate init(labels: [(String, String)]) { self.labels = labels }
 
     package func add(_ amount: Int64 = 1) { value.withLock { $0 += amount } }
     package var total: Int64 { value.withLock { $0 } }
 
-    fileprivate func lines(_ name: String) -> String { "\(name)\(labelText(label)) \(total)\n" }
+    fileprivate func lines(_ name: String) -> String { "\(name)\(text(of: labels)) \(total)\n" }
   }
 
   /// A number that goes up and down.
   package final class Gauge: Instrument {
     private let value = Locked<Int64>(0)
-    private let label: (String, String)?
+    private let labels: [(String, String)]
 
-    fileprivate init(label: (String, String)?) { self.label = label }
+    fileprivate init(labels: [(String, String)]) { self.labels = labels }
 
     package func set(_ number: Int64) { value.withLock { $0 = number } }
     package func add(_ amount: Int64) { value.withLock { $0 += amount } }
     package var current: Int64 { value.withLock { $0 } }
 
-    fileprivate func lines(_ name: String) -> String { "\(name)\(labelText(label)) \(current)\n" }
+    fileprivate func lines(_ name: String) -> String { "\(name)\(text(of: labels)) \(current)\n" }
   }
 
   /// How observed values spread over fixed buckets.
@@ -122,6 +122,7 @@ package final class Metrics: Sendable {
   }
 }
 
-private func labelText(_ label: (String, String)?) -> String {
-  label.map { "{\($0.0)=\"\($0.1)\"}" } ?? ""
+private func text(of labels: [(String, String)]) -> String {
+  guard !labels.isEmpty else { return "" }
+  return "{" + labels.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",") + "}"
 }

@@ -3,7 +3,8 @@
 package struct TraceContext: Equatable, Sendable {
   /// 32 hexadecimal digits.
   package let id: String
-  private let isSampled: Bool
+  /// Whether whoever began it wants its parts recorded.
+  package let isSampled: Bool
 
   /// What the thread works for; requests to others carry it on.
   @TaskLocal package static var current: TraceContext?

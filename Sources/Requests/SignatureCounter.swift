@@ -31,6 +31,6 @@ package final class SignatureCounter: Sendable {
 
   private static func instrument(_ signed: String) -> Metrics.Counter {
     Metrics.shared.counter(
-      "coffer_sync_signature_checks_total", "Signatures checked", label: ("of", signed))
+      "coffer_signature_checks_total", "Signatures checked.", label: ("of", signed))
   }
 }

@@ -8,7 +8,7 @@ internal import Subscriptions
 struct BillingMetrics: Sendable {
   static let shared = BillingMetrics(.shared)
 
-  private let dispositions: [DecodedDelivery.Disposition: Metrics.Counter]
+  private let deliveries: [Delivered: Metrics.Counter]
   private let refusals: Refusals
   private let alarms: [Recorded.Alarm.Name: Metrics.Counter]
   private let notes: [String: Metrics.Counter]
@@ -17,6 +17,27 @@ struct BillingMetrics: Sendable {
   private let rankFalls: Metrics.Counter
   private let otherEnvironments: Metrics.Counter
   private let reconciled: [Metrics.Counter]
+
+  /// How a delivery came.
+  enum Way: String, CaseIterable {
+    case webhook, claim
+    /// Asked for by us: an answer, or what a store lists again.
+    case read
+  }
+
+  private struct Delivered: Hashable {
+    let provider: ObjectKey.Provider
+    let way: Way
+    let disposition: DecodedDelivery.Disposition
+
+    static let all = StoreList.known.flatMap { store in
+      Way.allCases.flatMap { way in
+        DecodedDelivery.Disposition.allCases.map { disposition in
+          Delivered(provider: store.provider, way: way, disposition: disposition)
+        }
+      }
+    }
+  }
 
   /// What a reconciliation counts, under its label.
   private struct Outcome: Sendable {
@@ -31,10 +52,12 @@ struct BillingMetrics: Sendable {
   ]
 
   init(_ metrics: Metrics) {
-    dispositions = Self.counters(DecodedDelivery.Disposition.allCases) { disposition in
+    deliveries = Self.counters(Delivered.all) { delivered in
       metrics.counter(
-        "coffer_billing_deliveries_total", "Verified deliveries by what became of them.",
-        label: ("disposition", disposition.rawValue))
+        "coffer_billing_deliveries_total",
+        "Verified deliveries by their store, how they came and what became of them.",
+        label: ("provider", delivered.provider.rawValue), ("by", delivered.way.rawValue),
+        ("disposition", delivered.disposition.rawValue))
     }
     refusals = Refusals(metrics)
     alarms = Self.counters(Recorded.Alarm.Name.allCases) { name in
@@ -74,7 +97,7 @@ struct BillingMetrics: Sendable {
   }
 
   func count(_ refusal: WebhookRefusal, from provider: ObjectKey.Provider) {
-    refusals.count("\(provider.rawValue):\(refusal.reason)")
+    refusals.count(refusal.reason, from: provider)
   }
 
   private static let noteNames = Set(StoreList.known.flatMap { $0.traits.notes }).sorted()
@@ -98,8 +121,10 @@ struct BillingMetrics: Sendable {
     Log.error("billing.renewal_unread", ["object": object])
   }
 
-  func count(_ recorded: Recorded) {
-    dispositions[recorded.disposition]?.add()
+  func count(_ recorded: Recorded, by way: Way) {
+    let delivered = Delivered(
+      provider: recorded.provider, way: way, disposition: recorded.disposition)
+    deliveries[delivered]?.add()
     if recorded.isOfOtherEnvironment { otherEnvironments.add() }
     // Undecodable ones have a line of their own below.
     if let why = recorded.withoutEffect, recorded.disposition != .undecodable {
@@ -178,13 +203,15 @@ private final class Refusals: Sendable {
 
   init(_ metrics: Metrics) { self.metrics = metrics }
 
-  func count(_ reason: String) {
+  func count(_ reason: String, from provider: ObjectKey.Provider) {
+    let key = "\(provider.rawValue):\(reason)"
     let counter = counters.withLock { counters in
-      if let counter = counters[reason] { return counter }
+      if let counter = counters[key] { return counter }
       let counter = metrics.counter(
-        "coffer_billing_signature_refusals_total", "Deliveries that prove no sender, by reason.",
-        label: ("reason", reason))
-      counters[reason] = counter
+        "coffer_billing_signature_refusals_total",
+        "Deliveries that prove no sender, by store and reason.",
+        label: ("provider", provider.rawValue), ("reason", reason))
+      counters[key] = counter
       return counter
     }
     counter.add()
@@ -194,8 +221,9 @@ private final class Refusals: Sendable {
 extension Recorded {
   /// The one line that every delivery has: what came, what became of it, and whose it is.
   ///
-  /// `request` is the id of the request that brought it; nil of an answer to a read of ours.
-  func log(request: String?) {
+  /// `request` is the id of the request that brought it, nil of an answer to a read of ours; `trace` is
+  /// the request's, or the job's.
+  func log(request: String?, trace: TraceContext?) {
     Log.info(
       "billing.delivery",
       [
@@ -203,7 +231,7 @@ extension Recorded {
         "disposition": disposition.rawValue, "status": status,
         "account": accounts.isEmpty
           ? "-" : accounts.sorted().prefix(8).map(\.description).joined(separator: ","),
-        "request": request ?? "-",
+        "request": request ?? "-", "trace": trace?.id ?? "-",
       ])
   }
 }

@@ -61,8 +61,9 @@ struct ClaimRoute: AccountWrite {
     switch outcome {
     case .owned(let recorded):
       ledger.noteDurable([recorded])
-      BillingMetrics.shared.count(recorded)
-      if logsDeliveries { recorded.log(request: input.request.head.requestID) }
+      BillingMetrics.shared.count(recorded, by: .claim)
+      let head = input.request.head
+      if logsDeliveries { recorded.log(request: head.requestID, trace: head.trace) }
       return .json(200, ["subscription": subscription, "status": "owned"])
     case .pending: return .json(202, ["subscription": subscription, "status": "pending"])
     case .unknown:

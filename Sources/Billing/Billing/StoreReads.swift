@@ -83,8 +83,8 @@ struct StoreReads: Sendable {
   func tell(_ recorded: [Recorded]) {
     ledger.noteDurable(recorded)
     for one in recorded {
-      BillingMetrics.shared.count(one)
-      if logsDeliveries { one.log(request: nil) }
+      BillingMetrics.shared.count(one, by: .read)
+      if logsDeliveries { one.log(request: nil, trace: TraceContext.current) }
     }
   }
 

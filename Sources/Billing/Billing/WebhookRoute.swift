@@ -61,8 +61,8 @@ struct WebhookRoute: Sendable {
   }
 
   private func response(_ recorded: Recorded, to head: RequestHead) -> Response {
-    BillingMetrics.shared.count(recorded)
-    if logsDeliveries { recorded.log(request: head.requestID) }
+    BillingMetrics.shared.count(recorded, by: .webhook)
+    if logsDeliveries { recorded.log(request: head.requestID, trace: head.trace) }
     return .json(200, ["status": .string(recorded.status)])
   }
 

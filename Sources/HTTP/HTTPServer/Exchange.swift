@@ -351,16 +351,16 @@ final class Exchange {
 
   private func log(_ status: Int, _ seconds: Double) {
     let client = head?.remoteAddress ?? peer.address
-    guard core.limits.logsEveryRequest || status >= 400 && core.problems.take(client) else {
-      return
-    }
+    let trace = head?.trace
+    let isWanted = status >= 400 || trace?.isSampled == true
+    guard core.limits.logsEveryRequest || isWanted && core.problems.take(client) else { return }
     // The query may hold what must not be logged.
     Log.info(
       "http.request",
       [
         "request": requestID, "status": "\(status)", "method": head?.method ?? "-",
         "path": head.map { String($0.path) } ?? "-", "problem": problemCode ?? "-",
-        "ms": "\(Int(seconds * 1000))", "trace": head?.trace?.id ?? "-",
+        "ms": "\(Int(seconds * 1000))", "trace": trace?.id ?? "-",
       ])
   }
 

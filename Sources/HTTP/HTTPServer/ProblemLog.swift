@@ -1,7 +1,8 @@
 internal import Base
 internal import HTTPMessages
 
-/// A line for each request that was refused or failed, under the id that its client was told.
+/// A line for each request that was refused or failed, under the id that its client was told, and for
+/// each that belongs to a trace which is recorded.
 ///
 /// A stranger makes the log no longer than its client's share: a hundred lines at once and five a second,
 /// and ten times that for all clients. How many lines were left out is a line itself.
@@ -20,7 +21,7 @@ final class ProblemLog: Sendable {
       defer { count = 0 }
       return count
     }
-    if count > 0 { Log.warning("http.refusals_not_logged", ["count": "\(count)"]) }
+    if count > 0 { Log.warning("http.requests_not_logged", ["count": "\(count)"]) }
     return true
   }
 }

@@ -35,7 +35,7 @@ package struct ServerLimits: Sendable {
   package var pauseCountMax = 1000
   /// Threads that serve connections; nil means one for each core.
   package var workerCount: Int?
-  /// Whether each request is logged, rather than only those that failed here.
+  /// Whether each request is logged, rather than those alone that failed or are traced.
   package var logsEveryRequest = false
 
   package init() {}

@@ -60,8 +60,9 @@ import Testing
       case ["#", "TYPE"]:
         families.append(Family(name: String(words[2]), type: String(words[3]), help: help))
       default:
-        guard let match = line.firstMatch(of: #/\{([a-z_]+)="/#), match.1 != "le" else { continue }
-        families[families.count - 1].labels.insert(String(match.1))
+        for match in line.matches(of: #/[{,]([a-z_]+)="/#) where match.1 != "le" {
+          families[families.count - 1].labels.insert(String(match.1))
+        }
       }
     }
     return families

@@ -87,7 +87,8 @@ struct ListingFaultTests {
   }
 
   private static var undecodableCount: Int64 {
-    let name = #"coffer_billing_deliveries_total{disposition="undecodable"} "#
+    let name =
+      #"coffer_billing_deliveries_total{provider="stripe",by="read",disposition="undecodable"} "#
     let line = Metrics.shared.render().split(separator: "\n").first { $0.hasPrefix(name) }
     return line.flatMap { Int64($0.dropFirst(name.count)) } ?? 0
   }

@@ -12,11 +12,22 @@ import Storage
 import StripeSamples
 import Subscriptions
 import TestEngines
+import TestFiles
 import Testing
 import Tiers
 
 /// What wants a human is found, is told once, and goes when it is dealt with.
 struct AttentionTests {
+  @Test func `the alerts tell of each kind as urgent or not, as the list does`() throws {
+    let rules = try #require(Files.text("\(Files.repository)/ops/watch/rules.yml"))
+    let lists = rules.matches(of: #/coffer_billing_attention\{kind(=|!)~"([a-z_|]+)"\}/#)
+    #expect(lists.map(\.1) == ["=", "!"])
+    let urgent = Attention.Kind.allCases.filter(\.isUrgent).map(\.rawValue)
+    for list in lists {
+      #expect(list.2.split(separator: "|").map(String.init) == urgent)
+    }
+  }
+
   private static let told = [
     "apple/everything-else", "btcpay/overpaid", "btcpay/paid-late-then-accepted",
     "btcpay/underpaid", "google/unacknowledged",
