@@ -15,10 +15,10 @@ package struct AuditCheck: Sendable {
   /// How many entries one snapshot reads, so that none is held for long.
   private static let pageCount = 1000
 
-  /// Walks the chain to its end; `told` gets the number of entries after each page.
+  /// Walks the chain to its end; `told` gets the number of entries after each page, and of all.
   package init(
     _ schema: Schema, seeking digests: Set<[UInt8]> = [], of database: Database,
-    told: (Int64) -> Void = { _ in }
+    told: (_ count: Int64, _ total: Int64?) -> Void = { _, _ in }
   ) throws {
     self.schema = schema
     while fault == nil {
@@ -29,7 +29,7 @@ package struct AuditCheck: Sendable {
       }
       for entry in page where fault == nil { take(entry, seeking: digests) }
       guard page.count < Self.pageCount else {
-        told(count)
+        told(count, end?.number)
         continue
       }
       if fault == nil { compare(with: end) }

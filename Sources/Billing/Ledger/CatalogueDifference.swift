@@ -80,6 +80,13 @@ package struct CatalogueDifference: Sendable {
     }
   }
 
+  /// How many accounts there are to compare.
+  package static func accountCount(reading database: some Queryable) throws -> Int64 {
+    try database.first("SELECT count(DISTINCT account_id) FROM billing.entitlements") { row in
+      try row.integer(0)
+    } ?? 0
+  }
+
   private static func accounts(
     after last: Identifier?, _ reader: Reader
   ) throws -> [Identifier] {

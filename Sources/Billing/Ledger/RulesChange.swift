@@ -55,6 +55,14 @@ extension Ledger {
     try RulesInForce(reading: database)?.isApplied == false
   }
 
+  /// How many subscriptions `deriveAnew` has to go through.
+  package func outdatedCount(reading database: some Queryable) throws -> Int64 {
+    guard let inForce = try RulesInForce(reading: database), !inForce.isApplied else { return 0 }
+    return try database.first(
+      "SELECT count(*) FROM billing.subscriptions WHERE rules <> $1", .text(inForce.digest)
+    ) { row in try row.integer(0) } ?? 0
+  }
+
   /// Derives subscriptions again that were derived under other rules; returns how many it found.
   private func deriveOutdated(
     countMax: Int, at now: Instant, in transaction: Transaction, each: (Derivation) -> Void

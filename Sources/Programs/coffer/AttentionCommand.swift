@@ -73,12 +73,12 @@ enum AttentionText {
       + "\n"
   }
 
-  private static func padded(_ text: String, _ width: Int) -> String {
   /// Of days that a store gives the last ones are counted in hours.
   private static func left(_ span: Instant.Span) -> String {
     SpanText.text(max(span, .seconds(0)), hoursBelow: .days(4))
   }
 
+  private static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
 

@@ -110,7 +110,10 @@ extension Command {
       return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
         let checks = try Schema.allCases.map { schema in
           let progress = Progress("checking \(schema)", .count(of: "entries"))
-          return try AuditCheck(schema, seeking: heads, of: database) { progress.done = $0 }
+          return try AuditCheck(schema, seeking: heads, of: database) { count, total in
+            progress.total = total
+            progress.done = count
+          }
         }
         let found = checks.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.found) }
         let faults =

@@ -41,6 +41,9 @@ enum CommonArguments {
 /// The options of every command.
 enum CommonOptions {
   static let all: [any AnyParameter] = [config, json, help]
+  /// What may stand before a command, or without one.
+  static let leading: [any AnyParameter] = all + [version]
+  static let short: [String: any AnyParameter] = ["-h": help, "-V": version]
 
   static let config = Parameter<String?>.optional(
     "--config", "path", text: "a file of settings, KEY=value lines; the environment wins over it",
@@ -48,6 +51,7 @@ enum CommonOptions {
   static let json = Parameter<Bool>.flag(
     "--json", text: "print one JSON value instead of text for people")
   static let help = Parameter<Bool>.flag("--help", text: "print this text")
+  static let version = Parameter<Bool>.flag("--version", text: "print which coffer this is")
 }
 
 /// What a command has to say, for people and for programs; the caller chose which.

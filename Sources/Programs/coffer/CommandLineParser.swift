@@ -12,9 +12,9 @@ enum CommandLineParser {
   static func parse(
     _ words: [String], environment: [String: String]
   ) throws(CommandFailure) -> CommandRequest {
-    if words == ["--version"] { return .help("coffer \(Version.text)\n") }
     var texts: [String: [String]] = [:]
     let words = try leading(words, &texts)
+    if texts[CommonOptions.version.name] != nil { return .help("coffer \(Version.text)\n") }
     let named = Array(words.prefix { !$0.hasPrefix("-") })
     guard let command = command(of: named) else {
       return try group(words, named, asksForHelp: texts[CommonOptions.help.name] != nil)
@@ -32,18 +32,35 @@ enum CommandLineParser {
       }
     }
     if texts[CommonOptions.help.name] != nil { return .help(HelpText.command(command)) }
+    try refuseMistyped(values.first, behind: command)
     texts.merge(try bind(values, to: command)) { $1 }
     return .run(command, try Invocation(of: command, texts, environment: environment))
   }
 
-  /// Takes the options of every command that stand before its words; returns what follows them.
+  /// A word that nearly calls another command is no argument of this one: `backup verfy` writes no backup
+  /// into a directory of that name.
+  private static func refuseMistyped(
+    _ value: String?, behind command: Command
+  ) throws(CommandFailure) {
+    guard let value else { return }
+    let longer = CommandTable.group(command.words).filter { $0.words.count > command.words.count }
+    let next = Suggestion.nearest(to: value, among: longer.map { $0.words[command.words.count] })
+    guard let next else { return }
+    let isPath = command.arguments.first?.completion == .file
+    throw CommandFailure(
+      .usage,
+      "\(command.name) does not take \(value); did you mean \(command.name) \(next)?"
+        + (isPath ? " A path of that name is ./\(value)" : ""))
+  }
+
+  /// Takes the options that stand before a command's words; returns what follows them.
   private static func leading(
     _ words: [String], _ texts: inout [String: [String]]
   ) throws(CommandFailure) -> [String] {
     var rest = words[...]
     while let word = rest.first, word.hasPrefix("-") {
       rest.removeFirst()
-      try option(word, of: "coffer", CommonOptions.all, &rest, &texts)
+      try option(word, of: "coffer", CommonOptions.leading, &rest, &texts)
     }
     return Array(rest)
   }
@@ -78,7 +95,7 @@ enum CommandLineParser {
 
   /// What to do about words that begin no command: arguments may follow those that were mistyped.
   private static func meant(by named: [String]) -> String {
-    let names = CommandTable.all.map(\.name)
+    let names = CommandTable.all.map(\.name) + [CommonOptions.version.name]
     for count in [2, 1] where named.count >= count {
       let words = named.prefix(count)
       for order in [Array(words), words.reversed()] {
@@ -94,7 +111,7 @@ enum CommandLineParser {
     _ rest: inout ArraySlice<String>, _ texts: inout [String: [String]]
   ) throws(CommandFailure) {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = parts[0] == "-h" ? CommonOptions.help.name : String(parts[0])
+    let name = CommonOptions.short[String(parts[0])]?.name ?? String(parts[0])
     guard let option = known.first(where: { $0.name == name }) else {
       throw CommandFailure(
         .usage,

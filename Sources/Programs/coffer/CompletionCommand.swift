@@ -101,7 +101,9 @@ struct CompletionTable {
   private static func group(_ words: [String], of commands: [Command]) -> Place {
     Place(
       words: words, isCommand: false,
-      offers: next(words, of: commands) + CommonOptions.all.map(offer), argument: .nothing)
+      offers: next(words, of: commands)
+        + (words.isEmpty ? CommonOptions.leading : CommonOptions.all).map(offer), argument: .nothing
+    )
   }
 
   /// The words that may follow to name a command.

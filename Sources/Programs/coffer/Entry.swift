@@ -15,7 +15,7 @@ enum Entry {
     do throws(CommandFailure) {
       switch try CommandLineParser.parse(words, environment: environment) {
       case .help(let text):
-        print(text, terminator: "")
+        try StandardOutput.write(text)
         return .ok
       case .run(let command, let invocation):
         return run(command, invocation)
@@ -33,9 +33,10 @@ enum Entry {
         command.answers.misfit(answer.json) == nil,
         "\(command.name) answers what its schema does not tell")
       if invocation[CommonOptions.json] {
-        print(Printable.json(String(decoding: answer.json.encoded(), as: UTF8.self)))
+        let json = String(decoding: answer.json.encoded(), as: UTF8.self)
+        try StandardOutput.write(Printable.json(json) + "\n")
       } else {
-        print(answer.text, terminator: "")
+        try StandardOutput.write(answer.text)
       }
       if let notice = answer.notice { complain([notice]) }
       return answer.code
@@ -80,8 +81,16 @@ enum Entry {
     }
   }
 
-  /// One line for each problem on stderr.
+  /// One line for each problem on stderr, whatever was pasted into the command.
   private static func complain(_ lines: [String]) {
-    for line in lines { StandardError.write("coffer: \(Printable.text(line))") }
+    for line in lines { StandardError.write("coffer: \(Printable.text(clipped(line)))") }
+  }
+
+  private static let lineCountMax = 2000
+
+  /// Without the middle of what is too long: what is wrong with it stands at the end.
+  private static func clipped(_ line: String) -> String {
+    guard line.count > lineCountMax else { return line }
+    return "\(line.prefix(lineCountMax / 2))…\(line.suffix(lineCountMax / 2))"
   }
 }

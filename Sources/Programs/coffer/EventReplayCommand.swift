@@ -61,7 +61,7 @@ extension Command {
             ledger: ledger, database: database, act: act, reason: reason, now: now)
           if let name = invocation[event] {
             let again = try redecoded(name, invocation, ledger, database)
-            return ReplayText.answer(again, try replay(again), isDone: reason != nil)
+            return ReplayText.answer(again, try replay.change(by: again), isDone: reason != nil)
           }
           let configuration = try DatabaseConfiguration(invocation.settings)
           var round = ReplayRound(replay) { try redecoded($0, configuration, ledger, database) }

@@ -38,15 +38,7 @@ enum OutputFile {
       let reason = errno == EEXIST ? "it exists and is not overwritten" : systemErrorText()
       throw CommandFailure(.refused, "\(path) cannot be written: \(reason)")
     }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let chunk = Array(rest.prefix(1 << 20))
-      let count = unsafe Glibc.write(file, chunk, chunk.count)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      rest = rest.dropFirst(count)
-    }
-    let isDurable = rest.isEmpty && fsync(file) == 0
+    let isDurable = writeAll(bytes, to: file) && fsync(file) == 0
     guard close(file) == 0, isDurable else {
       remove(path)
       throw CommandFailure(.unavailable, "\(path) could not be written whole")
@@ -79,12 +71,51 @@ extension OutputFile {
   static func remove(_ path: String) { _ = unsafe unlink(path) }
 }
 
+/// Where a command's answer goes.
+enum StandardOutput {
+  /// Writes the whole answer, which is the last that is written there; an empty or cut one is no success.
+  ///
+  /// Whoever reads no further, as `head` does, has what it wanted.
+  static func write(_ text: String) throws(CommandFailure) {
+    fflush(nil)
+    guard !text.isEmpty else { return }
+    let isWritten = writeAll(Array(text.utf8), to: STDOUT_FILENO) && close(STDOUT_FILENO) == 0
+    guard isWritten || errno == EPIPE else {
+      throw CommandFailure(
+        .unavailable, "the answer could not be written: \(systemErrorText())")
+    }
+  }
+}
+
+/// The three files that every program is started with.
+enum StandardFiles {
+  /// Takes the places of those that the caller closed, before a database's file or socket gets one.
+  static func open() {
+    for file in STDIN_FILENO...STDERR_FILENO where fcntl(file, F_GETFD) < 0 {
+      _ = unsafe Glibc.open("/dev/null", O_RDONLY)
+    }
+  }
+}
+
 /// Where a command talks to people beside its answer.
 enum StandardError {
   static func write(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
   }
+}
+
+/// Whether everything could be written; `errno` says why not.
+private func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let chunk = Array(rest.prefix(1 << 20))
+    let count = unsafe Glibc.write(file, chunk, chunk.count)
+    if count < 0, errno == EINTR { continue }
+    guard count > 0 else { return false }
+    rest = rest.dropFirst(count)
+  }
+  return true
 }
 
 /// What the system says about the last failed call.

@@ -41,7 +41,13 @@ enum FishCompletion {
   ) -> [String] {
     let words = place.words.joined(separator: " ")
     let exact = "complete -c coffer -n '__coffer_at \(words)'"
-    let condition = place.isCommand ? "complete -c coffer -n '__coffer_in \(words)'" : exact
+    // Not behind the words of a longer command, which has options of its own.
+    let longer = table.places.filter {
+      $0.words.count > place.words.count && $0.words.starts(with: place.words)
+    }
+    let others = longer.map { "; and not __coffer_in \($0.words.joined(separator: " "))" }.joined()
+    let condition =
+      place.isCommand ? "complete -c coffer -n '__coffer_in \(words)\(others)'" : exact
     var lines = place.offers.map { offer -> String in
       let text = quoted(offer.text)
       guard offer.word.hasPrefix("--") else { return "\(exact) -a \(offer.word) -d \(text)" }

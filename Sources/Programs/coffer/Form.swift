@@ -76,7 +76,9 @@ extension Form where Value == StatedTime {
     Form { (text, name) throws(CommandFailure) in
       if let time = read(text) { return time }
       throw CommandFailure(
-        .usage, "\(name) takes a moment like 2026-01-05T10:00:00Z, or seconds")
+        .usage,
+        "\(name) takes a time in UTC like 2026-01-05T10:00:00Z, a day like 2026-01-05, seconds, "
+          + "or a span from now like 2h or 3d")
     }
   }
 }

@@ -33,7 +33,9 @@ extension Command {
         database, configuration in
         let now = configuration.clock.now()
         let ledger = try ledgerOfRecord(database, configuration)
-        let progress = Progress("comparing", .count(of: "accounts"))
+        let progress = Progress(
+          "comparing", .count(of: "accounts"),
+          of: try database.read { try CatalogueDifference.accountCount(reading: $0) })
         let difference = try CatalogueDifference(
           from: ledger, to: catalogue, of: database, at: now, listed: invocation[limit]
         ) { progress.done = Int64($0) }
@@ -82,7 +84,9 @@ extension Command {
           }
           guard answer.code == .ok else { return answer }
         }
-        let progress = Progress("deriving", .count(of: "subscriptions"))
+        let progress = Progress(
+          "deriving", .count(of: "subscriptions"),
+          of: try database.read { try ledger.outdatedCount(reading: $0) })
         _ = try ledger.deriveAnew(on: database, clock: configuration.clock) { count, _ in
           progress.done = Int64(count)
         }

@@ -14,12 +14,13 @@ final class Progress {
 
   /// So much is done of `total`.
   var done: Int64 = 0 { didSet { tellIfDue() } }
+  /// Nil where nobody knows it, or not yet.
+  var total: Int64?
   /// Where the work stands, for who wants to go on from there; shown behind the figures.
   var place = ""
 
   private let title: String
   private let unit: Unit
-  private let total: Int64?
   private let isTerminal: Bool
   private let begin = MonotonicTime.now()
   private var next: MonotonicTime
@@ -28,7 +29,6 @@ final class Progress {
   private static let terminalPause = Instant.Span.milliseconds(200)
   private static let plainPause = Instant.Span.seconds(10)
 
-  /// `total` is nil where nobody knows it yet.
   init(_ title: String, _ unit: Unit, of total: Int64? = nil) {
     self.title = title
     self.unit = unit
@@ -46,28 +46,41 @@ final class Progress {
     guard next <= .now() else { return }
     next = .now() + (isTerminal ? Self.terminalPause : Self.plainPause)
     isShown = true
-    write(isTerminal ? "\r\u{1B}[K\(line)" : "coffer: \(line)\n")
+    let (line, placed) = (Printable.text(line), Printable.text(", at \(place)"))
+    let whole = place.isEmpty ? line : line + placed
+    guard isTerminal else { return write("coffer: \(whole)\n") }
+    // What is wider would begin a line of its own each time.
+    let width = Self.terminalWidth
+    write("\r\u{1B}[K\(whole.count < width ? whole : String(line.prefix(width - 1)))")
   }
 
   private var line: String {
     let seconds = MonotonicTime.now().seconds(since: begin)
     let rate = seconds > 0 ? Double(done) / seconds : 0
-    var line = "\(title): \(amount(done))"
-    if let total, total > 0 {
-      line += " of \(amount(total)) (\(min(100, done * 100 / total)) %)"
-    }
-    line += ", \(amount(Int64(rate)))/s"
+    var line = "\(title): \(figure(done))"
+    if let total, total > 0 { line += " of \(figure(total))" }
+    if case .count(let what) = unit { line += " \(what)" }
+    if let total, total > 0 { line += " (\(min(100, done * 100 / total)) %)" }
+    line += ", \(figure(Int64(rate)))/s"
     if let total, rate > 0, total > done {
       line += ", \(Self.span(Int64(Double(total - done) / rate))) left"
     }
-    return Printable.text(place.isEmpty ? line : line + ", at \(place)")
+    return line
   }
 
-  private func amount(_ count: Int64) -> String {
+  private func figure(_ count: Int64) -> String {
     switch unit {
     case .bytes: ByteCount.text(count)
-    case .count(let what): "\(count) \(what)"
+    case .count: count.grouped
     }
+  }
+
+  private static var terminalWidth: Int {
+    var size = winsize()
+    guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else {
+      return 80
+    }
+    return Int(size.ws_col)
   }
 
   private static func span(_ seconds: Int64) -> String {

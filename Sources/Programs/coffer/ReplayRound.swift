@@ -14,7 +14,7 @@ struct Replay {
   let reason: String?
   let now: Instant
 
-  func callAsFunction(_ again: RedecodedDelivery) throws -> DerivedChange {
+  func change(by again: RedecodedDelivery) throws -> DerivedChange {
     let (ledger, act, now) = (ledger, act, now)
     guard let reason else {
       return try Rehearsal.change(on: database) { try ledger.replay(again, at: now, in: $0) }
@@ -95,7 +95,7 @@ struct ReplayRound {
     guard again.decoded.disposition != .undecodable else {
       return note(delivery, delivery.type, "undecodable")
     }
-    let change = try replay(again)
+    let change = try replay.change(by: again)
     readCount += 1
     accounts.formUnion(change.accounts)
     note(delivery, again.decoded.type, again.decoded.disposition.rawValue)
