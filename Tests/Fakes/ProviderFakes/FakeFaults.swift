@@ -27,9 +27,10 @@ package final class FakeFaults: Sendable {
   /// How many requests there were.
   package var requestCount: Int { state.withLock { $0.requestCount } }
 
-  /// Fails the next requests, one for each of the list.
+  /// Fails the next requests, one for each of the list, in place of those that were to fail.
   package func fail(next failures: [Failure]) {
     state.withLock { state in
+      state.failures = [:]
       for (index, failure) in failures.enumerated() {
         state.failures[state.requestCount + index] = failure
       }
