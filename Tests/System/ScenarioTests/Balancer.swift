@@ -4,7 +4,7 @@ import HTTPClient
 import TestFiles
 
 /// nginx in front of several instances of each program, as `ops/proxy/nginx.conf` would have it on one
-/// machine: what one does not answer the next is asked.
+/// machine: what one does not answer the next is asked. One process, so that its end is the end of all.
 final class Balancer: Sendable {
   let syncPort: UInt16
   let billingPort: UInt16
@@ -22,7 +22,7 @@ final class Balancer: Sendable {
     }
     try Files.write(
       """
-      \(geteuid() == 0 ? "user root;" : "") daemon off; pid \(directory)/pid; error_log \(directory)/errors warn;
+      \(geteuid() == 0 ? "user root;" : "") daemon off; master_process off; pid \(directory)/pid; error_log \(directory)/errors warn;
       events { worker_connections 1024; }
       http {
         access_log off; \(places.joined(separator: " "))
