@@ -59,6 +59,19 @@ enum DatabaseSession {
     }
   }
 
+  /// What `account` finds, for an act: refused where it is erased, or is being erased.
+  static func livingAccount(_ queryable: some Queryable, _ text: String) throws -> Account {
+    let account = try account(queryable, text)
+    let deletion = try AccountDeletion.find(account.id, reading: queryable)
+    if let erased = deletion?.erased {
+      throw CommandFailure(.refused, "account \(account.id) was erased on \(erased)")
+    }
+    if deletion?.begun != nil {
+      throw CommandFailure(.refused, "account \(account.id) is being erased")
+    }
+    return account
+  }
+
   /// The account that an operator named by its id or its username. What stores call things has digits.
   static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
     if let id = Identifier(text) {

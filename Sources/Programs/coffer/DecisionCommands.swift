@@ -46,7 +46,7 @@ extension Command {
           throw CommandFailure(.usage, "--until lies in the past")
         }
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let account = try DatabaseSession.account(
+          let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           let before = try Holding(account.id, ledger, at: now, transaction)
           let decided = try ledger.decide(
@@ -81,8 +81,11 @@ extension Command {
           let account = try DatabaseSession.account(
             transaction, invocation[CommonArguments.account])
           let grants = try Grant.active(of: account.id, reading: transaction)
-          guard grants.contains(where: { $0.id == grant }) else {
+          guard let held = grants.first(where: { $0.id == grant }) else {
             throw CommandFailure(.refused, "account \(account.id) has no grant \(grant)")
+          }
+          if let end = held.until, end <= now {
+            throw CommandFailure(.refused, "grant \(grant) is over since \(end)")
           }
           let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(
@@ -113,7 +116,7 @@ extension Command {
           guard try ledger.knows(key, reading: transaction) else {
             throw CommandFailure(.refused, "nothing is known of \(key)")
           }
-          let account = try DatabaseSession.account(transaction, invocation[newOwner])
+          let account = try DatabaseSession.livingAccount(transaction, invocation[newOwner])
           let before = try Possession(of: key, from: nil, to: account, ledger, at: now, transaction)
           try ledger.decide(.transfer(account.id, key, note: reason), at: now, in: transaction)
           let after = try Possession(
@@ -143,7 +146,8 @@ extension Command {
       let account = invocation[deletedAccount]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          if try Account.find(transaction, account) != nil {
+          let deletion = try AccountDeletion.find(account, reading: transaction)
+          if try Account.find(transaction, account) != nil, deletion?.erased == nil {
             throw CommandFailure(.refused, "account \(account) still exists")
           }
           guard try ledger.knows(account, reading: transaction) else {

@@ -13,8 +13,6 @@ extension Command {
   private static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "go on behind this one, as the page before says",
     .uuid(of: "an account whose end was asked for"))
-  private static let leaving = Parameter<Identifier>.required(
-    "account", text: "its id", .uuid(of: "an account whose end was asked for"))
 
   static let accountDelete = Command(
     words: ["account", "delete"],
@@ -23,7 +21,8 @@ extension Command {
       Nothing of it is written from now on; it can be read, and exported (coffer account export), until \
       COFFER_DELETION_DELAY_DAYS are over. Then coffer-sync erases keys, names, records, contents and shares, and \
       coffer-billing what its stores delivered; Stripe and Google Play are told at once to bill no more. \
-      What is kept, and why, is in docs/leaving.md. Its owner asks for it by DELETE /v1/account.
+      What is kept, and why, is in docs/leaving.md. Where its end was asked for already, --now brings \
+      it forward. Its owner asks for it by DELETE /v1/account.
       """,
     arguments: [CommonArguments.account],
     options: [now, exportFirst] + Act.options,
@@ -37,29 +36,41 @@ extension Command {
           throw CommandFailure(.usage, "--now and --export-first say two things: choose one")
         }
         return try Act(invocation, on: database).whenConfirmed(at: moment) { transaction in
-          let account = try DatabaseSession.account(
+          let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           let consequences = try DeletionConsequences(of: account.id, reading: transaction)
           let erases =
             isExported ? nil : invocation[now] ? moment : moment + .days(days)
           let known = try AccountDeletion.find(account.id, reading: transaction)
-          if known == nil {
+          if let known {
+            guard invocation[now] else {
+              throw CommandFailure(
+                .refused,
+                "the end of \(account.id) was asked for on \(known.asked); it "
+                  + (known.erases.map { "is erased from \($0) on" } ?? "waits for its export")
+                  + ", and --now erases it at once")
+            }
+            _ = try AccountDeletion.hasten(account.id, erasing: moment, in: transaction)
+          } else {
             _ = try AccountDeletion.ask(
               for: account.id, erasing: erases, at: moment, in: transaction)
           }
-          let end = known == nil ? erases : known?.erases
-          let state = known?.state ?? (isExported ? .exporting : .waiting)
+          let state: AccountDeletion.State = isExported ? .exporting : .waiting
           return Act.Effect(
             subject: account.id.description, name: account.username, account: account.id,
-            before: .object([.init("state", "kept")] + consequences.figures),
-            after: ["state": .string(state.rawValue), "erases": time(end)],
+            before: .object(
+              [
+                .init("state", .string(known?.state.rawValue ?? "kept")),
+                .init("erases", time(known?.erases)),
+              ] + consequences.figures),
+            after: ["state": .string(state.rawValue), "erases": time(erases)],
             text: "\(account.id) is erased "
-              + (end.map { "from \($0) on" }
+              + (erases.map { "from \($0) on" }
                 ?? "some days after coffer account export \(account.id) --to <path>")
               + "; coffer deletion cancel keeps it\n",
             members: [
               .init("account", .string(account.id.description)),
-              .init("erases", time(end)),
+              .init("erases", time(erases)),
             ])
         }
       }
@@ -72,25 +83,28 @@ extension Command {
       It writes again, unless it was suspended before. What its stores were told stays: its owner has \
       them bill again (POST /v1/stripe/uncancel, or in the store).
       """,
-    arguments: [leaving],
+    arguments: [CommonArguments.account],
     options: Act.options,
     answers: Act.answers(["account": .text]),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let account = invocation[leaving]
-        return try Act(invocation, on: database).whenConfirmed(at: configuration.clock.now()) {
+        try Act(invocation, on: database).whenConfirmed(at: configuration.clock.now()) {
           transaction in
-          guard let deletion = try AccountDeletion.find(account, reading: transaction) else {
-            throw CommandFailure(.refused, "nobody asked for the end of \(account)")
+          let account = try DatabaseSession.livingAccount(
+            transaction, invocation[CommonArguments.account])
+          guard let deletion = try AccountDeletion.find(account.id, reading: transaction) else {
+            throw CommandFailure(.refused, "nobody asked for the end of \(account.id)")
           }
-          guard try AccountDeletion.cancel(account, in: transaction) else {
-            throw CommandFailure(.refused, "\(account) is being erased")
+          guard try AccountDeletion.cancel(account.id, in: transaction) else {
+            throw CommandFailure(.refused, "account \(account.id) is being erased")
           }
+          let writes: JSONValue = deletion.suspended == nil ? "admitted" : "refused"
           return Act.Effect(
-            subject: account.description, account: account,
-            before: ["state": .string(deletion.state.rawValue)], after: ["state": "kept"],
-            text: "\(account) is kept\n",
-            members: [.init("account", .string(account.description))])
+            subject: account.id.description, name: account.username, account: account.id,
+            before: ["state": .string(deletion.state.rawValue), "writes": "refused"],
+            after: ["state": "kept", "writes": writes],
+            text: "\(account.id) is kept; what its stores were told, to bill no more, stays\n",
+            members: [.init("account", .string(account.id.description))])
         }
       }
     })
@@ -105,30 +119,33 @@ extension Command {
     options: [limit, after],
     answers: [
       "deletions": .list([
-        "account": .text, "state": .text, "asked": .time, "erases": .orNull(.time),
+        "account": .text, "username": .orNull(.text), "state": .text, "asked": .time,
+        "erases": .orNull(.time),
         "erased": .orNull(.time),
       ])
     ],
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let found = try database.read { reader in
+        let (page, names) = try database.read { reader in
           let last = try invocation[after].map { account in
             guard let last = try AccountDeletion.find(account, reading: reader) else {
               throw CommandFailure(.refused, "nobody asked for the end of \(account)")
             }
             return last
           }
-          return try AccountDeletion.all(
-            after: last, limit: invocation[limit] + 1, reading: reader)
+          let page = ListPage(
+            try AccountDeletion.all(after: last, limit: invocation[limit] + 1, reading: reader),
+            limit: invocation[limit])
+          let names = try page.rows.map { try Account.find(reader, $0.account)?.username }
+          return (page, names)
         }
-        let page = ListPage(found, limit: invocation[limit])
         var table = Table(
-          ("ACCOUNT", .left), ("STATE", .left), ("ASKED", .left), ("ERASES", .left),
-          ("ERASED", .left))
-        for deletion in page.rows {
+          ("ACCOUNT", .left), ("USERNAME", .left), ("STATE", .left), ("ASKED", .left),
+          ("ERASES", .left), ("ERASED", .left))
+        for (deletion, name) in zip(page.rows, names) {
           table.add(
-            deletion.account.description, deletion.state.rawValue,
+            deletion.account.description, name ?? "-", deletion.state.rawValue,
             Terminal.time(deletion.asked, now: now), Terminal.time(deletion.erases, now: now),
             Terminal.time(deletion.erased, now: now))
         }
@@ -136,7 +153,8 @@ extension Command {
           (deletion: AccountDeletion) -> String in deletion.account.description
         }
         return Answer(
-          text: table.text, json: ["deletions": .array(page.rows.map { json($0) })], notice: more)
+          text: table.text, json: ["deletions": .array(zip(page.rows, names).map(json))],
+          notice: more)
       }
     })
 
@@ -146,9 +164,10 @@ extension Command {
     return reader.value(SyncSettings.deletionDelayDays) ?? 7
   }
 
-  private static func json(_ deletion: AccountDeletion) -> JSONValue {
+  private static func json(_ deletion: AccountDeletion, _ name: String?) -> JSONValue {
     [
       "account": .string(deletion.account.description),
+      "username": name.map { .string($0) } ?? .null,
       "state": .string(deletion.state.rawValue), "asked": .string(deletion.asked.description),
       "erases": time(deletion.erases),
       "erased": time(deletion.erased),

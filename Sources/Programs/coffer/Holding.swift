@@ -23,6 +23,7 @@ struct Holding {
       .init("reason", .string(cap.reason.rawValue)),
       .init("grants", .string(grants.map(Self.text).joined(separator: ", "))),
       .init("quota", quota.map { .integer($0.byteCount) } ?? .null),
+      .init("quota_until", quota?.until.map { .string($0.description) } ?? .null),
     ]
   }
 

@@ -31,7 +31,7 @@ extension Command {
         let until = invocation[until]?.moment(at: now)
         if let until, until <= now { throw CommandFailure(.usage, "--until lies in the past") }
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let account = try DatabaseSession.account(
+          let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(

@@ -31,18 +31,27 @@ extension Command {
       let now = configuration.clock.now()
       let moment = suspends ? now : nil
       return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-        let account = try DatabaseSession.account(
+        let account = try DatabaseSession.livingAccount(
           transaction, invocation[CommonArguments.account])
-        guard try Account.suspend(transaction, account.id, since: moment) else {
-          throw CommandFailure(
-            .refused, "account \(account.id) is \(suspends ? "suspended already" : "not suspended")"
-          )
+        // Where its end was asked for nothing is written anyway; what is decided here is what is left
+        // when that is undone.
+        let deletion = try AccountDeletion.find(account.id, reading: transaction)
+        let isChanged =
+          deletion == nil
+          ? try Account.suspend(transaction, account.id, since: moment)
+          : try AccountDeletion.suspend(account.id, since: moment, in: transaction)
+        guard isChanged else {
+          let why = suspends ? "suspended already" : "not suspended"
+          let rest =
+            deletion == nil || suspends
+            ? "" : ": its end was asked for, and coffer deletion cancel keeps it"
+          throw CommandFailure(.refused, "account \(account.id) is \(why)\(rest)")
         }
         let word = suspends ? "suspended" : "resumed"
         return Act.Effect(
           subject: account.id.description, name: account.username, account: account.id,
-          before: state(account.suspended),
-          after: state(moment), text: "\(word)  \(account.id)\n",
+          before: state(deletion == nil ? account.suspended : deletion?.suspended, deletion),
+          after: state(moment, deletion), text: "\(word)  \(account.id)\n",
           members: [
             .init("account", .string(account.id.description)), .init("suspended", .bool(suspends)),
           ])
@@ -50,9 +59,9 @@ extension Command {
     }
   }
 
-  private static func state(_ suspended: Instant?) -> JSONValue {
+  private static func state(_ suspended: Instant?, _ deletion: AccountDeletion?) -> JSONValue {
     [
-      "writes": suspended == nil ? "admitted" : "refused",
+      "writes": suspended == nil && deletion == nil ? "admitted" : "refused",
       "suspended": suspended.map { .string($0.description) } ?? .null,
     ]
   }

@@ -12,6 +12,8 @@ package struct AccountDeletion: Sendable, Equatable {
   package let erases: Instant?
   package let begun: Instant?
   package let erased: Instant?
+  /// Since when an operator lets it write nothing, whatever becomes of the deletion; nil: not at all.
+  package let suspended: Instant?
 
   package enum State: String, Sendable {
     case exporting, waiting, erasing, erased
@@ -23,7 +25,7 @@ package struct AccountDeletion: Sendable, Equatable {
     return erases == nil ? .exporting : .waiting
   }
 
-  private static let columns = "account_id, asked_ms, erase_ms, begun_ms, erased_ms"
+  private static let columns = "account_id, asked_ms, erase_ms, begun_ms, erased_ms, suspended_ms"
 
   private init(_ row: borrowing Row) throws {
     account = try row.id(0)
@@ -31,6 +33,7 @@ package struct AccountDeletion: Sendable, Equatable {
     erases = try row.optionalInstant(2)
     begun = try row.optionalInstant(3)
     erased = try row.optionalInstant(4)
+    suspended = try row.optionalInstant(5)
   }
 
   package static func find(
@@ -84,6 +87,27 @@ package struct AccountDeletion: Sendable, Equatable {
     try transaction.execute(
       "UPDATE sync.account_deletions SET erase_ms = $2 WHERE account_id = $1 AND erase_ms IS NULL",
       .id(account), .instant(moment)) == 1
+  }
+
+  /// Brings its moment forward. False where nothing waits, or erasing has begun.
+  package static func hasten(
+    _ account: Identifier, erasing moment: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    try transaction.execute(
+      "UPDATE sync.account_deletions SET erase_ms = $2 WHERE account_id = $1 AND begun_ms IS NULL",
+      .id(account), .instant(moment)) == 1
+  }
+
+  /// Suspends the account for when its deletion is undone, or, where `moment` is nil, lets it write again
+  /// then; until then nothing is written anyway. False where nothing changes, or erasing has begun.
+  package static func suspend(
+    _ account: Identifier, since moment: Instant?, in transaction: Transaction
+  ) throws -> Bool {
+    try transaction.execute(
+      """
+      UPDATE sync.account_deletions SET suspended_ms = $2
+      WHERE account_id = $1 AND begun_ms IS NULL AND suspended_ms IS \(moment == nil ? "NOT " : "")NULL
+      """, .id(account), .instant(moment)) == 1
   }
 
   /// Undoes it. False where nothing waits, or erasing has begun.

@@ -50,6 +50,7 @@ struct ActTests {
       lines.dropFirst() == [
         "BEFORE AFTER", "cap 1000000 30000000000", "plan free premium",
         "reason never_subscribed granted", "grants premium", "quota - -",
+        "quota_until - -",
       ])
     #expect(try coffer("account", "show", "ada").out == before)
     #expect(try coffer("audit", "list", "--actor", "carol").out.split(separator: "\n").count == 2)
@@ -81,7 +82,7 @@ struct ActTests {
     }
     let shown = try coffer("audit", "show", "billing:1").out
     #expect(shown.contains("reason   for a talk\n"))
-    #expect(shown.contains("cap     1000000           30000000000\n"))
+    #expect(shown.contains("cap          1000000           30000000000\n"))
     let verified = try coffer("audit", "verify")
     #expect(verified.code == 0, "\(verified.errors)")
   }

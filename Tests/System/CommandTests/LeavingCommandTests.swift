@@ -1,0 +1,87 @@
+import Base
+import Storage
+import TestEngines
+import TestFiles
+import Testing
+
+/// What operators do about accounts whose end was asked for.
+struct LeavingCommandTests {
+  private static let reason = ["--reason", "ticket 4", "--yes"]
+
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+
+  init() throws {
+    scratch = try ScratchDirectory()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+    ]
+    try Files.write("1772445300000\n", to: scratch.path + "/clock")
+    _ = try coffer("migrate")
+    let created = try coffer(
+      "account", "create", "--username", "ada", "--key-file", scratch.path + "/ada.key")
+    #expect(created.code == 0, "\(created.errors)")
+  }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  private func act(_ words: String...) throws -> Finished {
+    try Finished(words + Self.reason, environment: environment)
+  }
+
+  @Test func `an account that leaves can be suspended, and stays so when it is kept`() throws {
+    #expect(try act("account", "delete", "ada").code == 0)
+    let suspended = try act("account", "suspend", "ada", "--json")
+    #expect(suspended.code == 0, "\(suspended.errors)")
+    #expect(suspended.out.contains(#""before":{"writes":"refused","suspended":null}"#))
+    #expect(try act("account", "suspend", "ada").code == 1)
+    let kept = try act("deletion", "cancel", "ada", "--json")
+    #expect(kept.code == 0, "\(kept.errors)")
+    #expect(kept.out.contains(#""after":{"state":"kept","writes":"refused"}"#))
+    #expect(try act("account", "resume", "ada").code == 0)
+  }
+
+  @Test func `nothing lets an account write again whose end is waited for`() throws {
+    #expect(try act("account", "delete", "ada").code == 0)
+    let refused = try act("account", "resume", "ada")
+    #expect(refused.code == 1)
+    #expect(refused.errors.contains("its end was asked for, and coffer deletion cancel keeps it"))
+  }
+
+  @Test func `a second end is refused, unless it is to come sooner`() throws {
+    #expect(try act("account", "delete", "ada").code == 0)
+    let again = try act("account", "delete", "ada")
+    #expect(again.code == 1)
+    #expect(again.errors.contains("it is erased from 2026-03-09T09:55:00Z on"))
+    let sooner = try act("account", "delete", "ada", "--now", "--json")
+    #expect(sooner.code == 0, "\(sooner.errors)")
+    #expect(
+      sooner.out.contains(#""before":{"state":"waiting","erases":"2026-03-09T09:55:00Z""#))
+    #expect(
+      sooner.out.contains(#""after":{"state":"waiting","erases":"2026-03-02T09:55:00Z"}"#))
+    #expect(try coffer("deletion", "list").out.contains("ada"))
+  }
+
+  @Test(arguments: [
+    ["entitlement", "grant", "ID", "--plan", "free"], ["account", "suspend", "ID"],
+    ["account", "delete", "ID"], ["quota", "set", "ID", "1GB"], ["deletion", "cancel", "ID"],
+  ])
+  func `nothing is done to an account that is erased`(words: [String]) throws {
+    let shown = try coffer("account", "show", "ada", "--json").out
+    let id = try #require(shown.firstMatch(of: #/"account":"([^"]+)"/#)).1
+    #expect(try act("account", "delete", "ada", "--now").code == 0)
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    try database.write(for: nil) { transaction in
+      try transaction.execute("UPDATE sync.account_deletions SET begun_ms = 1, erased_ms = 1000")
+    }
+    database.close()
+    let refused = try Finished(
+      words.map { $0 == "ID" ? String(id) : $0 } + Self.reason, environment: environment)
+    #expect(refused.code == 1)
+    #expect(refused.errors == "coffer: account \(id) was erased on 1970-01-01T00:00:01Z\n")
+  }
+}
