@@ -165,7 +165,7 @@ package struct BillingService: Sendable {
     let ledger = ledger
     let begin = clock.now()
     try database.write(for: nil) { try ledger.takeForce(at: begin, in: $0) }
-    try forgetUnreadable()
+    try forgetUnanswered()
     try settleReceiver()
     let total = try ledger.deriveAnew(on: database, clock: clock) { _, alarms in
       BillingMetrics.shared.count(alarms)
@@ -198,13 +198,13 @@ package struct BillingService: Sendable {
     }
   }
 
-  private func forgetUnreadable() throws {
+  private func forgetUnanswered() throws {
     let ledger = ledger
     var last: String? = ""
     while let after = last {
       let now = clock.now()
       last = try database.write(for: nil) { transaction in
-        try ledger.forgetUnreadable(
+        try ledger.forgetUnanswered(
           after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
       }
     }

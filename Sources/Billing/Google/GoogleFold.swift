@@ -111,6 +111,8 @@ struct GoogleFold {
     let current = Set(purchase.items.compactMap { $0.latestOrderID })
     for order in orders.keys where isVoid(order) {
       let scope: ReversalTable.Scope = current.contains(order) ? .current : .past
+      // Where the purchase ended with it, it took what it paid for.
+      if scope == .current, grantedUntil != .distantFuture { continue }
       if policy.reversals.effect(of: .voidedOrder, on: scope) == .flag {
         alarms.insert(.reversal(.voidedOrder, object: order))
       }

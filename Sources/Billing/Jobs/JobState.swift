@@ -93,6 +93,8 @@ struct JobState: Equatable {
     }
     let since = unsettledSince
     (due, nextDue, unsettledSince, isDead) = (nil, nil, nil, false)
+    // Also where a successor has the lease, which noted that this reader did not come back in time.
+    (failingSince, lastError) = (nil, nil)
     if let settleAfter {
       let gap = readBegan.map { settleAfter - $0 } ?? JobRules.confirmationDelay
       if gap > .seconds(0) {

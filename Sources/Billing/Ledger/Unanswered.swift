@@ -40,12 +40,13 @@ enum Unanswered {
 }
 
 extension Ledger {
-  /// A read of a subscription failed: what it is owed may go on until the store answers.
+  /// A read of a subscription failed: what it is owed may go on until the store answers. Where another
+  /// reader has settled the job meanwhile, it did.
   package func noteFailedRead(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws
   {
     guard isReadable(key) else { return }
     try DeliveryRow.lockSequence(in: transaction)
-    guard try knows(key, reading: transaction),
+    guard try isOpen(key, reading: transaction), try knows(key, reading: transaction),
       try Unanswered.begin(key, at: now, in: transaction)
     else { return }
     try derive([key], cause: .fact, entry: nil, at: now, in: transaction)
@@ -61,14 +62,29 @@ extension Ledger {
     if didFail { try derive([key], cause: .fact, entry: nil, at: now, in: transaction) }
   }
 
-  /// Forgets failed reads of stores that are asked no more, or their outage would never end.
-  /// Returns the last object looked at, nil at the end.
-  package func forgetUnreadable(
+  /// Whether a read of it is still owed.
+  private func isOpen(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
+    try Jobs.find(Self.readJob, key.description, reading: database)?.due != nil
+  }
+
+  /// An operator dropped the read: nobody waits for an answer any more.
+  package func noteDropped(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
+    try DeliveryRow.lockSequence(in: transaction)
+    guard try Unanswered.end(key, in: transaction) else { return }
+    try derive([key], cause: .fact, entry: nil, at: now, in: transaction)
+  }
+
+  /// Forgets failed reads that nothing would ever end: of stores that are asked no more, and those whose
+  /// job is settled. Returns the last object looked at, nil at the end.
+  package func forgetUnanswered(
     after last: String, countMax: Int, at now: Instant, in transaction: Transaction
   ) throws -> String? {
     try DeliveryRow.lockSequence(in: transaction)
     let objects = try Unanswered.all(after: last, countMax: countMax, reading: transaction)
-    for key in objects.compactMap({ ObjectKey($0) }) where !isReadable(key) {
+    for key in objects.compactMap({ ObjectKey($0) }) {
+      let job = try Jobs.find(Self.readJob, key.description, reading: transaction)
+      let isWaitedFor = isReadable(key) && (job?.due != nil || job?.state == .dead)
+      guard !isWaitedFor else { continue }
       _ = try Unanswered.end(key, in: transaction)
       try derive([key], cause: .policy, entry: nil, at: now, in: transaction)
     }

@@ -2,7 +2,9 @@ internal import Base
 internal import Configuration
 internal import JSON
 internal import Jobs
+internal import Ledger
 internal import Storage
+internal import Subscriptions
 
 extension Command {
   private static let kind = Parameter<String>.required(
@@ -22,24 +24,41 @@ extension Command {
     answers: Act.answers(["dropped": .text]),
     run: { invocation in
       let (kind, object) = (invocation[kind], invocation[object])
-      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          guard let job = try Jobs.find(kind, object, reading: transaction) else {
-            throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
+      guard kind == Ledger.readJob else {
+        return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+          database, configuration in
+          try Act(invocation, on: database).whenConfirmed(at: configuration.clock.now()) {
+            try drop(kind, object, in: $0)
           }
-          guard try Jobs.drop(kind, object, in: transaction) else {
-            throw CommandFailure(
-              .refused, "the job \(object) of the kind \(kind) is \(job.state.rawValue), not dead")
+        }
+      }
+      // What the subscription is owed may follow from the read's failing.
+      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
+        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          let effect = try drop(kind, object, in: transaction)
+          if let key = ObjectKey(object) {
+            try ledger.noteDropped(key, at: now, in: transaction)
           }
-          let error = job.lastError.map { JSONValue.string($0) } ?? .null
-          return Act.Effect(
-            subject: "\(kind) \(object)",
-            before: ["state": .string(job.state.rawValue), "last_error": error],
-            after: ["state": "settled", "last_error": error], text: "dropped  \(kind) \(object)\n",
-            members: [.init("dropped", .string(object))])
+          return effect
         }
       }
     })
+
+  private static func drop(
+    _ kind: String, _ object: String, in transaction: Transaction
+  ) throws -> Act.Effect {
+    guard let job = try Jobs.find(kind, object, reading: transaction) else {
+      throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
+    }
+    guard try Jobs.drop(kind, object, in: transaction) else {
+      throw CommandFailure(
+        .refused, "the job \(object) of the kind \(kind) is \(job.state.rawValue), not dead")
+    }
+    let error = job.lastError.map { JSONValue.string($0) } ?? .null
+    return Act.Effect(
+      subject: "\(kind) \(object)",
+      before: ["state": .string(job.state.rawValue), "last_error": error],
+      after: ["state": "settled", "last_error": error], text: "dropped  \(kind) \(object)\n",
+      members: [.init("dropped", .string(object))])
+  }
 }

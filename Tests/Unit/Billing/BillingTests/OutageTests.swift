@@ -61,6 +61,46 @@ struct OutageTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `a read that an operator dropped keeps nothing any more`(engine: TestEngine) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    shop.store.isDown = true
+    try shop.run(until: day(33))
+    let (key, ledger) = (try shop.key, shop.ledger)
+    let isDropped = try shop.harness.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE billing.jobs SET dead = 1, due_ms = NULL, lease_until_ms = NULL WHERE object = $1",
+        .text(key.description))
+      let isDropped = try Jobs.drop(Ledger.readJob, key.description, in: transaction)
+      try ledger.noteDropped(key, at: day(33), in: transaction)
+      return isDropped
+    }
+    #expect(isDropped)
+    #expect(try shop.reason(at: day(33)) == "free lapsed")
+    #expect(try shop.unansweredCount == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a read that failed once another had settled its job is no outage`(
+    engine: TestEngine
+  ) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    let (key, ledger) = (try shop.key, shop.ledger)
+    try shop.harness.database.write(for: nil) { transaction in
+      try ledger.noteFailedRead(key, at: day(1), in: transaction)
+    }
+    #expect(try shop.unansweredCount == 0)
+    // What an earlier version left is forgotten at the start.
+    try shop.harness.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, 0)", .text(key.description))
+    }
+    try shop.service.applyRules()
+    #expect(try shop.unansweredCount == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a renewal that nobody told of is asked for when the period ends`(
     engine: TestEngine
   ) throws {
@@ -128,7 +168,8 @@ private final class AskingShop {
   let harness: Harness
   let customer: Customer
   let store: AskedStore
-  private let service: BillingService
+  let service: BillingService
+  let ledger: Ledger
   private let clock = Locked(day0)
 
   init(_ engine: TestEngine) throws {
@@ -137,16 +178,29 @@ private final class AskingShop {
     let store = AskedStore(customer)
     self.store = store
     let clock = clock
+    let stores = StoreList.known(
+      with: StripeStore(
+        secrets: WebhookSecrets([Harness.secret]),
+        api: StripeAPI(
+          base: AskedStore.base, key: Secret("sk_live_x"), environment: .live, transport: store)))
+    let rules = LedgerRules(catalogue: catalogue)
+    ledger = Ledger(stores: stores, rules: rules)
     service = BillingService(
-      database: harness.database, rules: LedgerRules(catalogue: catalogue),
-      sealing: Harness.sealing, clock: Clock { clock.withLock { $0 } },
-      stores: StoreList.known(
-        with: StripeStore(
-          secrets: WebhookSecrets([Harness.secret]),
-          api: StripeAPI(
-            base: AskedStore.base, key: Secret("sk_live_x"), environment: .live, transport: store)))
-    )
+      database: harness.database, rules: rules, sealing: Harness.sealing,
+      clock: Clock { clock.withLock { $0 } }, stores: stores)
     try service.applyRules()
+  }
+
+  var key: ObjectKey {
+    get throws { try #require(ObjectKey("stripe:live:subscription:\(customer.subscriptionID)")) }
+  }
+
+  var unansweredCount: Int64? {
+    get throws {
+      try harness.database.read { reader in
+        try reader.first("SELECT count(*) FROM billing.unanswered") { row in try row.integer(0) }
+      }
+    }
   }
 
   func post(_ event: SampleEvent) throws {

@@ -58,4 +58,11 @@ struct FoldTests {
       .coverage(policy: .standard, catalogue: F.catalogue)
     #expect(coverage.alarms == [.reversal(.voidedOrder, object: "o1")])
   }
+
+  @Test func `a void order that the purchase ended with took what it paid for`() {
+    let facts = [F.purchase(.expired, 0, 30, order: "o1"), F.order("o1", .refunded)]
+    let coverage = F.subscription(F.googleKey, facts)
+      .coverage(policy: .standard, catalogue: F.catalogue)
+    #expect(coverage.alarms.isEmpty)
+  }
 }
