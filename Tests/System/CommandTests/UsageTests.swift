@@ -15,6 +15,12 @@ struct UsageTests {
     (["list", "accounts"], "there is no command list accounts; did you mean account list?"),
     (["jobs", "lsit"], "there is no command jobs lsit; did you mean jobs list?"),
     (["nonsense"], "there is no command nonsense; see --help"),
+    (["--versoin"], "coffer has no option --versoin; did you mean --version?"),
+    (["version"], "there is no command version; did you mean --version?"),
+    (
+      ["backup", "verfy"],
+      "backup does not take verfy; did you mean backup verify? A path of that name is ./verfy"
+    ),
     (["account", "list", "--jason"], "account list has no option --jason; did you mean --json?"),
     (["account", "show"], "account show needs <account>; see --help"),
     (["usage", "recount", "ada", "bob"], "usage recount does not take bob; see --help"),
@@ -47,6 +53,35 @@ struct UsageTests {
     #expect(finished.code == 64)
     #expect(finished.errors == "coffer: \(complaint)\n")
     #expect(finished.out == "")
+  }
+
+  @Test(arguments: ["man", "--help"])
+  func `an answer that cannot be written is code 69 and one line`(words: String) throws {
+    let full = try Finished(
+      path: "/bin/sh", ["-c", "exec \"$0\" \(words) >/dev/full", Binaries.directory + "/coffer"],
+      environment: [:])
+    #expect(full.code == 69)
+    #expect(full.errors == "coffer: the answer could not be written: No space left on device\n")
+  }
+
+  @Test func `who reads no further than a line is no failure`() throws {
+    let cut = try Finished(
+      path: "/bin/sh", ["-c", "\"$0\" man | head -n 1", Binaries.directory + "/coffer"],
+      environment: ["PATH": "/usr/bin:/bin"])
+    #expect(cut.code == 0)
+    #expect(cut.errors.isEmpty)
+  }
+
+  @Test func `what was pasted into a command comes back on one line without what a terminal obeys`()
+    throws
+  {
+    let scratch = try ScratchDirectory()
+    let pasted = try Finished(
+      ["x\u{1B}[31m\ny" + String(repeating: "z", count: 5000)],
+      environment: ["COFFER_DATABASE": "sqlite://\(scratch.path)"])
+    #expect(pasted.code == 64)
+    #expect(pasted.errors.split(separator: "\n").count == 1)
+    #expect(!pasted.errors.contains("\u{1B}") && pasted.errors.count < 2100)
   }
 
   @Test(arguments: ["coffer-sync", "coffer-billing"])

@@ -19,6 +19,7 @@ import Testing
     let installation = try Installation(settings: [
       "COFFER_STRIPE_API_KEY": "sk_test_1", "COFFER_STRIPE_API_URL": "http://127.0.0.1:1",
       "COFFER_APPLE_BUNDLE_ID": "com.example.coffer",
+      "COFFER_BILLING_AUTHORITIES": Installation.authority,
     ])
     var rows: [String: (family: Family, programs: [String])] = [:]
     for program in [Program.sync, .billing] {

@@ -26,4 +26,22 @@ import Testing
     #expect(line?.contains("http.request") == true && line?.contains("path=\(path)") == true)
     server.stop()
   }
+
+  @Test func `a request that went well has its line where its trace is recorded, and only there`()
+    throws
+  {
+    let server = try Installation().start(.sync)
+    let ids = ["00": "1af7651916cd43dd8448eb211c80319c", "01": "2af7651916cd43dd8448eb211c80319c"]
+    for (flags, id) in ids.sorted(by: { $0.key < $1.key }) {
+      let reply = try HTTPClient().send(
+        "GET", server.url + "/healthz",
+        headers: [("traceparent", "00-\(id)-b7ad6b7169203331-\(flags)")], timeout: .seconds(30))
+      #expect(reply.status == 200)
+    }
+    #expect(server.stop() == .exited(0))
+    let lines = server.words.split(separator: "\n").filter { $0.contains("http.request") }
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains("status=200") == true)
+    #expect(lines.first?.contains("trace=2af7651916cd43dd8448eb211c80319c") == true)
+  }
 }
