@@ -33,6 +33,12 @@ package struct EntitlementExplanation: Sendable {
   package let paysTwiceSince: Instant?
   /// Since when there is nothing left of the account; nil while there is.
   package let erased: Instant?
+  /// Since when an operator lets nothing of it be written; nil where nobody does.
+  package let suspended: Instant?
+  /// When its end was asked for; nil where it stays.
+  package let leaving: Instant?
+  /// When that end comes; nil until it is exported.
+  package let erases: Instant?
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
@@ -147,9 +153,25 @@ package struct EntitlementExplanation: Sendable {
     paysTwiceSince = try reader.first(
       "SELECT since_ms FROM billing.double_payments WHERE account_id = $1", .id(account)
     ) { row in try row.instant(0) }
-    erased = try reader.first(
-      "SELECT erased_ms FROM sync.account_deletions WHERE account_id = $1", .id(account)
-    ) { row in try row.optionalInstant(0) }.flatMap { $0 }
+    let deletion = try reader.first(
+      """
+      SELECT erased_ms, asked_ms, erase_ms, suspended_ms FROM sync.account_deletions
+      WHERE account_id = $1
+      """, .id(account)
+    ) { row in
+      (
+        erased: try row.optionalInstant(0), asked: try row.instant(1),
+        erases: try row.optionalInstant(2), suspended: try row.optionalInstant(3)
+      )
+    }
+    (erased, leaving, erases) = (deletion?.erased, deletion?.asked, deletion?.erases)
+    // While its end is waited for it is suspended by that, and beside it is kept what was before.
+    suspended =
+      if let deletion { deletion.suspended } else {
+        try reader.first("SELECT suspended_ms FROM sync.accounts WHERE id = $1", .id(account)) {
+          row in try row.optionalInstant(0)
+        }.flatMap { $0 }
+      }
     let keys = try reader.rows(
       "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
     ) { row in try row.text(0) }

@@ -29,7 +29,17 @@ extension EntitlementExplanation {
       text += "; it holds \(ByteCount.text(usedByteCount)), so that nothing can be added until it "
       text += "holds less, and nothing is deleted"
     }
-    return text + "."
+    return text + (refusedWrites.map { "; \($0)" } ?? "") + "."
+  }
+
+  /// Why nothing may be written, whatever is paid.
+  private var refusedWrites: String? {
+    if let leaving {
+      let end =
+        erases.map { "it is erased from \(date($0)) on" } ?? "it is erased once it is exported"
+      return "nothing can be written any more, as its end was asked for on \(date(leaving)): \(end)"
+    }
+    return suspended.map { "nothing can be written now, as it was suspended on \(date($0))" }
   }
 
   /// Whether nothing is missing but the end of a pause.

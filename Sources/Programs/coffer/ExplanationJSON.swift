@@ -15,7 +15,8 @@ enum ExplanationJSON {
     "held": .list(spanShape),
     "schedule": .list(boundaryShape),
     "derived": .orNull(["at": .time, "catalogue": .text, "policy": .text]),
-    "pays_twice_since": .orNull(.time), "erased": .orNull(.time),
+    "pays_twice_since": .orNull(.time), "erased": .orNull(.time), "suspended": .orNull(.time),
+    "leaving": .orNull(.time), "erases": .orNull(.time),
     "grants": .list([
       "grant": .text, "plan": .text, "from": moment, "until": moment, "note": .text,
     ]),
@@ -94,6 +95,9 @@ enum ExplanationJSON {
       } ?? .null,
       "pays_twice_since": explanation.paysTwiceSince.map { .string($0.description) } ?? .null,
       "erased": explanation.erased.map { .string($0.description) } ?? .null,
+      "suspended": explanation.suspended.map { .string($0.description) } ?? .null,
+      "leaving": explanation.leaving.map { .string($0.description) } ?? .null,
+      "erases": explanation.erases.map { .string($0.description) } ?? .null,
       "grants": .array(explanation.grants.map(grant)),
       "decisions": .array(
         explanation.decisions.map { decided($0, by: actors[$0.sequence]) }),

@@ -35,6 +35,13 @@ struct ExplanationText {
         because   \(current.reason.rawValue): \(sentence(current.reason))
 
         """
+    if explanation.erased == nil {
+      if let suspended = explanation.suspended { text += "suspended \(suspended)\n" }
+      if let leaving = explanation.leaving {
+        text +=
+          "leaving   \(leaving), is erased from \(explanation.erases?.description ?? "its export") on\n"
+      }
+    }
     if explanation.moment != explanation.now { text += asked }
     if let derived = explanation.derived {
       text += "derived   \(derived.at), catalogue \(derived.catalogueVersion), "

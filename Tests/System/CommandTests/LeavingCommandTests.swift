@@ -51,6 +51,19 @@ struct LeavingCommandTests {
     #expect(refused.errors.contains("its end was asked for, and coffer deletion cancel keeps it"))
   }
 
+  @Test func `an explanation says why nothing can be written, whatever is paid`() throws {
+    #expect(try act("account", "suspend", "ada").code == 0)
+    let suspended = try coffer("entitlement", "explain", "ada").out
+    #expect(
+      suspended.split(separator: "\n").joined(separator: " ")
+        .contains("nothing can be written now, as it was suspended on 2026-03-02 09:55 UTC."))
+    #expect(try act("account", "resume", "ada").code == 0)
+    #expect(try act("account", "delete", "ada").code == 0)
+    let leaving = try coffer("entitlement", "explain", "ada", "--json").out
+    #expect(leaving.contains(#""suspended":null,"leaving":"2026-03-02T09:55:00Z""#))
+    #expect(leaving.contains("it is erased from 2026-03-09 09:55 UTC on"))
+  }
+
   @Test func `a second end is refused, unless it is to come sooner`() throws {
     #expect(try act("account", "delete", "ada").code == 0)
     let again = try act("account", "delete", "ada")
