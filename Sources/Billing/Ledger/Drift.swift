@@ -77,6 +77,12 @@ extension Ledger {
   package func repair(_ drift: Drift, at now: Instant, in transaction: Transaction) throws {
     try DeliveryRow.lockSequence(in: transaction)
     try derive(drift.subscriptions, cause: .fact, entry: nil, at: now, in: transaction)
+    // A label that was wrong for its time, and is right by now, is not written again: it is of now then.
+    for key in drift.subscriptions {
+      try transaction.execute(
+        "UPDATE billing.subscriptions SET updated_ms = $2 WHERE object = $1",
+        .text(key.description), .instant(now))
+    }
     for account in drift.accounts { try schedule(account, at: now, in: transaction) }
   }
 

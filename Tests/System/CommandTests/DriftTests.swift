@@ -19,6 +19,11 @@ struct DriftTests {
     (
       "DELETE FROM billing.entitlements", "the schedule of the account \(FirstPurchase.account)"
     ),
+    // Right by now, and wrong for the time of which it is.
+    (
+      "UPDATE billing.subscriptions SET updated_ms = 1000",
+      "the subscription \(FirstPurchase.story.subscriptions[0])"
+    ),
     (
       "UPDATE billing.subscriptions SET owner = NULL, owner_evidence = 'none'",
       "the subscription \(FirstPurchase.story.subscriptions[0])"
