@@ -209,7 +209,8 @@ private enum DifferenceAnswer {
 
   static let shape: JSONShape = [
     "before": .text, "after": .text, "accounts": .integer, "lose": .integer, "gain": .integer,
-    "renamed": .integer, "losses": changes, "gains": changes,
+    "renamed": .integer, "fee_before": .integer, "fee_after": .integer, "losses": changes,
+    "gains": changes,
   ]
 
   static func answer(
@@ -224,6 +225,12 @@ private enum DifferenceAnswer {
       + "plan or reason\n"
     if old.free.byteCount != new.free.byteCount {
       text += "whoever never had anything to do with billing has the plan \(new.free.id)\n"
+    }
+    let fees = (old.metadataFeeByteCount, new.metadataFeeByteCount)
+    if fees.0 != fees.1 {
+      text +=
+        "each record costs \(fees.1) bytes instead of \(fees.0): once it is applied restart coffer-sync, "
+        + "then coffer usage recount --all\n"
     }
     for (title, changes) in [("lose", difference.losses), ("gain", difference.gains)]
     where !changes.isEmpty {
@@ -244,6 +251,8 @@ private enum DifferenceAnswer {
         "lose": .integer(Int64(difference.lossCount)),
         "gain": .integer(Int64(difference.gainCount)),
         "renamed": .integer(Int64(difference.renamedCount)),
+        "fee_before": .integer(old.metadataFeeByteCount),
+        "fee_after": .integer(new.metadataFeeByteCount),
         "losses": .array(difference.losses.map(json)),
         "gains": .array(difference.gains.map(json)),
       ])

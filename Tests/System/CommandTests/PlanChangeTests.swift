@@ -61,6 +61,19 @@ struct PlanChangeTests {
     return environment
   }
 
+  @Test func `another fee for each record is told with what it takes`() throws {
+    let dearer = try scratch.write(
+      String(decoding: RecordedStory.catalogue, as: UTF8.self)
+        .replacing("fixtures-1", with: "dearer-2")
+        .replacing(#""metadata_fee_bytes": 1000"#, with: #""metadata_fee_bytes": 2000"#),
+      to: "dearer.json")
+    let found = try coffer("plan", "diff", dearer)
+    #expect(found.out.contains("each record costs 2000 bytes instead of 1000"), "\(found.errors)")
+    #expect(found.out.contains("coffer usage recount --all"))
+    let json = try coffer("plan", "diff", dearer, "--json").out
+    #expect(json.contains(#""fee_before":1000,"fee_after":2000"#))
+  }
+
   @Test func `who would lose is told before anything changes`() throws {
     let before = try coffer("account", "list").out
     let found = try coffer("plan", "diff", smaller)
