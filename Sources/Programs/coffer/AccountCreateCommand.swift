@@ -47,7 +47,9 @@ extension Command {
               subject: account.id.description, name: account.username, account: account.id,
               before: .object([]),
               after: ["public_key": .string(key)], text: text,
-              members: AccountSummary(account, cap).members + [.init("public_key", .string(key))])
+              members: AccountSummary(account, cap, nil).members + [
+                .init("public_key", .string(key))
+              ])
           }
         } catch let refusal as Refusal {
           // Nobody has the key that was made for it, and trying again shall find the path free.

@@ -27,7 +27,8 @@ extension Command {
           let summaries = try page.rows.map { account in
             AccountSummary(
               account,
-              try Cap(reader, account.id, catalogue: configuration.catalogue, now: now))
+              try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
+              try AccountDeletion.find(account.id, reading: reader))
           }
           let notice = try page.notice(of: "accounts", next: \.id.description) {
             try Account.count(reader)
@@ -55,10 +56,13 @@ extension Command {
 struct AccountSummary {
   let account: Account
   let cap: Cap
+  /// Since when an operator lets it write nothing; an end that was asked for is told by itself.
+  let suspended: Instant?
 
-  init(_ account: Account, _ cap: Cap) {
+  init(_ account: Account, _ cap: Cap, _ deletion: AccountDeletion?) {
     self.account = account
     self.cap = cap
+    suspended = deletion == nil ? account.suspended : deletion?.suspended
   }
 
   var isOverCap: Bool { account.usageByteCount > cap.byteCount }
@@ -78,7 +82,7 @@ struct AccountSummary {
       .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
       .init("created", .string(account.created.description)),
       .init("invite", account.invite.map { .string($0.description) } ?? .null),
-      .init("suspended", account.suspended.map { .string($0.description) } ?? .null),
+      .init("suspended", suspended.map { .string($0.description) } ?? .null),
     ]
   }
 }

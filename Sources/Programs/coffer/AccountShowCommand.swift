@@ -24,9 +24,9 @@ extension Command {
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let cap = try Cap(
             reader, account.id, catalogue: configuration.catalogue, now: now)
+          let deletion = try AccountDeletion.find(account.id, reading: reader)
           return (
-            AccountSummary(account, cap),
-            try AccountDeletion.find(account.id, reading: reader),
+            AccountSummary(account, cap, deletion), deletion,
             try Device.listAll(reader, of: account.id)
           )
         }
@@ -56,7 +56,7 @@ extension Command {
       username   \(account.username ?? "-")
       root       \(account.root)
       created    \(account.created)
-      suspended  \(account.suspended?.description ?? "-")
+      suspended  \(summary.suspended?.description ?? "-")
       deletion   \(deletion.map(text) ?? "-")
       invite     \(account.invite?.description ?? "-")
       used       \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))

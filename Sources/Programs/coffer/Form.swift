@@ -42,7 +42,10 @@ extension Form where Value == String {
   /// What is kept for people to read.
   static var reason: Form {
     Form { (text, name) throws(CommandFailure) in
-      guard text.contains(where: { !$0.isWhitespace }) else {
+      let isSaid = text.unicodeScalars.contains {
+        !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint
+      }
+      guard isSaid else {
         throw CommandFailure(.usage, "\(name) is blank: say why")
       }
       guard text.utf8.count <= 1000 else {

@@ -35,7 +35,7 @@ extension Command {
           transaction, invocation[CommonArguments.account])
         // Where its end was asked for nothing is written anyway; what is decided here is what is left
         // when that is undone.
-        let deletion = try AccountDeletion.find(account.id, reading: transaction)
+        let deletion = try AccountDeletion.locked(account.id, in: transaction)
         let isChanged =
           deletion == nil
           ? try Account.suspend(transaction, account.id, since: moment)

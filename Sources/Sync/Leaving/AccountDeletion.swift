@@ -44,6 +44,20 @@ package struct AccountDeletion: Sendable, Equatable {
     ) { row in try AccountDeletion(row) }
   }
 
+  /// The same in a transaction that decides about the account: nobody asks for its end, or undoes that,
+  /// meanwhile.
+  package static func locked(
+    _ account: Identifier, in transaction: Transaction
+  ) throws -> AccountDeletion? {
+    try lock(account, in: transaction) ? try find(account, reading: transaction) : nil
+  }
+
+  /// The row's UPDATE is its lock: whoever undoes or erases waits. False where there is no such account.
+  private static func lock(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    try transaction.execute(
+      "UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(account)) == 1
+  }
+
   /// The newest first, behind `last`.
   package static func all(
     after last: AccountDeletion?, limit: Int, reading database: some Queryable
@@ -63,10 +77,7 @@ package struct AccountDeletion: Sendable, Equatable {
   package static func ask(
     for account: Identifier, erasing moment: Instant?, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
-    // The row's UPDATE is its lock: whoever undoes or erases waits.
-    let found = try transaction.execute(
-      "UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(account))
-    guard found == 1 else { return false }
+    guard try lock(account, in: transaction) else { return false }
     let count = try transaction.execute(
       """
       INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, suspended_ms)
@@ -114,7 +125,7 @@ package struct AccountDeletion: Sendable, Equatable {
   package static func cancel(
     _ account: Identifier, in transaction: Transaction
   ) throws -> Bool {
-    try transaction.execute("UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(account))
+    _ = try lock(account, in: transaction)
     let suspended = try transaction.first(
       """
       DELETE FROM sync.account_deletions WHERE account_id = $1 AND begun_ms IS NULL

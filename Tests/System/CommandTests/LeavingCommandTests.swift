@@ -38,6 +38,8 @@ struct LeavingCommandTests {
     #expect(suspended.code == 0, "\(suspended.errors)")
     #expect(suspended.out.contains(#""before":{"writes":"refused","suspended":null}"#))
     #expect(try act("account", "suspend", "ada").code == 1)
+    let shown = try coffer("account", "show", "ada").out
+    #expect(shown.contains("suspended  2026-03-02T09:55:00Z\ndeletion   waiting"))
     let kept = try act("deletion", "cancel", "ada", "--json")
     #expect(kept.code == 0, "\(kept.errors)")
     #expect(kept.out.contains(#""after":{"state":"kept","writes":"refused"}"#))
@@ -49,6 +51,7 @@ struct LeavingCommandTests {
     let refused = try act("account", "resume", "ada")
     #expect(refused.code == 1)
     #expect(refused.errors.contains("its end was asked for, and coffer deletion cancel keeps it"))
+    #expect(try coffer("account", "show", "ada").out.contains("suspended  -\ndeletion   waiting"))
   }
 
   @Test func `an explanation says why nothing can be written, whatever is paid`() throws {
