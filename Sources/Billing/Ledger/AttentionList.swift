@@ -244,9 +244,18 @@ package struct AttentionList: Sendable {
         """, .text(name + ":"), .text(name + ";"), .integer(countMax)
       ) { row in (try row.integer(0), try row.optionalInstant(1)) }
       guard let (count, first) = found, let first else { return nil }
+      // A key that is refused, or an object that is not there, is no outage of the store's: its words say so.
+      let words = try reader.first(
+        """
+        SELECT j.last_error FROM billing.unanswered AS u
+          JOIN billing.jobs AS j ON j.kind = $3 AND j.object = u.object
+        WHERE u.object >= $1 AND u.object < $2 LIMIT 1
+        """, .text(name + ":"), .text(name + ";"), .text(Ledger.readJob)
+      ) { row in try row.optionalText(0) }.flatMap { $0 }
       return Attention(
         kind: .storeUnanswered, subject: name, account: nil,
-        detail: count == 1 ? "1 read" : "\(count) reads", since: first, until: nil)
+        detail: (count == 1 ? "1 read" : "\(count) reads") + (words.map { ", e.g. \($0)" } ?? ""),
+        since: first, until: nil)
     }
   }
 

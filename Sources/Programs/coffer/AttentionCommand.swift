@@ -133,7 +133,7 @@ extension Attention {
     case .unacknowledged:
       "\(shownSubject): its store takes it back, for nobody told it that it was delivered"
         + (account == nil ? ", and nobody owns it" : "")
-    case .storeUnanswered: "\(subject) does not answer; waiting: \(detail)"
+    case .storeUnanswered: "\(subject) gives no answer that can be kept; waiting: \(detail)"
     case .deadJob: "\(shownSubject): given up; \(detail)"
     case .unreconciled: "\(subject) is not reconciled: \(detail)"
     case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
