@@ -114,10 +114,11 @@ package struct AccountDeletion: Sendable, Equatable {
   package static func suspend(
     _ account: Identifier, since moment: Instant?, in transaction: Transaction
   ) throws -> Bool {
-    try transaction.execute(
+    let changes = moment == nil ? "IS NOT NULL" : "IS NULL"
+    return try transaction.execute(
       """
       UPDATE sync.account_deletions SET suspended_ms = $2
-      WHERE account_id = $1 AND begun_ms IS NULL AND suspended_ms IS \(moment == nil ? "NOT " : "")NULL
+      WHERE account_id = $1 AND begun_ms IS NULL AND suspended_ms \(changes)
       """, .id(account), .instant(moment)) == 1
   }
 
