@@ -35,11 +35,11 @@ extension Command {
       // What the subscription is owed may follow from the read's failing.
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let effect = try drop(kind, object, in: transaction)
+          // The sequence is locked before the job, as by who reads.
           if let key = ObjectKey(object) {
             try ledger.noteDropped(key, at: now, in: transaction)
           }
-          return effect
+          return try drop(kind, object, in: transaction)
         }
       }
     })

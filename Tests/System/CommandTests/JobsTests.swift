@@ -100,6 +100,28 @@ struct JobsTests {
     #expect(try coffer("jobs", "list").out.contains("2000"))
   }
 
+  @Test func `a read that was given up and is dropped leaves nothing that wants a human`() throws {
+    let shop = try FirstPurchase()
+    let database = try Database.open(
+      .sqlite(directory: shop.scratch.path + "/database"), owning: .billing)
+    try database.write(for: nil) { transaction in
+      try Jobs.request(
+        "read", FirstPurchase.subscription.description, due: Self.now, in: transaction)
+      try transaction.execute("UPDATE billing.jobs SET dead = 1, due_ms = NULL WHERE kind = 'read'")
+      try transaction.execute(
+        "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, 1772445000000)",
+        .text(FirstPurchase.subscription.description))
+    }
+    database.close()
+    let told = try shop.coffer("attention")
+    #expect(told.code == 2 && told.out.contains("store_unanswered"), "\(told.out)")
+    let dropped = try shop.coffer(
+      "jobs", "drop", "read", FirstPurchase.subscription.description, "--reason", "gone", "--yes")
+    #expect(dropped.code == 0, "\(dropped.errors)")
+    let after = try shop.coffer("attention")
+    #expect(after.code == 0 && !after.out.contains("store_unanswered"), "\(after.out)")
+  }
+
   @Test func `a dead job is dropped once it is confirmed, and no other is`() throws {
     let drop = ["jobs", "drop", "stripe", "sub_1", "--reason", "gone for good"]
     #expect(try Finished(drop, environment: environment).code == 3)
