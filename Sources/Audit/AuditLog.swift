@@ -19,8 +19,9 @@ package enum AuditLog {
     let before: JSONValue
     let after: JSONValue
 
-    /// `act` is the command's name, with the step of it where it has an entry for each; `subject` what it was done to. `account` is whose affair it was,
-    /// `formerAccount` who lost by it to that one. No member may hold a secret.
+    /// `act` is the command's name, with the step of it where it has an entry for each; `subject` what it
+    /// was done to. `account` is whose affair it was, `formerAccount` who lost by it to that one. No member
+    /// may hold a secret.
     package init(
       actor: String, act: String, subject: String, account: Identifier? = nil,
       formerAccount: Identifier? = nil, reason: String, before: JSONValue, after: JSONValue

@@ -169,11 +169,7 @@ extension APIReply {
     guard !(200..<300).contains(status) else { return self }
     guard let code = try? JSON.parse(body)["errorCode"].integer else {
       do { return try successful() } catch {
-        switch error {
-        case .notFound, .gone, .refused:
-          throw .misconfigured("something else than the App Store answers \(status)")
-        case .transient, .misconfigured, .malformed: throw error
-        }
+        throw error.isAboutObject ? .stranger(inPlaceOf: "the App Store", status) : error
       }
     }
     switch code {

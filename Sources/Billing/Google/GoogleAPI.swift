@@ -213,12 +213,9 @@ package struct GoogleAPI: Sendable {
   /// our app, or where something else than its API answers, nothing was said of the purchase.
   func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
     do { return try reply.successful() } catch {
-      switch error {
-      case .notFound, .gone, .refused: break
-      case .transient, .misconfigured, .malformed: throw error
-      }
+      guard error.isAboutObject else { throw error }
       guard let json = try? JSON.parse(reply.body, limits: Self.limits)["error"], json.isObject
-      else { throw .misconfigured("something else than Google's API answers \(reply.status)") }
+      else { throw .stranger(inPlaceOf: "Google's API", reply.status) }
       let reasons = json["errors"].array?.compactMap { $0["reason"].string } ?? []
       guard !reasons.contains("applicationNotFound") else {
         throw .misconfigured("Google Play knows no app of the configured package")

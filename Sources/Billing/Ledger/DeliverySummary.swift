@@ -108,9 +108,11 @@ package struct DeliverySummary: Sendable {
     of store: any Store, reading database: some Queryable
   ) throws -> [String] {
     var found: [String] = []
+    // Ids without a colon are looked at, too: without a bound of their own each would be one more read.
+    var lookedAtCount = 0
     for environment in StoreEnvironment.allCases {
       var behind = ""
-      while found.count < webhookCountMax,
+      while lookedAtCount < webhookCountMax,
         let id = try database.first(
           """
           SELECT delivery_id FROM billing.deliveries
@@ -119,6 +121,7 @@ package struct DeliverySummary: Sendable {
           """, .text(store.provider.rawValue), .text(environment.rawValue), .text(behind),
           row: { row in try row.text(0) })
       {
+        lookedAtCount += 1
         let webhook = String(id.prefix { $0 != ":" })
         if webhook != id { found.append(webhook) }
         // What follows a colon.

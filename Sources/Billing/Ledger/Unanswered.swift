@@ -69,9 +69,7 @@ extension Ledger {
 
   /// An operator dropped the read: nobody waits for an answer any more.
   package func noteDropped(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
-    try DeliveryRow.lockSequence(in: transaction)
-    guard try Unanswered.end(key, in: transaction) else { return }
-    try derive([key], cause: .fact, entry: nil, at: now, in: transaction)
+    try noteAnswer(key, at: now, in: transaction) {}
   }
 
   /// Forgets failed reads that nothing would ever end: of stores that are asked no more, and those whose

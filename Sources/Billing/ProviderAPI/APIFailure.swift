@@ -16,6 +16,22 @@ package enum APIFailure: Error, Equatable, Sendable {
   case malformed(String)
 }
 
+extension APIFailure {
+  /// Whether it says something of what was asked for, and not of us, the way there or the store's day. Only
+  /// the store's own words may: a proxy's 404 would end what a client claimed.
+  package var isAboutObject: Bool {
+    switch self {
+    case .notFound, .gone, .refused: true
+    case .transient, .misconfigured, .malformed: false
+    }
+  }
+
+  /// What has not the form of `store`'s errors is a wrong setting.
+  package static func stranger(inPlaceOf store: String, _ status: Int) -> APIFailure {
+    .misconfigured("something else than \(store) answers \(status)")
+  }
+}
+
 extension APIFailure: CustomStringConvertible {
   package var description: String {
     switch self {

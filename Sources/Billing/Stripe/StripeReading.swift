@@ -173,12 +173,9 @@ extension APIReply {
       throw .transient("Stripe answers \(status)", retryAfter: retryAfter)
     }
     do { return try successful().body } catch {
-      switch error {
-      case .notFound, .gone, .refused: break
-      case .transient, .misconfigured, .malformed: throw error
-      }
+      guard error.isAboutObject else { throw error }
       guard let json = try? JSON.parse(body)["error"], json.isObject else {
-        throw .misconfigured("something else than Stripe's API answers \(status)")
+        throw .stranger(inPlaceOf: "Stripe's API", status)
       }
       guard case .refused(let status, let reason) = error else { throw error }
       throw .refused(status: status, Self.code(json) ?? reason)

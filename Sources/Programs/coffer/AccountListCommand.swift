@@ -62,7 +62,7 @@ struct AccountSummary {
   init(_ account: Account, _ cap: Cap, _ deletion: AccountDeletion?) {
     self.account = account
     self.cap = cap
-    suspended = deletion == nil ? account.suspended : deletion?.suspended
+    suspended = account.suspended(beside: deletion)
   }
 
   var isOverCap: Bool { account.usageByteCount > cap.byteCount }

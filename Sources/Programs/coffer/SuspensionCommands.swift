@@ -50,7 +50,7 @@ extension Command {
         let word = suspends ? "suspended" : "resumed"
         return Act.Effect(
           subject: account.id.description, name: account.username, account: account.id,
-          before: state(deletion == nil ? account.suspended : deletion?.suspended, deletion),
+          before: state(account.suspended(beside: deletion), deletion),
           after: state(moment, deletion), text: "\(word)  \(account.id)\n",
           members: [
             .init("account", .string(account.id.description)), .init("suspended", .bool(suspends)),

@@ -144,3 +144,11 @@ package struct AccountDeletion: Sendable, Equatable {
     let moment: Instant?
   }
 }
+
+extension Account {
+  /// Since when an operator lets it write nothing. While its end is waited for `suspended` is that one's
+  /// doing, and what was before it stands with the deletion.
+  package func suspended(beside deletion: AccountDeletion?) -> Instant? {
+    deletion.map { $0.suspended } ?? suspended
+  }
+}
