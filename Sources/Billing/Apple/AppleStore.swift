@@ -75,18 +75,28 @@ package struct AppleStore: Store {
     traits.hasSuccessors = true
     traits.isReadOneByOne = true
     traits.unknownID = "1"
+    traits.subscriptionIDForm = "a number of up to \(Self.idByteCountMax) digits"
     traits.confirmationCount = 1
     traits.notes = AppleNote.allCases.map(\.rawValue)
     return traits
+  }
+
+  private static let idByteCountMax = 20
+  /// No number of anybody else's that is digits alone is so long.
+  private static let numberByteCountMin = 8
+
+  package func isSubscriptionID(_ text: String) -> Bool {
+    1...Self.idByteCountMax ~= text.utf8.count
+      && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
   }
 
   /// Any transaction's id: the store finds the subscription by each of them.
   package func purchase(
     named number: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {
-    guard 8...20 ~= number.utf8.count,
-      number.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
-    else { return nil }
+    guard number.utf8.count >= Self.numberByteCountMin, isSubscriptionID(number) else {
+      return nil
+    }
     func key(_ kind: ObjectKey.Kind) -> ObjectKey {
       ObjectKey(provider: provider, environment: environment, kind: kind, id: number)
     }

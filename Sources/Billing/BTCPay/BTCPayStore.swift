@@ -49,9 +49,14 @@ package struct BTCPayStore: Store {
     traits.hasClock = false
     traits.isPrepaid = true
     traits.deliveriesNameWebhook = true
+    traits.subscriptionIDForm = "an account's id, a UUID"
     traits.unknownID = "00000000-0000-0000-0000-000000000000"
     traits.notes = BTCPayNote.allCases.map(\.rawValue)
     return traits
+  }
+
+  package func isSubscriptionID(_ text: String) -> Bool {
+    Identifier(text)?.description == text
   }
 
   /// An invoice's id, 16 bytes in base 58. Its server tells invoices by account alone.

@@ -62,6 +62,7 @@ package struct GoogleStore: Store {
     traits.hasSuccessors = true
     traits.hasClock = false
     traits.unknownID = "coffer-doctor"
+    traits.subscriptionIDForm = "the SHA-256 of its token, 64 digits and letters from a to f"
     traits.confirmationCount = 1
     traits.readsBySecret = true
     traits.isReadOneByOne = true
@@ -86,6 +87,13 @@ package struct GoogleStore: Store {
     let purchase = fact.links.first { $0.kind == .part }?.target ?? fact.key
     // What it continues ends where it begins.
     return [purchase] + (try links.origins(of: .predecessor, to: purchase))
+  }
+
+  package func isSubscriptionID(_ text: String) -> Bool {
+    text.utf8.count == 64
+      && text.utf8.allSatisfy {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+      }
   }
 
   /// No number of anybody else's is so long.

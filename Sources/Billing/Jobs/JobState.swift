@@ -161,8 +161,9 @@ struct JobState: Equatable {
     wait(until: now)
   }
 
-  /// An operator gives up what it died for: it counts as settled, until it is requested again.
+  /// An operator gives up what it died or waits for: it counts as settled, until it is requested again.
   mutating func drop() {
+    (due, nextDue) = (nil, nil)
     (isDead, attempts, refusals, confirmations, requested) = (false, 0, 0, 0, committed)
     (settleAfter, heldUntil, failingSince, unsettledSince) = (nil, nil, nil, nil)
   }

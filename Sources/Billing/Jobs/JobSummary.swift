@@ -167,13 +167,14 @@ extension Jobs {
     return true
   }
 
-  /// An operator gives up a dead job, which counts as settled then. False where it is not dead.
+  /// An operator gives up a dead job, which counts as settled then; one that waits where `isWaitingToo`.
+  /// False where it is neither.
   package static func drop(
-    _ kind: String, _ object: String, in transaction: Transaction
+    _ kind: String, _ object: String, isWaitingToo: Bool = false, in transaction: Transaction
   ) throws -> Bool {
-    guard var row = try JobRow.locked(kind, object, in: transaction), row.state.isDead else {
-      return false
-    }
+    guard var row = try JobRow.locked(kind, object, in: transaction) else { return false }
+    let isWaiting = row.state.due != nil && row.state.leaseUntil == nil
+    guard row.state.isDead || (isWaitingToo && isWaiting) else { return false }
     row.state.drop()
     try row.store(in: transaction)
     return true

@@ -54,6 +54,16 @@ extension Ledger {
     return known.isEmpty ? [purchase.subscription].compactMap { $0 } : known
   }
 
+  /// The subscriptions that an object is known to be a part of, without those that continue them.
+  package func wholes(
+    of object: ObjectKey, reading database: any Queryable
+  ) throws -> [ObjectKey] {
+    let kind = try stores.store(of: object).traits.subscriptionKind
+    return try reading(database).mirrors(of: object).flatMap { $0.fact.links }
+      .filter { $0.kind == .part && $0.origin == object && $0.target.kind == kind }
+      .map { $0.target }
+  }
+
   /// What became of the wish that an account own a purchase.
   package enum Filed: Sendable {
     case claimed

@@ -67,6 +67,23 @@ extension Ledger {
     try Jobs.find(Self.readJob, key.description, reading: database)?.due != nil
   }
 
+  /// Whether nobody but an operator ever asked for a read of it: its store told nothing of it, and no
+  /// account claims it, so that nothing is lost where it is not read.
+  package func isKnownToNobody(
+    _ key: ObjectKey, reading database: some Queryable
+  ) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM billing.subscriptions WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.mirrors WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.read_requests WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.claims WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.decisions WHERE object = $1
+      LIMIT 1
+      """, .text(key.description)
+    ) { row in try row.integer(0) } == nil
+  }
+
   /// An operator dropped the read: nobody waits for an answer any more.
   package func noteDropped(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     try noteAnswer(key, at: now, in: transaction) {}

@@ -33,6 +33,10 @@ package protocol Store: Sendable {
   /// The subscriptions that a fact of this store can change; its links are written already.
   func subscriptions(changedBy fact: Fact, _ links: any LinkReader) throws -> [ObjectKey]
 
+  /// Whether a key may name a subscription by this id: one of the letters and the length of those that
+  /// the store gives.
+  func isSubscriptionID(_ text: String) -> Bool
+
   /// What a number of the store's names that people have from it, told by its form alone; nil for what
   /// is none. `environment` is whose it is taken for.
   func purchase(named number: String, in environment: StoreEnvironment) -> NamedPurchase?
@@ -101,10 +105,14 @@ package protocol Store: Sendable {
 extension Store {
   package var compressor: Compressor { .plain }
 
+  package func isSubscriptionID(_ text: String) -> Bool { isID(text) }
+
   package func purchase(
     named number: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {
-    guard let prefix = traits.subscriptionIDPrefix, number.hasPrefix(prefix) else { return nil }
+    guard let prefix = traits.subscriptionIDPrefix, number.hasPrefix(prefix),
+      isSubscriptionID(number)
+    else { return nil }
     let key = ObjectKey(
       provider: provider, environment: environment, kind: traits.subscriptionKind, id: number)
     return NamedPurchase(object: key, subscription: key)
@@ -197,6 +205,8 @@ package struct StoreTraits: Sendable {
   package var kinds: [ObjectKey.Kind]
   /// What an id of a subscription begins with and nobody else's does; nil where nothing tells.
   package var subscriptionIDPrefix: String?
+  /// What an id of a subscription looks like, in the middle of a sentence.
+  package var subscriptionIDForm = "an id"
   /// An id of the right form that it never gave: what it says of it shows whether it answers us.
   package var unknownID = ""
   /// The kinds of the objects, named like the subscription, that show the subscription itself.

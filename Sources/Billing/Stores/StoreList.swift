@@ -39,23 +39,15 @@ package struct StoreList: Sendable {
 }
 
 extension StoreList {
-  /// The subscription that an operator names by its key, or by its id in the environment that grants
-  /// where the id is the subscription's own. Nil for anything else.
-  package func subscriptionKey(
-    _ text: String, in environment: StoreEnvironment
-  ) -> ObjectKey? {
-    guard let named = purchase(named: text, in: environment), named.object == named.subscription
-    else { return nil }
-    return named.object
-  }
-
   /// What an operator names: by the key of a subscription, or by a number of its store's in the
   /// environment that grants. Nil for anything else.
   package func purchase(
     named text: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {
-    if let key = ObjectKey(text), self[key.provider]?.traits.subscriptionKind == key.kind {
-      return NamedPurchase(object: key, subscription: key)
+    if let key = ObjectKey(text), let store = self[key.provider],
+      store.traits.subscriptionKind == key.kind
+    {
+      return store.isSubscriptionID(key.id) ? NamedPurchase(object: key, subscription: key) : nil
     }
     return stores.lazy.compactMap { $0.purchase(named: text, in: environment) }.first
   }

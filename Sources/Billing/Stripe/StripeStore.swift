@@ -56,7 +56,8 @@ package struct StripeStore: Store {
         .subscription, .customer, .invoice, .charge, .payment, .invoicePayment, .refund, .dispute,
         .checkoutSession,
       ])
-    traits.subscriptionIDPrefix = "sub_"
+    traits.subscriptionIDPrefix = Self.idPrefix
+    traits.subscriptionIDForm = "\(Self.idPrefix) and letters, digits or _"
     traits.unknownID = "sub_coffer_doctor"
     traits.hasOneEnvironment = true
     traits.orders = [.stopRenewal, .end, .refund]
@@ -66,6 +67,17 @@ package struct StripeStore: Store {
     traits.takesOver = buying.migratable
     traits.notes = StripeEvent.Note.allCases.map(\.rawValue)
     return traits
+  }
+
+  private static let idPrefix = "sub_"
+
+  package func isSubscriptionID(_ text: String) -> Bool {
+    let rest = text.utf8.dropFirst(Self.idPrefix.utf8.count)
+    return text.hasPrefix(Self.idPrefix) && isID(text) && !rest.isEmpty
+      && rest.allSatisfy {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0
+          || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: "_")
+      }
   }
 
   /// A reversal is of a payment, a payment of an invoice, an invoice of a subscription.

@@ -24,9 +24,11 @@ struct Act: Sendable {
     var account: Identifier?
     /// Who loses by it to that account.
     var formerAccount: Identifier?
+    /// What people call accounts that stand before and after by their ids: not for the log either.
+    var names: [Identifier: String] = [:]
     /// Objects of the same members, none a secret.
-    let before: JSONValue
-    let after: JSONValue
+    var before: JSONValue
+    var after: JSONValue
     /// What is said once it is done.
     var text = ""
     var members: [JSONValue.Member] = []
@@ -154,7 +156,7 @@ struct Act: Sendable {
   private func text(_ effect: Effect) -> String {
     Printable.text(
       "\(invocation.name) \(effect.subject)" + (effect.name.map { " (\($0))" } ?? "")) + "\n"
-      + BeforeAfter.text(effect.before, effect.after)
+      + BeforeAfter.text(effect.before, effect.after, names: effect.names)
   }
 
   /// What it answers by itself comes first.
@@ -201,12 +203,18 @@ extension Act {
 
 /// Two objects of the same members, side by side.
 enum BeforeAfter {
-  static func text(_ before: JSONValue, _ after: JSONValue) -> String {
+  /// `names` of accounts are shown instead of their ids.
+  static func text(
+    _ before: JSONValue, _ after: JSONValue, names: [Identifier: String] = [:]
+  ) -> String {
     let (old, new) = (members(before), members(after))
-    let names =
+    let members =
       old.map(\.name) + new.map(\.name).filter { name in !old.contains { $0.name == name } }
     var table = Table(("", .left), ("BEFORE", .left), ("AFTER", .left))
-    for name in names { table.add(name, value(name, of: old), value(name, of: new)) }
+    func shown(_ text: String) -> String { Identifier(text).flatMap { names[$0] } ?? text }
+    for member in members {
+      table.add(member, shown(value(member, of: old)), shown(value(member, of: new)))
+    }
     return table.text
   }
 

@@ -28,7 +28,8 @@ extension Command {
     abstract: "Lists what operators did, by whom and why, the newest first.",
     discussion: """
       An entry is written in the transaction of its act, so none is missing and none tells of what \
-      was not done. Where there are more than it shows, a line on stderr says how to go on.
+      was not done. What a store is told has two: "ordered", before the store hears of it, and what came \
+      of it; "ordered, no answer" is one whose command was cut off in between. Where there are more than it shows, a line on stderr says how to go on.
       """,
     options: [account, actor, since, limit, after],
     answers: .list(entryShape),
@@ -36,7 +37,7 @@ extension Command {
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (page, names) = try database.read { reader in
+        let (page, names, outcomes) = try database.read { reader in
           var query = AuditQuery()
           query.account = try invocation[account].map { text in
             try Identifier(text) ?? DatabaseSession.account(reader, text).id
@@ -47,7 +48,10 @@ extension Command {
           let after = try invocation[after].map { try find($0, reader) }
           let page = ListPage(
             try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit)
-          return (page, try currentNames(of: page.rows, reader))
+          return (
+            page, try currentNames(of: page.rows, reader),
+            try orderOutcomes(of: page.rows, reader)
+          )
         }
         let entries = page.rows
         var table = Table(
@@ -55,13 +59,14 @@ extension Command {
           ("REASON", .left))
         for entry in entries {
           table.add(
-            entry.name.description, Terminal.time(entry.at, now: now), entry.actor, entry.act,
+            entry.name.description, Terminal.time(entry.at, now: now), entry.actor,
+            entry.act + (entry.isOrder && outcomes[entry.name] == nil ? ", no answer" : ""),
             subject(of: entry, names), entry.reason.isEmpty ? "-" : entry.reason)
         }
         let isEmpty = entries.isEmpty && invocation[after] == nil
         let noActs = isEmpty ? invocation[actor].map { "no acts of \($0) are known" } : nil
         return Answer(
-          text: table.text, json: .array(entries.map(json)),
+          text: table.text, json: .array(entries.map { json($0, outcomes) }),
           notice: noActs ?? page.notice(of: "entries", next: \.name.description))
       }
     })
@@ -74,20 +79,25 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
         let name = invocation[entry]
-        let (entry, names) = try database.read { reader in
+        let (entry, names, outcomes) = try database.read { reader in
           let entry = try find(name, reader)
-          return (entry, try currentNames(of: [entry], reader))
+          return (
+            entry, try currentNames(of: [entry], reader), try orderOutcomes(of: [entry], reader)
+          )
         }
-        let lines = [
-          "entry    \(entry.name)", "at       \(entry.at)", "actor    \(entry.actor)",
-          "act      \(entry.act)", "subject  \(subject(of: entry, names))",
-          "reason   \(entry.reason)",
-          "digest   \(Hex.encode(entry.digest))", "",
-        ]
+        let outcome =
+          entry.isOrder
+          ? ["outcome  " + (outcomes[entry.name].map { "\($0)" } ?? "no answer was noted")] : []
+        let lines =
+          [
+            "entry    \(entry.name)", "at       \(entry.at)", "actor    \(entry.actor)",
+            "act      \(entry.act)", "subject  \(subject(of: entry, names))",
+            "reason   \(entry.reason)",
+          ] + outcome + ["digest   \(Hex.encode(entry.digest))", ""]
         return Answer(
           text: lines.map { Printable.text($0) + "\n" }.joined()
             + BeforeAfter.text(value(entry.before), value(entry.after)),
-          json: json(entry))
+          json: json(entry, outcomes))
       }
     })
 
@@ -148,6 +158,17 @@ extension Command {
     return entry
   }
 
+  /// The entries that say what came of orders among them.
+  private static func orderOutcomes(
+    of entries: [AuditEntry], _ reader: Reader
+  ) throws -> [AuditEntry.Name: AuditEntry.Name] {
+    var outcomes: [AuditEntry.Name: AuditEntry.Name] = [:]
+    for entry in entries where entry.isOrder {
+      outcomes[entry.name] = try entry.outcome(reading: reader)?.name
+    }
+    return outcomes
+  }
+
   /// What those are called now that acts were about: the log holds their ids alone.
   private static func currentNames(
     of entries: [AuditEntry], _ reader: Reader
@@ -178,10 +199,12 @@ extension Command {
   private static let entryShape: JSONShape = [
     "entry": .text, "at": .time, "actor": .text, "act": .text, "subject": .text,
     "account": .orNull(.text), "former_account": .orNull(.text), "reason": .text,
-    "before": .anything, "after": .anything, "digest": .text,
+    "before": .anything, "after": .anything, "outcome": .orNull(.text), "digest": .text,
   ]
 
-  private static func json(_ entry: AuditEntry) -> JSONValue {
+  private static func json(
+    _ entry: AuditEntry, _ outcomes: [AuditEntry.Name: AuditEntry.Name]
+  ) -> JSONValue {
     [
       "entry": .string(entry.name.description), "at": .string(entry.at.description),
       "actor": .string(entry.actor), "act": .string(entry.act),
@@ -189,7 +212,9 @@ extension Command {
       "account": entry.account.map { .string($0.description) } ?? .null,
       "former_account": entry.formerAccount.map { .string($0.description) } ?? .null,
       "reason": .string(entry.reason), "before": value(entry.before),
-      "after": value(entry.after), "digest": .string(Hex.encode(entry.digest)),
+      "after": value(entry.after),
+      "outcome": outcomes[entry.name].map { .string($0.description) } ?? .null,
+      "digest": .string(Hex.encode(entry.digest)),
     ]
   }
 }

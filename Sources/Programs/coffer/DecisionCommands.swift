@@ -1,10 +1,8 @@
 internal import Base
 internal import Configuration
 internal import JSON
-internal import KnownStores
 internal import Ledger
 internal import Storage
-internal import Stores
 internal import Subscriptions
 internal import Sync
 internal import Tiers
@@ -17,8 +15,8 @@ extension Command {
     text: "its end in UTC: 2027-01-01T10:00:00Z, 2027-01-01, or 30d; without end if absent", .end)
   private static let grant = Parameter<Identifier>.required(
     "--grant", "id", text: "which grant", .uuid)
-  private static let subscription = Parameter<ObjectKey>.required(
-    "subscription", text: "its key", .subscription)
+  private static let subscription = Parameter<NamedSubscription>.required(
+    "subscription", text: NamedSubscription.help, .subscription)
   private static let newOwner = Parameter<String>.required(
     "account", text: "the new owner's id or username", .text)
   private static let deletedAccount = Parameter<Identifier>.required(
@@ -104,18 +102,15 @@ extension Command {
     words: ["subscription", "transfer"],
     abstract: "Makes an account the owner of a subscription.",
     discussion: "An admin's transfer outweighs the provider's own token and every claim, until "
-      + "the next one. It is kept with its reason. Subscriptions are named as coffer entitlement "
-      + "explain names them, e.g. stripe:live:subscription:sub_1.",
+      + "the next one. It is kept with its reason.",
     arguments: [subscription, newOwner],
     options: Act.options,
     answers: Act.answers(["subscription": .text, "account": .text]),
     run: { invocation in
-      let (key, reason) = (invocation[subscription], invocation[Act.reason])
+      let (named, reason) = (invocation[subscription], invocation[Act.reason])
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          guard try ledger.knows(key, reading: transaction) else {
-            throw CommandFailure(.refused, "nothing is known of \(key)")
-          }
+          let key = try named.known(to: ledger, reading: transaction)
           let account = try DatabaseSession.livingAccount(transaction, invocation[newOwner])
           let before = try Possession(of: key, from: nil, to: account, ledger, at: now, transaction)
           try ledger.decide(.transfer(account.id, key, note: reason), at: now, in: transaction)
@@ -123,7 +118,7 @@ extension Command {
             of: key, from: before.owner, to: account, ledger, at: now, transaction)
           return Act.Effect(
             subject: key.description, account: account.id, formerAccount: before.owner,
-            before: before.json, after: after.json,
+            names: before.names, before: before.json, after: after.json,
             text: "\(key) belongs to \(account.id)\n",
             members: [
               .init("subscription", .string(key.description)),
@@ -138,6 +133,9 @@ extension Command {
     abstract: "Takes every subscription from an account that was deleted.",
     discussion: "They become nobody's and stay so: no older claim comes back. Another account "
       + "may claim them, and coffer subscription transfer gives them to one. Only the provider "
+          guard before.owner != account.id else {
+            throw CommandFailure(.refused, "account \(account.shown) owns it already")
+          }
       + "can stop the charges.",
     arguments: [deletedAccount],
     options: Act.options,
@@ -168,14 +166,4 @@ extension Command {
         }
       }
     })
-}
-
-extension Form where Value == ObjectKey {
-  static var subscription: Form {
-    Form { (text, _) throws(CommandFailure) in
-      if let key = StoreList.known.subscriptionKey(text, in: .live) { return key }
-      throw CommandFailure(
-        .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
-    }
-  }
 }

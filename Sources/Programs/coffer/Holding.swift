@@ -38,6 +38,8 @@ struct Holding {
 struct Possession {
   let owner: Identifier?
   let json: JSONValue
+  /// What the owners are called who have a name: for people, not for the log.
+  let names: [Identifier: String]
 
   /// `former` is who had it, where another has it meanwhile.
   init(
@@ -51,6 +53,9 @@ struct Possession {
       return .string("\(ByteCount.text(cap.byteCount)) \(cap.planID) \(cap.reason.rawValue)")
     }
     let loser = former ?? owner
+    var names = [account.id: account.shown]
+    if let loser, let found = try Account.find(transaction, loser) { names[loser] = found.shown }
+    self.names = names
     json = [
       "owner": owner.map { .string($0.description) } ?? "nobody",
       "cap_of_former_owner": try loser.map { try $0 == account.id ? .null : cap($0) } ?? .null,

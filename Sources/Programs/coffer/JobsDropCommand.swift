@@ -14,10 +14,12 @@ extension Command {
 
   static let jobsDrop = Command(
     words: ["jobs", "drop"],
-    abstract: "Drops a job that was given up.",
+    abstract: "Drops a job that was given up, or a read that was asked for by mistake.",
     discussion: """
       Nothing reads the object any more until news of it come or coffer subscription read asks. \
-      Only a dead job can be dropped: one that waits is still owed an answer.
+      A job that waits is still owed an answer and is not dropped, but for a read of what nobody else \
+      knows of: no store told of it, no account claims it. So a mistyped coffer subscription read is \
+      taken back.
       """,
     arguments: [kind, object],
     options: Act.options,
@@ -36,23 +38,27 @@ extension Command {
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           // The sequence is locked before the job, as by who reads.
+          var isMistaken = false
           if let key = ObjectKey(object) {
             try ledger.noteDropped(key, at: now, in: transaction)
+            isMistaken = try ledger.isKnownToNobody(key, reading: transaction)
           }
-          return try drop(kind, object, in: transaction)
+          return try drop(kind, object, isWaitingToo: isMistaken, in: transaction)
         }
       }
     })
 
   private static func drop(
-    _ kind: String, _ object: String, in transaction: Transaction
+    _ kind: String, _ object: String, isWaitingToo: Bool = false, in transaction: Transaction
   ) throws -> Act.Effect {
     guard let job = try Jobs.find(kind, object, reading: transaction) else {
       throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
     }
-    guard try Jobs.drop(kind, object, in: transaction) else {
+    guard try Jobs.drop(kind, object, isWaitingToo: isWaitingToo, in: transaction) else {
+      let why = job.state == .waiting ? ": it is owed an answer" : ""
       throw CommandFailure(
-        .refused, "the job \(object) of the kind \(kind) is \(job.state.rawValue), not dead")
+        .refused,
+        "the job \(object) of the kind \(kind) is \(job.state.rawValue), not dead\(why)")
     }
     let error = job.lastError.map { JSONValue.string($0) } ?? .null
     return Act.Effect(

@@ -7,14 +7,15 @@ internal import Jobs
 internal import KnownStores
 internal import Ledger
 internal import ProviderAPI
+internal import Report
 internal import Storage
 internal import Stores
 internal import Subscriptions
 internal import Tiers
 
 extension Command {
-  private static let key = Parameter<ObjectKey>.required(
-    "subscription", text: "its key", .subscription)
+  private static let named = Parameter<NamedSubscription>.required(
+    "subscription", text: NamedSubscription.help, .subscription)
   private static let now = Parameter<Bool>.flag(
     "--now", text: "it ends at once; Google Play gives the last payment back with that")
   private static let payment = Parameter<String?>.optional(
@@ -49,11 +50,11 @@ extension Command {
       and what is owed follows from that alone. Stripe and Google Play do it, with the key of their API \
       that is configured; a customer of the App Store cancels there. Ordering it twice does it once.
       """,
-    arguments: [key],
+    arguments: [named],
     options: [now] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[key], invocation) { _ in
+      try StandingOrder(invocation[named], invocation) { _ in
         invocation[now] ? .end : .stopRenewal
       }.run()
     })
@@ -64,14 +65,16 @@ extension Command {
     discussion: """
       The subscription itself goes on; coffer subscription cancel ends it. What the refund means for \
       the account's storage follows from what the store says of it, as of a refund that was made \
-      there. Google Play gives a payment back as a whole. The same refund ordered twice, before \
-      the store's word of the first has come, is one; what the store cannot give back it refuses.
+      there. It is shown how much was paid, how much went back before and how much goes back now; \
+      more than is left is refused. Google Play gives a payment back as a whole, and of one that went \
+      back in part it does not always tell how much is left. The same refund ordered twice, before the \
+      store's word of the first has come, is one.
       """,
-    arguments: [key],
+    arguments: [named],
     options: [payment, amount] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[key], invocation) { bill in
+      try StandingOrder(invocation[named], invocation) { bill in
         try refund(of: invocation[payment], invocation[amount], bill)
       }.run()
     })
@@ -85,11 +88,11 @@ extension Command {
       done only while the subscription ends when Coffer knows it to: ordered again before the store's \
       word has come, it is refused instead of given twice.
       """,
-    arguments: [key],
+    arguments: [named],
     options: [days, cause] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[key], invocation) { _ in
+      try StandingOrder(invocation[named], invocation) { _ in
         guard let days = invocation[days] else {
           throw CommandFailure(.usage, "subscription extend needs --days <days>")
         }
@@ -101,41 +104,45 @@ extension Command {
     of id: String?, _ amount: String?, _ bill: Bill
   ) throws(CommandFailure) -> StoreOrder {
     let paid = bill.payments.filter { $0.state == .paid }
-    guard let payment = id == nil ? paid.first : paid.first(where: { $0.object.id == id }) else {
+    // What costs nothing, as a trial, is no payment that anybody wants back.
+    let last = paid.first { $0.amount.flatMap { MoneySum($0) }.map { !$0.isZero } ?? true }
+    guard let payment = id == nil ? last : paid.first(where: { $0.object.id == id }) else {
       throw CommandFailure(
         .refused, id.map { "no payment \($0) of it is known" } ?? "no payment of it is known")
     }
-    guard let total = payment.amount else {
-      throw CommandFailure(.refused, "nothing tells how much \(payment.object.id) was paid with")
+    let name = payment.object.id
+    guard let refund = PaymentRefund(of: payment, bill) else {
+      throw CommandFailure(.refused, "nothing tells how much \(name) was paid with")
     }
-    let part = amount.map { Money(amount: $0, currency: total.currency) }
-    let digits = MinorUnits.exponent(of: total.currency.lowercased())
+    let part = amount.map { Money(amount: $0, currency: refund.paid.currency) }
+    let digits = MinorUnits.exponent(of: refund.paid.currency.lowercased())
     if let part, part.count(exponent: digits) == nil {
       throw CommandFailure(
         .usage,
-        "\(part.amount) has more digits behind the point than \(total.currency) has: "
-          + "\(digits)")
+        "\(part.amount) has more digits behind the point than \(part.currency) has: \(digits)")
     }
-    return .refund(
-      payment: payment.object.id, amount: part,
-      earlierCount: bill.reversals.count)
+    if let refusal = refund.refusal(of: part) { throw CommandFailure(.refused, refusal) }
+    return .refund(payment: name, amount: part, earlierCount: bill.reversals.count)
   }
 }
 
 /// An order to a store, from what is known of the subscription to what the store says of it.
 private struct StandingOrder: Sendable {
-  private let key: ObjectKey
+  private let named: NamedSubscription
   private let invocation: Invocation
   private let order: @Sendable (Bill) throws -> StoreOrder
 
   init(
-    _ key: ObjectKey, _ invocation: Invocation,
+    _ named: NamedSubscription, _ invocation: Invocation,
     _ order: @escaping @Sendable (Bill) throws -> StoreOrder
   ) {
-    self.key = key
+    self.named = named
     self.invocation = invocation
     self.order = order
   }
+
+  /// No store takes longer to answer.
+  private static let answerSpan = Instant.Span.minutes(1)
 
   func run() throws -> Answer {
     try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
@@ -143,14 +150,26 @@ private struct StandingOrder: Sendable {
       let stores = try StoreList(
         try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
         clock: configuration.clock)
+      let key = try database.read { try named.key(ledger, reading: $0) }
       let store = try stores.store(of: key)
       let subscription = try database.read { try ledger.reading($0).subscription(key) }
       let order = try order(subscription.record.bill)
       try check(order, store)
-      let request = try request(database, ledger, configuration)
+      guard try database.read({ try ledger.knows(key, reading: $0) }) else {
+        throw CommandFailure(
+          .refused, "nothing is known of \(key): coffer subscription read has its store asked")
+      }
+      let request = try request(key, database, configuration)
+      let unanswered = try database.read { try openOrder(key, subscription, at: now, $0) }
       let act = try Act(invocation, on: database)
       return try act.whenConfirmed(
-        at: now, { try effect(of: order, store, ledger, $0) },
+        at: now,
+        { transaction in
+          // Where nobody is left to note the answer, it is read what became of it.
+          _ = try ledger.read(key, at: now + Self.answerSpan, in: transaction)
+          return try effect(of: order, on: key, store, ledger, transaction)
+            .telling(unanswered)
+        },
         then: { entry, answer in
           var (step, outcome) = ("done", "done")
           var failure: CommandFailure?
@@ -159,7 +178,7 @@ private struct StandingOrder: Sendable {
           } catch {
             outcome = "\(error)"
             let told = Self.failure(error, store)
-            step = told.code == .unavailable ? "unanswered" : "refused"
+            step = told.code == .unavailable ? Self.unansweredStep : "refused"
             failure = told
           }
           let told = Act.Effect(
@@ -176,6 +195,26 @@ private struct StandingOrder: Sendable {
             json: answer.json)
         })
     }
+  }
+
+  private static let unansweredStep = "unanswered"
+  /// How many of the newest acts are looked through.
+  private static let actCountMax = 100
+
+  /// After a day it was read what became of an order.
+  private static let unansweredSpan = Instant.Span.days(1)
+
+  /// The last order about it, where no answer of its store's came.
+  private func openOrder(
+    _ key: ObjectKey, _ subscription: Subscription, at now: Instant, _ reader: Reader
+  ) throws -> AuditEntry? {
+    var query = AuditQuery()
+    query.account = subscription.ownership.account
+    query.since = now - Self.unansweredSpan
+    let last = try query.entries(after: nil, limit: Self.actCountMax, reading: reader)
+      .first { $0.isOrder && $0.subject == key.description }
+    guard let last, let outcome = try last.outcome(reading: reader) else { return last }
+    return outcome.act.hasSuffix(Self.unansweredStep) ? last : nil
   }
 
   private func check(_ order: StoreOrder, _ store: any Store) throws(CommandFailure) {
@@ -198,7 +237,8 @@ private struct StandingOrder: Sendable {
 
   /// What will be asked for beside what is known.
   private func effect(
-    of order: StoreOrder, _ store: any Store, _ ledger: Ledger, _ transaction: Transaction
+    of order: StoreOrder, on key: ObjectKey, _ store: any Store, _ ledger: Ledger,
+    _ transaction: Transaction
   ) throws -> Act.Effect {
     let subscription = try ledger.reading(transaction).subscription(key)
     let isUnpaid = [.pending, .onHold, .paused].contains(
@@ -215,13 +255,11 @@ private struct StandingOrder: Sendable {
         "ends": store.traits.refundsAtEnd ? "now, and the last payment goes back" : "now",
       ]
     case .refund(let id, let amount, _):
-      let payment = subscription.record.bill.payments.first { $0.object.id == id }
-      let total = payment?.amount?.description ?? "unknown"
-      before = ["payment": .string(id), "paid": .string(total)]
-      after = [
-        "payment": .string(id), "paid": .string(total),
-        "goes_back": .string(amount?.description ?? "all that is left of it"),
-      ]
+      let bill = subscription.record.bill
+      guard let payment = bill.payments.first(where: { $0.object.id == id }),
+        let refund = PaymentRefund(of: payment, bill)
+      else { throw CommandFailure(.refused, "nothing tells any more how much \(id) was paid with") }
+      (before, after) = refund.change(by: amount, at: store.traits.title)
     case .extend(let days, let cause):
       let end = subscription.record.bill.payments.compactMap(\.to).max()
       before = ["ends": end.map { .string($0.description) } ?? "unknown"]
@@ -237,12 +275,12 @@ private struct StandingOrder: Sendable {
       members: [
         .init("subscription", .string(key.description)),
         .init("store", .string(store.provider.rawValue)),
-      ], step: "ordered")
+      ], step: AuditEntry.orderStep)
   }
 
   /// With the secret that deliveries told, where the store is asked by one.
   private func request(
-    _ database: Database, _ ledger: Ledger, _ configuration: DatabaseConfiguration
+    _ key: ObjectKey, _ database: Database, _ configuration: DatabaseConfiguration
   ) throws -> StoreRead {
     let payload = try database.read {
       try Jobs.payload(Ledger.readJob, key.description, reading: $0)
@@ -271,5 +309,20 @@ private struct StandingOrder: Sendable {
     case .misconfigured: return CommandFailure(.configuration, "\(title): \(failure)")
     default: return CommandFailure(.refused, "\(title): \(failure); nothing was done")
     }
+  }
+}
+
+extension Act.Effect {
+  /// With what was ordered before and may have been done or not.
+  fileprivate func telling(_ order: AuditEntry?) -> Act.Effect {
+    guard let order else { return self }
+    let text = "\(order.name) of \(order.at); the same again is done once"
+    func told(_ state: JSONValue) -> JSONValue {
+      guard case .object(let members) = state else { return state }
+      return .object(members + [.init("unanswered", .string(text))])
+    }
+    var effect = self
+    (effect.before, effect.after) = (told(before), told(after))
+    return effect
   }
 }

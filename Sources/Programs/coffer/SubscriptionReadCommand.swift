@@ -9,11 +9,8 @@ internal import Stores
 internal import Subscriptions
 
 extension Command {
-  private static let purchase = Parameter<String>.required(
-    "subscription",
-    text: "its key, e.g. stripe:live:subscription:sub_1; or a store's own number: of Stripe's "
-      + "subscription, of an App Store transaction, a Google purchase token, a BTCPay invoice",
-    .text)
+  private static let purchase = Parameter<NamedSubscription>.required(
+    "subscription", text: NamedSubscription.help, .subscription)
 
   static let subscriptionRead = Command(
     words: ["subscription", "read"],
@@ -29,14 +26,10 @@ extension Command {
     options: Act.handyOptions,
     answers: Act.handyAnswers(["asked": .list(.text)]),
     run: { invocation in
-      let text = invocation[purchase]
+      let wanted = invocation[purchase]
       return try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
-        let environment = ledger.rules.grantingEnvironment
-        guard let named = StoreList.known.purchase(named: text, in: environment) else {
-          throw CommandFailure(
-            .usage, "\(text) names no subscription, e.g. stripe:live:subscription:sub_1")
-        }
+        let named = try wanted.purchase(ledger)
         let sealing = configuration.sealingKeys
         return try Act(invocation, on: database).atOnce(at: now) { transaction in
           let keys = try ledger.subscriptions(named: named, reading: transaction)

@@ -135,6 +135,42 @@ struct JobsTests {
     #expect(try coffer("jobs", "retry", "stripe", "--object", "sub_1").code == 0)
   }
 
+  @Test func `a read that waits is dropped only where nobody else knows of what it would read`()
+    throws
+  {
+    let shop = try FirstPurchase()
+    let unknown = "stripe:live:subscription:sub_nosuch"
+    let database = try Database.open(
+      .sqlite(directory: shop.scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    // Far in the future, so that the server leaves them alone.
+    let due = Self.now + .days(9)
+    try database.write(for: nil) { transaction in
+      for object in [unknown, FirstPurchase.subscription] {
+        try Jobs.request("read", object, due: due, in: transaction)
+      }
+    }
+    let known = try shop.coffer(
+      "jobs", "drop", "read", FirstPurchase.subscription, "--reason", "mistyped", "--yes")
+    #expect(known.code == 1)
+    #expect(known.errors.hasSuffix(" is waiting, not dead: it is owed an answer\n"))
+    let shown = try shop.coffer("jobs", "drop", "read", unknown, "--reason", "mistyped")
+    #expect(shown.code == 3 && shown.out.contains("state       waiting  settled"), "\(shown.out)")
+    let dropped = try shop.coffer("jobs", "drop", "read", unknown, "--reason", "mistyped", "--yes")
+    #expect(dropped.code == 0, "\(dropped.errors)")
+    let list = try shop.coffer("jobs", "list").out
+    #expect(!list.contains(unknown) && list.contains(FirstPurchase.subscription), "\(list)")
+    #expect(try shop.coffer("audit", "list").out.contains("jobs drop"))
+    try database.write(for: nil) { transaction in
+      try Jobs.request("read", unknown, due: due, in: transaction)
+      try transaction.execute(
+        "INSERT INTO billing.claims (object, account_id, claimed_ms) VALUES ($1, $2, 1)",
+        .text(unknown), .id(Identifier(FirstPurchase.account)))
+    }
+    let claimed = try shop.coffer("jobs", "drop", "read", unknown, "--reason", "mistyped", "--yes")
+    #expect(claimed.code == 1, "\(claimed.out)")
+  }
+
   @Test func `a kind that no job ever had is code 1`() throws {
     let finished = try coffer("jobs", "retry", "nokind")
     #expect(finished.code == 1)

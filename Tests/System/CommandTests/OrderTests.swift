@@ -5,6 +5,7 @@ import JSON
 import LocalServer
 import ProviderFakes
 import RecordedStories
+import Storage
 import TestEngines
 import TestFiles
 import Testing
@@ -134,24 +135,105 @@ struct OrderTests {
     let failed = try Finished(words, environment: environment)
     #expect(failed.code == 69)
     #expect(failed.errors.contains("ordering it again is safe"), "\(failed.errors)")
+    let shown = try Finished(Array(words.dropLast()), environment: environment)
+    #expect(shown.out.contains("; the same again is done once"), "\(shown.out)")
     #expect(try Finished(words, environment: environment).code == 0)
     #expect(stripe.refundCount == 1)
   }
 
+  @Test func `an order whose answer nobody noted is told as one, and where it is ordered again`()
+    throws
+  {
+    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
+    let words = ["subscription", "refund", id, "--reason", "ticket 9"]
+    #expect(try Finished(words + ["--yes"], environment: environment).code == 69)
+    let whole = try coffer("audit", "list").out
+    #expect(whole.contains("subscription refund: unanswered") && !whole.contains("no answer"))
+    // As where the command was killed while it waited.
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    try database.write(for: nil) { transaction in
+      try transaction.execute("DELETE FROM billing.audit WHERE act LIKE '%: unanswered'")
+    }
+    database.close()
+    let cut = try coffer("audit", "list").out
+    #expect(cut.contains("subscription refund: ordered, no answer"), "\(cut)")
+    let shown = try Finished(words, environment: environment)
+    #expect(shown.code == 3)
+    #expect(shown.out.contains("; the same again is done once"), "\(shown.out)")
+    #expect(try Finished(words + ["--yes"], environment: environment).code == 0)
+    #expect(stripe.refundCount == 1)
+    #expect(try !coffer("subscription", "cancel", id, "--reason", "x").out.contains("unanswered"))
+  }
+
   @Test func `what the store refuses changes nothing, and says why`() throws {
-    let much = try coffer(
-      "subscription", "refund", key, "--amount", "99.99", "--reason", "ticket 10", "--yes")
+    // On Stripe's own pages, and no delivery told of it.
+    stripe.refund(invoice: stripe.latestInvoice(of: id))
+    let much = try coffer("subscription", "refund", id, "--reason", "ticket 10", "--yes")
     #expect(much.code == 1)
-    #expect(much.errors.contains("refused with 400: amount_too_large"), "\(much.errors)")
-    #expect(stripe.refundCount == 0)
-    #expect(try coffer("audit", "list", "--json").out.contains("amount_too_large"))
+    #expect(much.errors.contains("refused with 400: charge_already_refunded"), "\(much.errors)")
+    #expect(stripe.refundCount == 1)
+    #expect(try coffer("audit", "list", "--json").out.contains("charge_already_refunded"))
     let entries = try coffer("audit", "list", "--account", Self.account).out
     #expect(entries.contains("subscription refund: ordered"), "\(entries)")
     #expect(entries.contains("subscription refund: refused"), "\(entries)")
   }
 
+  @Test func `a refund says what was paid, what went back before and what goes back now`() throws {
+    let part = [
+      "subscription", "refund", id, "--amount", "1.00", "--reason", "ticket 8", "--yes",
+    ]
+    #expect(try Finished(part, environment: environment).code == 0)
+    try wait(for: "1.00 USD")
+    let shown = try coffer("subscription", "refund", id, "--reason", "ticket 8")
+    #expect(shown.code == 3)
+    let lines = shown.out.split(separator: "\n").map {
+      $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    }
+    for line in [
+      "paid 2.99 USD 2.99 USD", "gone_back 1.00 USD 2.99 USD", "goes_back - 1.99 USD",
+    ] { #expect(lines.contains(line), "\(shown.out)") }
+    let count = try coffer("audit", "list").out.split(separator: "\n").count
+    let much = try coffer(
+      "subscription", "refund", id, "--amount", "2", "--reason", "ticket 8", "--yes")
+    #expect(much.code == 1)
+    let sentence = "is left: 1.00 USD of 2.99 USD went back already\n"
+    #expect(
+      much.errors.hasPrefix("coffer: no more than 1.99 USD of in_")
+        && much.errors.hasSuffix(sentence), "\(much.errors)")
+    #expect(try coffer("audit", "list").out.split(separator: "\n").count == count)
+    let rest = try coffer("subscription", "refund", id, "--reason", "ticket 8", "--yes")
+    #expect(rest.code == 0, "\(rest.errors)")
+    try wait(for: "1.99 USD")
+    let again = try coffer("subscription", "refund", id, "--reason", "ticket 8", "--yes")
+    #expect(again.code == 1)
+    #expect(again.errors.hasSuffix(", 2.99 USD, went back already\n"), "\(again.errors)")
+  }
+
   @Test(arguments: [
     (["subscription", "refund", "KEY", "--amount", "0", "--reason", "x"], 64, "like 4.99"),
+    (["subscription", "refund", "KEY", "--amount", "-1", "--reason", "x"], 64, "--amount"),
+    (
+      ["subscription", "refund", "KEY", "--amount", "99.99", "--reason", "x"], 1,
+      "no more than 2.99 USD of"
+    ),
+    (
+      ["subscription", "cancel", "sub_nosuch", "--reason", "x", "--yes"], 1,
+      "nothing is known of stripe:live:subscription:sub_nosuch: coffer subscription read"
+    ),
+    (
+      ["subscription", "cancel", "stripe:live:subscription:sub_nosuch", "--reason", "x", "--yes"],
+      1, "nothing is known of stripe:live:subscription:sub_nosuch: coffer subscription read"
+    ),
+    (
+      ["subscription", "read", "sub_x/../v1?limit=1"], 64,
+      "names no subscription: an id of Stripe is sub_ and letters, digits or _"
+    ),
+    (
+      ["subscription", "read", "stripe:live:subscription:sub_\u{1B}[31mx"], 64,
+      "names no subscription: an id of Stripe is sub_ and letters, digits or _"
+    ),
+    (["subscription", "transfer", "in_1", "ada", "--reason", "x"], 64, "names no subscription"),
     (
       ["subscription", "refund", "KEY", "--amount", "1.999", "--reason", "x"], 64, "1.999 has more"
     ),

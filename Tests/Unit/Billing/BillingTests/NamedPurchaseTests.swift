@@ -1,6 +1,8 @@
 import KnownStores
+import RecordedStories
 import Stores
 import Subscriptions
+import TestEngines
 import Testing
 import Tiers
 
@@ -35,7 +37,35 @@ import Tiers
     #expect(!named.object.description.contains(token))
   }
 
-  @Test(arguments: ["", "7", "in_1", "ada", "12345", "stripe:live:invoice:in_1", "a b"])
+  /// A story in which one purchase continues another has two.
+  private static let stories = ["apple", "btcpay"].compactMap { store in
+    RecordedStory.all(of: store).first { story in
+      !story.steps.contains { $0.deletesAccount } && story.subscriptions.count == 1
+    }
+  }
+
+  @Test(arguments: stories)
+  func `a number of a part of a purchase names that purchase`(_ story: RecordedStory) throws {
+    let installation = try RecordedInstallation(story, .sqlite)
+    for (index, step) in story.steps.enumerated() {
+      try installation.play(step, place: "step \(index + 1)")
+    }
+    let subscription = story.key(of: try #require(story.subscriptions.first))
+    let numbers = try installation.mirrors()
+      .compactMap { ObjectKey(String($0.prefix { $0 != " " })) }
+      .compactMap { StoreList.known.purchase(named: $0.id, in: $0.environment)?.object }
+    #expect(!numbers.isEmpty)
+    for object in Set(numbers) {
+      #expect(try installation.wholes(of: object).map(\.description) == [subscription], "\(object)")
+    }
+  }
+
+  @Test(arguments: [
+    "", "7", "in_1", "ada", "12345", "stripe:live:invoice:in_1", "a b", "sub_", "sub_a/../b",
+    "sub_a?limit=1", "sub_\u{1B}[31m", "stripe:live:subscription:sub_\n",
+    "stripe:live:subscription:in_1", "apple:live:subscription:20a", "google:live:purchase:5f2b",
+    "btcpay:live:prepaid:ada", "123456789012345678901",
+  ])
   func `anything else names nothing`(_ text: String) {
     #expect(StoreList.known.purchase(named: text, in: .live) == nil)
   }

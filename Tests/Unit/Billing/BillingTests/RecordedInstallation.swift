@@ -170,6 +170,12 @@ final class RecordedInstallation {
     }
   }
 
+  /// The subscriptions that an object is a part of.
+  func wholes(of object: ObjectKey) throws -> [ObjectKey] {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    return try database.read { try ledger.wholes(of: object, reading: $0) }
+  }
+
   /// Every stored object, with the delivery that shows it and what it says.
   func mirrors() throws -> [String] {
     try database.read { reader in

@@ -1,0 +1,90 @@
+internal import Base
+internal import Configuration
+internal import KnownStores
+internal import Ledger
+internal import Storage
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// A subscription as an operator names it: by its key, or by a number that people have from its store.
+struct NamedSubscription: Sendable {
+  private let text: String
+
+  static let help =
+    "its key, e.g. stripe:live:subscription:sub_1; or a store's own number: of Stripe's "
+    + "subscription, of an App Store transaction, a Google purchase token, a BTCPay invoice"
+
+  fileprivate init(_ text: String) { self.text = text }
+
+  /// What it names in the environment that grants.
+  func purchase(_ ledger: Ledger) throws(CommandFailure) -> NamedPurchase {
+    let environment = ledger.rules.grantingEnvironment
+    guard let named = StoreList.known.purchase(named: text, in: environment) else {
+      throw CommandFailure(.usage, Self.misnomer(text))
+    }
+    return named
+  }
+
+  /// The one of which something is known; refused where that is none, or where it may be one or another.
+  func known(to ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
+    let key = try key(ledger, reading: database)
+    guard try ledger.knows(key, reading: database) else {
+      throw CommandFailure(.refused, "nothing is known of \(key)")
+    }
+    return key
+  }
+
+  /// The same of a number; what a key names is not looked for.
+  func key(_ ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
+    let purchase = try purchase(ledger)
+    if ObjectKey(text) != nil { return purchase.object }
+    var candidates: Set<ObjectKey> = []
+    for environment in StoreEnvironment.allCases {
+      guard let named = StoreList.known.purchase(named: text, in: environment) else { continue }
+      let wholes = try ledger.wholes(of: named.object, reading: database)
+      for key in wholes + [named.subscription].compactMap({ $0 })
+      where try ledger.knows(key, reading: database) {
+        candidates.insert(key)
+      }
+    }
+    guard let first = candidates.first else {
+      throw CommandFailure(
+        .refused,
+        "nothing is known of \(purchase.object): coffer subscription read has its store asked")
+    }
+    guard candidates.count == 1 else {
+      let names = candidates.sorted().map(\.description).joined(separator: ", ")
+      throw CommandFailure(.refused, "\(purchase.object) is of more than one: name \(names)")
+    }
+    return first
+  }
+
+  /// Why a text is the name of none.
+  fileprivate static func misnomer(_ text: String) -> String {
+    let named = ObjectKey(text).flatMap { key in
+      StoreList.known[key.provider].flatMap { $0.traits.subscriptionKind == key.kind ? $0 : nil }
+    }
+    let store =
+      named
+      ?? StoreList.known.first { store in
+        store.traits.subscriptionIDPrefix.map { text.hasPrefix($0) } ?? false
+      }
+    guard let store else {
+      return "\(text) names no subscription, e.g. stripe:live:subscription:sub_1"
+    }
+    return "\(text) names no subscription: an id of \(store.traits.title) is "
+      + store.traits.subscriptionIDForm
+  }
+}
+
+extension Form where Value == NamedSubscription {
+  static var subscription: Form {
+    Form { (text, _) throws(CommandFailure) in
+      guard StoreList.known.purchase(named: text, in: .live) != nil else {
+        throw CommandFailure(.usage, NamedSubscription.misnomer(text))
+      }
+      return NamedSubscription(text)
+    }
+  }
+}

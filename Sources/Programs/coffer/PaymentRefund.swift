@@ -1,0 +1,76 @@
+internal import JSON
+internal import Report
+internal import Subscriptions
+internal import Tiers
+
+/// How much of a payment went back, and how much more may: as far as its store told.
+struct PaymentRefund: Sendable {
+  private let payment: String
+  let paid: Money
+  private let paidSum: MoneySum
+  /// Nil where its store does not tell how much it was.
+  private let goneBackSum: MoneySum?
+
+  /// Nil where nothing tells how much was paid.
+  init?(of payment: Bill.Payment, _ bill: Bill) {
+    guard let paid = payment.amount, let sum = MoneySum(paid) else { return nil }
+    (self.payment, self.paid, paidSum) = (payment.object.id, paid, sum)
+    var gone: MoneySum? = .zero
+    for reversal in bill.reversals where reversal.isGone(from: payment.object) {
+      let isAlike = reversal.amount?.currency == paid.currency
+      let part = isAlike ? reversal.amount.flatMap { MoneySum($0) } : nil
+      gone = part.flatMap { part in gone.map { $0 + part } }
+    }
+    goneBackSum = gone
+  }
+
+  private var leftSum: MoneySum? { goneBackSum.map { paidSum - $0 } }
+
+  /// Why so much cannot go back, or without `part` all that is left; nil where nothing is known against it.
+  func refusal(of part: Money?) -> String? {
+    guard !paidSum.isZero else { return "\(payment) cost nothing" }
+    guard let left = leftSum, let gone = goneBackSum else { return nil }
+    guard .zero < left else { return "all of \(payment), \(paid), went back already" }
+    guard let part, let sum = MoneySum(part), left < sum else { return nil }
+    let before = gone.isZero ? "" : ": \(money(gone)) of \(paid) went back already"
+    return "no more than \(money(left)) of \(payment) is left\(before)"
+  }
+
+  /// What is before, and what is once `part` went back, or all that is left. `store` is what people call it.
+  func change(by part: Money?, at store: String) -> (before: JSONValue, after: JSONValue) {
+    let sum = part.flatMap { MoneySum($0) } ?? leftSum
+    let total = sum.flatMap { sum in goneBackSum.map { $0 + sum } }
+    return (
+      members(goneBack: text(goneBackSum), goes: nil),
+      members(
+        goneBack: text(total),
+        goes: sum.map { .string(money($0).description) }
+          ?? .string("all that is left, which \(store) does not tell"))
+    )
+  }
+
+  private func members(goneBack: JSONValue, goes: JSONValue?) -> JSONValue {
+    .object(
+      [
+        .init("payment", .string(payment)), .init("paid", .string(paid.description)),
+        .init("gone_back", goneBack),
+      ] + (goes.map { [.init("goes_back", $0)] } ?? []))
+  }
+
+  private func text(_ sum: MoneySum?) -> JSONValue {
+    .string(sum.map { money($0).description } ?? "unknown")
+  }
+
+  private func money(_ sum: MoneySum) -> Money { sum.money(in: paid.currency) }
+}
+
+extension Bill.Reversal {
+  /// Whether it took, or is about to take, money of a payment. Nobody has decided on an open dispute.
+  fileprivate func isGone(from payment: Coverage.Evidence) -> Bool {
+    guard self.payment == payment else { return false }
+    return switch (kind, state) {
+    case (.refund, .done), (.refund, .open), (.dispute, .done): true
+    case (.refund, .void), (.dispute, .open), (.dispute, .void), (.revocation, _): false
+    }
+  }
+}
