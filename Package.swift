@@ -139,8 +139,8 @@ let package = Package(
     module(
       "Billing/Ledger",
       [
-        "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "Report", "Storage",
-        "Stores", "Subscriptions", "Tiers",
+        "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "ProviderAPI", "Report",
+        "Storage", "Stores", "Subscriptions", "Tiers",
       ]),
     .target(
       name: "OpenAPI", path: "Sources/OpenAPI",

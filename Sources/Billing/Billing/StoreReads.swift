@@ -102,7 +102,8 @@ struct StoreReads: Sendable {
       do {
         secret = Secret(try sealing.open(payload, context: PreparedDelivery.payloadContext(key)))
       } catch {
-        throw .transient("the purchase's token cannot be opened with these keys", retryAfter: nil)
+        let failure = APIFailure.misconfigured("the purchase's token is sealed under another key")
+        throw .transient(failure.description, retryAfter: nil)
       }
     }
     let (database, ledger) = (database, ledger)

@@ -138,7 +138,7 @@ package struct GoogleAPI: Sendable {
   /// Gives an order's payment back; the purchase goes on.
   package func refund(order id: String) throws(APIFailure) {
     let path = "/orders/\(PercentEncoding.encode(id)):refund?revoke=false"
-    _ = try accepted(authorized("POST", root + path, body: []))
+    try obeyed(authorized("POST", root + path, body: []))
   }
 
   /// Gives so much time, unless the purchase ends at another moment than the one that was known: so the
@@ -193,7 +193,23 @@ package struct GoogleAPI: Sendable {
     _ token: PurchaseToken, _ verb: String, _ body: JSONValue
   ) throws(APIFailure) {
     let path = "/purchases/subscriptionsv2/tokens/\(PercentEncoding.encode(token.text)):\(verb)"
-    _ = try accepted(authorized("POST", root + path, body: body.encoded()))
+    try obeyed(authorized("POST", root + path, body: body.encoded()), about: token)
+  }
+
+  private static let wordsByteCountMax = 200
+
+  /// A reply that says 2xx; else why Google does not do it, in its own words: an operator asks. They are
+  /// left out where they repeat the token.
+  private func obeyed(_ reply: APIReply, about token: PurchaseToken? = nil) throws(APIFailure) {
+    do { _ = try accepted(reply) } catch {
+      guard case .refused(let status, let reason) = error else { throw error }
+      let words = (try? JSON.parse(reply.body, limits: Self.limits))?["error"]["message"].string
+      guard let words, 1...Self.wordsByteCountMax ~= words.utf8.count,
+        words.utf8.allSatisfy({ 0x20...0x7E ~= $0 }),
+        token.map({ !words.contains($0.text) }) ?? true
+      else { throw .refused(status: status, reason) }
+      throw .refused(status: status, words)
+    }
   }
 
   // MARK: requests

@@ -1,4 +1,5 @@
 package import Base
+package import ProviderAPI
 package import Storage
 package import Stores
 package import Subscriptions
@@ -88,6 +89,9 @@ package struct EntitlementExplanation: Sendable {
     /// How many tries have failed in a row.
     package let attempts: Int
     package let lastError: String?
+
+    /// Why the last try failed; nil where none has.
+    package var cause: APIFailure.Cause? { lastError.map { APIFailure.Cause(told: $0) } }
   }
 
   package struct Interval: Sendable {

@@ -1,4 +1,5 @@
 internal import Base
+internal import ProviderAPI
 internal import Subscriptions
 internal import Tiers
 
@@ -187,8 +188,12 @@ extension EntitlementExplanation {
       let read = waiting.openReads.first(where: { $0.isFailing }), let since = read.unansweredSince
     {
       let store = waiting.store.capitalizedFirst
-      return "Next, \(store) has to answer, which it has not since \(date(since)); "
-        + "until it does, nothing is taken away"
+      return
+        (read.cause ?? .silence == .silence
+        ? "Next, \(store) has to answer, which it has not since \(date(since)); "
+          + "until it does, nothing is taken away"
+        : "Next, the purchase has to be read from \(store), which has failed since \(date(since)); "
+          + "until that is done, nothing is taken away")
         + (read.carriedOnUntil.map { ", at the latest until \(date($0))." } ?? ".")
     }
     guard let step = remaining.first(where: { $0.from > now && !isSize(current, of: $0) }) else {

@@ -36,11 +36,56 @@ extension APIFailure: CustomStringConvertible {
   package var description: String {
     switch self {
     case .transient(let reason, _): reason
+    // Nothing was sent.
+    case .refused(0, let reason): "refused: \(reason)"
     case .refused(let status, let reason): "refused with \(status): \(reason)"
-    case .gone: "the object is gone"
-    case .notFound: "there is no such object"
-    case .misconfigured(let reason): "the configuration is wrong: \(reason)"
-    case .malformed(let reason): "the answer is malformed: \(reason)"
+    case .gone: Self.goneText
+    case .notFound: Self.notFoundText
+    case .misconfigured(let reason): Self.misconfiguredPrefix + reason
+    case .malformed(let reason): Self.malformedPrefix + reason
+    }
+  }
+
+  private static let goneText = "the object is gone"
+  private static let notFoundText = "there is no such object"
+  private static let misconfiguredPrefix = "the configuration is wrong: "
+  private static let malformedPrefix = "the answer is malformed: "
+}
+
+extension APIFailure {
+  /// Who has to do something about it.
+  package enum Cause: String, Sendable {
+    /// The store, which may answer again by itself.
+    case silence
+    /// We: our key is refused, or a setting is wrong.
+    case configuration
+    /// Nobody: the store has given its answer, of this object.
+    case object
+    /// Whoever maintains this program: the answer is not what the store's documentation says.
+    case answer
+
+    /// Reads what `description` wrote, as it is kept with a job, also of long ago.
+    package init(told text: String) {
+      self =
+        if text.hasPrefix(misconfiguredPrefix) {
+          .configuration
+        } else if text.hasPrefix(malformedPrefix) {
+          .answer
+        } else if text.hasPrefix("refused") || text == goneText || text == notFoundText {
+          .object
+        } else {
+          .silence
+        }
+    }
+
+    /// What the store has done since reads fail: stands behind its name.
+    package var deed: String {
+      switch self {
+      case .silence: "has not answered"
+      case .configuration: "has refused our key or settings"
+      case .object: "has refused this read"
+      case .answer: "has answered nothing that can be read"
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 internal import Base
 internal import JSON
 internal import Ledger
+internal import ProviderAPI
 internal import Subscriptions
 internal import Sync
 internal import Tiers
@@ -64,7 +65,7 @@ enum ExplanationJSON {
     "open_reads": .list([
       "reason": .orNull(.text), "carried_on_until": moment,
       "unanswered_since": moment, "due": moment, "attempts": .integer,
-      "last_error": .orNull(.text),
+      "last_error": .orNull(.text), "cause": .orNull(.text),
     ]),
     "transitions": .list([
       "at": moment, "noticed": moment, "cause": .text, "before": .text, "after": .text,
@@ -170,6 +171,7 @@ enum ExplanationJSON {
       "unanswered_since": read.unansweredSince.map(JSONValue.moment) ?? .null,
       "due": read.due.map(JSONValue.moment) ?? .null, "attempts": .integer(Int64(read.attempts)),
       "last_error": read.lastError.map { .string($0) } ?? .null,
+      "cause": optional(read.cause?.rawValue),
     ]
   }
 

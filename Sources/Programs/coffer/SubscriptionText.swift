@@ -1,5 +1,6 @@
 internal import Base
 internal import Ledger
+internal import ProviderAPI
 internal import Subscriptions
 internal import Tiers
 
@@ -178,9 +179,12 @@ struct SubscriptionText {
     text += read.due.map { "next at \($0)" } ?? "given up: see coffer jobs retry"
     if let reason = read.reason { text += "; because of \(Printable.text(reason))" }
     if let since = read.unansweredSince {
-      text += "; \(subscription.store) has not answered since \(since)"
+      let cause = read.cause ?? .silence
+      text += "; \(subscription.store) \(cause.deed) since \(since)"
+      if cause == .configuration { text += " (coffer doctor --online asks it)" }
       if let end = read.carriedOnUntil {
-        text += ": until it does, nothing is taken away, at the latest until \(end)"
+        let deed = cause == .silence ? "does" : "is read"
+        text += ": until it \(deed), nothing is taken away, at the latest until \(end)"
       }
     }
     if read.attempts > 0 { text += "; \(counted(read.attempts, "attempt")) failed in a row" }

@@ -112,6 +112,11 @@ extension AppStoreWorld {
     for id in ids where self[id].renewing == product { self[id].isForSale = false }
   }
 
+  /// Twice within 365 days, and no more.
+  func isExtendable(_ id: String) -> Bool {
+    self[id].extended.filter { now < $0 + terms.days(365) }.count < 2
+  }
+
   mutating func extend(_ id: String, days: Int64) {
     precondition(self[id].phase == .running && (1...90).contains(days), "it cannot be extended")
     self[id].extended.append(now)

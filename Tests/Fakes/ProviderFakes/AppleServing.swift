@@ -168,10 +168,7 @@ extension FakeAppStore {
     let result: Result<Instant, AppleError> = act { world in
       guard world.ids.contains(id) else { return .failure(.originalNotFound) }
       guard world[id].phase == .running else { return .failure(.notExtendable) }
-      let year = world.terms.days(365)
-      guard world[id].extended.filter({ world.now < $0 + year }).count < 2 else {
-        return .failure(.extendedTwice)
-      }
+      guard world.isExtendable(id) else { return .failure(.extendedTwice) }
       world.extend(id, days: days)
       return .success(world[id].last.expires)
     }

@@ -43,7 +43,9 @@ extension FakeAppStore {
       case .reverseRefund(let transaction):
         guard let sale = sale(transaction) else { return "It has no transaction \(transaction)." }
         return sale.revocation == nil ? "Nothing of it was refunded." : nil
-      case .extend: return subscription.phase == .running ? nil : "Only what runs is extended."
+      case .extend:
+        guard subscription.phase == .running else { return "Only what runs is extended." }
+        return world.isExtendable(id) ? nil : "It was extended twice within 365 days."
       case .resubscribe:
         return subscription.isOver && !isShared ? nil : "Only what is over is bought again."
       case .share: return isRunning && hasBegun ? nil : "Only what runs can be shared."

@@ -77,6 +77,7 @@ struct DevelopmentStoreTests {
       curl -s $store/control/apple/buy -d '{"account":"\(account)"}' >bought
       id=$(sed 's/^{"id":"\\([^"]*\\)".*/\\1/' bought)
       for i in 1 2; do ask apple/cancel "{\\"id\\":\\"$id\\"}"; done
+      for i in 1 2 3; do ask apple/extend "{\\"id\\":\\"$id\\"}"; done
       for i in 1 2; do ask apple/refund "{\\"id\\":\\"$id\\"}"; done
       ask apple/refund "{\\"id\\":\\"$id\\",\\"transaction\\":\\"7\\"}"
       ask apple/refund '{"id":"nobody"}'
@@ -92,7 +93,8 @@ struct DevelopmentStoreTests {
       """)
     #expect(
       finished.out.split(separator: "\n") == [
-        "200", "409", "200", "409", "409", "400", "400", "400", "400", "400", "400", "400", "400",
+        "200", "409", "200", "200", "409", "200", "409", "409", "400", "400", "400", "400", "400",
+        "400", "400", "400",
         "400", "200",
       ], "\(finished.out)\n\(stores.log)")
   }

@@ -1,5 +1,6 @@
 import Base
 import Goldens
+import Jobs
 import RecordedStories
 import Storage
 import TestEngines
@@ -145,6 +146,96 @@ struct ExplainTests {
     let bob = try Finished(["entitlement", "explain", "bob"], environment: environment).out
     #expect(bob.contains("2026-03-06T12:26:40Z  30 GB  premium  subscribed"))
     #expect(!bob.contains("2026-03-02T10:00:00Z  30 GB"))
+  }
+
+  @Test func `who owns a subscription already is not given it, and owners are shown by name`()
+    throws
+  {
+    try createHeir()
+    func transfer(_ words: String...) throws -> Finished {
+      try Finished(["subscription", "transfer"] + words, environment: environment)
+    }
+    let again = try transfer(Self.subscription, "ada", "--reason", "n", "--yes")
+    #expect(again.code == 1)
+    #expect(again.errors.hasSuffix("(ada) owns it already\n"), "\(again.errors)")
+    let given = try transfer(Self.subscription, "bob", "--reason", "n", "--yes")
+    let owner = try #require(given.out.split(separator: "\n").first { $0.hasPrefix("owner") })
+    #expect(owner.contains("\(Self.account) (ada)") && owner.hasSuffix("(bob)"), "\(given.out)")
+    let logged = try Finished(["audit", "list", "--json"], environment: environment).out
+    #expect(!logged.contains("(ada)") && !logged.contains("(bob)"))
+  }
+
+  /// As an operator finds it on a receipt of the App Store's.
+  @Test func `a store's number names what is known, and what may be one or another is named whole`()
+    throws
+  {
+    try createHeir()
+    let number = "2000000282227029"
+    func transfer() throws -> Finished {
+      try Finished(
+        ["subscription", "transfer", number, "bob", "--reason", "n", "--yes"],
+        environment: environment)
+    }
+    let unknown = try transfer()
+    #expect(unknown.code == 1)
+    #expect(unknown.errors.contains("nothing is known of apple:live:transaction:\(number): "))
+    try copySubscription(as: "apple:sandbox:subscription:\(number)")
+    #expect(try transfer().out.contains("apple:sandbox:subscription:\(number) belongs to"))
+    try copySubscription(as: "apple:live:subscription:\(number)")
+    let ambiguous = try transfer()
+    #expect(ambiguous.code == 1)
+    #expect(
+      ambiguous.errors.hasSuffix(
+        "is of more than one: name apple:live:subscription:\(number), "
+          + "apple:sandbox:subscription:\(number)\n"), "\(ambiguous.errors)")
+  }
+
+  private func copySubscription(as object: String) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO billing.subscriptions (object, environment, owner_evidence, label, will_renew,
+          dirty, coverage, policy_version, catalogue_version, transition_count, updated_ms)
+        SELECT $1, environment, owner_evidence, label, will_renew, dirty, coverage, policy_version,
+          catalogue_version, transition_count, updated_ms
+        FROM billing.subscriptions WHERE object = $2
+        """, .text(object), .text(Self.subscription))
+    }
+  }
+
+  @Test(arguments: [
+    ("the provider answers 503", "Stripe has not answered since 2026-03-02T09:55:00Z"),
+    (
+      "the configuration is wrong: the provider answers 401",
+      "Stripe has refused our key or settings since 2026-03-02T09:55:00Z "
+        + "(coffer doctor --online asks it)"
+    ),
+    ("there is no such object", "Stripe has refused this read since 2026-03-02T09:55:00Z"),
+  ])
+  func `a read that fails is told with who has to do something about it`(
+    error: String, told: String
+  ) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    let since = Instant(seconds: 1_772_445_300)
+    try database.write(for: nil) { transaction in
+      try Jobs.request("read", Self.subscription, due: since + .days(9), in: transaction)
+      try transaction.execute(
+        "UPDATE billing.jobs SET last_error = $1, attempts = 1 WHERE object = $2", .text(error),
+        .text(Self.subscription))
+      try transaction.execute(
+        "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
+        .text(Self.subscription), .instant(since))
+    }
+    let text = try Finished(
+      ["entitlement", "explain", "ada", "--wide"], environment: environment
+    ).out
+    let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(words.contains(told), "\(text)")
   }
 
   @Test(arguments: [

@@ -179,6 +179,23 @@ private final class AskingShop {
     self.store = store
     let clock = clock
     let stores = StoreList.known(
+  @Test(arguments: [(401, .configuration), (400, .object)] as [(Int, APIFailure.Cause)])
+  func `a store that refuses is not said to be silent`(
+    status: Int, cause: APIFailure.Cause
+  ) throws {
+    let shop = try AskingShop(.sqlite)
+    try shop.sell()
+    shop.store.refusal = status
+    try shop.run(until: day(30) + .hours(1))
+    let explanation = try shop.harness.explanation(shop.customer.account, at: day(31))
+    #expect(explanation.subscriptions.first?.openReads.first?.cause == cause)
+    #expect(
+      explanation.sentences(usedByteCount: 0).last?.hasPrefix(
+        "Next, the purchase has to be read from Stripe, which has failed since 2026-01-31 00:00 UTC; "
+          + "until that is done, nothing is taken away") == true,
+      "\(explanation.sentences(usedByteCount: 0))")
+  }
+
       with: StripeStore(
         secrets: WebhookSecrets([Harness.secret]),
         api: StripeAPI(
@@ -314,8 +331,9 @@ private final class AskedStore: ProviderTransport {
     }
     if state.isDown { throw .transient("no connection", retryAfter: nil) }
     return APIReply(
-      status: 200, headers: Headers([("Date", state.now.httpDate)]),
-      body: answer(path, state).encoded(), elapsed: .milliseconds(10))
+      status: state.refusal ?? 200, headers: Headers([("Date", state.now.httpDate)]),
+      body: (state.refusal == nil ? answer(path, state) : refused).encoded(),
+      elapsed: .milliseconds(10))
   }
 
   private func answer(_ path: String, _ state: State) -> JSONValue {
@@ -340,3 +358,11 @@ private final class AskedStore: ProviderTransport {
     return ["object": "list", "has_more": false, "data": .array(items)]
   }
 }
+    var refusal: Int?
+  /// The status with which it refuses whatever is asked.
+  var refusal: Int? {
+    get { state.withLock { $0.refusal } }
+    set { state.withLock { $0.refusal = newValue } }
+  }
+
+    let refused: JSONValue = ["error": ["code": "invalid"]]

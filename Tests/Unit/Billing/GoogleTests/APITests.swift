@@ -391,6 +391,24 @@ struct APITests {
     #expect(!String(decoding: answer.transcript, as: UTF8.self).contains("AO-J1O"))
   }
 
+  @Test(arguments: [
+    ("The subscription is expired.", "The subscription is expired."),
+    ("No token.AO-J1Oz/0123+456 here.", "the provider answers 400"),
+    ("two\\nlines", "the provider answers 400"),
+    (String(repeating: "a", count: 201), "the provider answers 400"),
+  ])
+  func `what Google does not do it says why, and never with the token in it`(
+    message: String, told: String
+  ) throws {
+    let script = Script { _, _ throws(APIFailure) in
+      (400, #"{"error":{"code":400,"message":"\#(message)"}}"#)
+    }
+    let api = try api(script)
+    #expect(throws: APIFailure.refused(status: 400, told)) {
+      try api.stopRenewal(token: Self.token)
+    }
+  }
+
   @Test func `an acknowledgement names product, token and account`() throws {
     let script = Script { _, _ throws(APIFailure) in (200, "") }
     try api(script).acknowledge(
