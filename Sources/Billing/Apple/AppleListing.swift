@@ -66,7 +66,8 @@ extension AppleAPI {
     } catch {
       return .unreadable
     }
-    let proof = "signed under the certificate \(verified.certificate)"
+    let proof = StoreListing.proof(
+      by: "Apple", "signed under the certificate \(verified.certificate)")
     let content: Delivery.Content
     do throws(AppleDecodingError) {
       content = .decoded(DecodedDelivery(try AppleNotification(verified)))

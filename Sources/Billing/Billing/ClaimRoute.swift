@@ -125,8 +125,9 @@ struct ClaimRoute: AccountWrite {
     if let refusal = Refusal(ownership, for: account) {
       let restore = Restore(of: key, from: ownership, to: account, at: now)
       if let restore, try restore.isAllowed(by: restoring, in: transaction) {
-        let recorded = try ledger.record(purchase.delivery, in: transaction)
+        var recorded = try ledger.record(purchase.delivery, in: transaction)
         try restore.perform(by: restoring, ledger, in: transaction)
+        recorded.add(concerned: account)
         return .owned(recorded)
       }
       try RefusedClaims.note(key, of: account, at: now, in: transaction)
@@ -135,7 +136,8 @@ struct ClaimRoute: AccountWrite {
     guard try purchase.isProven || ledger.knows(key, reading: transaction) else {
       return try pend(purchase, for: account, trace: request.head.trace, at: now, in: transaction)
     }
-    let recorded = try ledger.record(purchase.delivery, in: transaction)
+    var recorded = try ledger.record(purchase.delivery, in: transaction)
+    recorded.add(concerned: account)
     if try !isOwner(account, of: key, reading: transaction) {
       try checkCount(of: account, reading: transaction)
       try ledger.decide(.claim(account, key), at: now, in: transaction)

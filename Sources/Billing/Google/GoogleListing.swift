@@ -39,7 +39,7 @@ extension GoogleAPI {
     let items = (json["voidedPurchases"].array ?? []).map { item -> StorePage.Item in
       guard let voided = try? GoogleVoidedPurchase(item) else { return .unreadable }
       return .delivery(
-        Delivery(.decoded(DecodedDelivery(voided)), proof: "listed by Google's API"),
+        Delivery(.decoded(DecodedDelivery(voided)), proof: StoreListing.proof(by: "Google")),
         body: voided.json.encoded())
     }
     let next = json["tokenPagination"]["nextPageToken"].string

@@ -22,6 +22,19 @@ struct Affected {
     return affected.keys.sorted()
   }
 
+  /// As many facts as tell what a delivery is about that changes nothing.
+  private static let spokenOfCountMax = 4
+
+  /// Subscriptions that facts speak of: those among them, which need no statement, else those that the
+  /// first of them belong to.
+  static func few(of facts: [Fact], _ reading: LedgerReading) throws -> [ObjectKey] {
+    let own = try facts.filter { fact in
+      try fact.key.kind == reading.stores.store(of: fact.key).traits.subscriptionKind
+    }
+    let first = facts.prefix(spokenOfCountMax)
+    return try own.isEmpty ? subscriptions(by: Array(first), reading) : own.map(\.key)
+  }
+
   /// A subscription and all that continue it, whose owner may be its own.
   static func subscriptions(from key: ObjectKey, _ reading: LedgerReading) throws -> [ObjectKey] {
     var affected = Affected(reading)

@@ -29,16 +29,19 @@ package struct DeliverySummary: Sendable {
 
   package enum Origin: String, Sendable {
     case webhook
+    /// A list of its store, in which reconciliation found what no webhook had brought.
+    case list
     /// An answer to a read of ours.
     case read
     /// A purchase that a client posted.
     case claim
   }
 
-  /// From where it came, which its id tells.
+  /// From where it came first, which its id tells, or its proof.
   package var origin: Origin {
     if deliveryID.hasPrefix("read:") { return .read }
-    return deliveryID.hasPrefix("client:") ? .claim : .webhook
+    if deliveryID.hasPrefix("client:") { return .claim }
+    return proof.map(StoreListing.isProof) == true ? .list : .webhook
   }
 
   /// What `init` reads, in its order.

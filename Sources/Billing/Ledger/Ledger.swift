@@ -71,6 +71,7 @@ package struct Ledger: Sendable {
     }
     try noteProofs(of: &merged, in: transaction)
     try derive(&merged, stored, at: now, in: transaction)
+    try addOwners(to: &merged, stored)
     return try merged.map { try settle($0, stored, in: transaction) }
   }
 
@@ -80,6 +81,8 @@ package struct Ledger: Sendable {
     var recorded: Recorded
     /// The subscriptions that it can change.
     var keys: [ObjectKey] = []
+    /// What it has read again.
+    var asked: [ObjectKey] = []
   }
 
   private func merge(
@@ -91,6 +94,7 @@ package struct Ledger: Sendable {
     for (request, payload) in zip(delivery.decoded.requests, delivery.requestPayloads) {
       for object in try Affected.read(about: request.object, stored) {
         try keep(request.about(object), payload: payload, delivery, id: row.id, in: transaction)
+        merged.asked.append(object)
       }
     }
     if let question = delivery.decoded.refundQuestion, !row.isRedelivery {
@@ -186,6 +190,22 @@ package struct Ledger: Sendable {
     for index in ofTheGone { merged[index].recorded.terms = [] }
     for account in double {
       if let index = lastOf[account] { merged[index].recorded.add(payingTwice: account) }
+    }
+  }
+
+  /// Adds who owns what those deliveries speak of that changed nothing yet: of all by one statement.
+  private func addOwners(to merged: inout [Merged], _ stored: LedgerReading) throws {
+    var spokenOf: [Int: [ObjectKey]] = [:]
+    for (index, one) in merged.enumerated() where one.keys.isEmpty {
+      let facts = one.delivery.decoded.disposition == .joined ? one.delivery.decoded.facts : []
+      let keys = try one.asked + Affected.few(of: facts, stored)
+      if !keys.isEmpty { spokenOf[index] = keys }
+    }
+    let owners = try stored.owners(of: Set(spokenOf.values.joined()))
+    for (index, keys) in spokenOf {
+      for key in keys {
+        if let owner = owners[key] { merged[index].recorded.add(concerned: owner) }
+      }
     }
   }
 

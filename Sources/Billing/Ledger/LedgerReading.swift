@@ -1,3 +1,4 @@
+internal import Base
 package import Storage
 package import Stores
 package import Subscriptions
@@ -62,6 +63,21 @@ package struct LedgerReading: LinkReader {
         """, values: list.values, row: decode
       ).compactMap { $0 }
     }
+  }
+
+  /// Who owns subscriptions, of those that somebody owns.
+  func owners(of keys: Set<ObjectKey>) throws -> [ObjectKey: Identifier] {
+    var owners: [ObjectKey: Identifier] = [:]
+    for list in SQLList.slices(of: keys.map { .text($0.description) }, after: 0) {
+      let rows = try database.rows(
+        """
+        SELECT object, owner FROM billing.subscriptions
+        WHERE object IN (\(list.parameters)) AND owner IS NOT NULL
+        """, values: list.values
+      ) { row in (ObjectKey(try row.text(0)), try row.optionalID(1)) }
+      for case (let key?, let owner?) in rows { owners[key] = owner }
+    }
+    return owners
   }
 
   /// What belongs to an object, the newest first.

@@ -20,7 +20,7 @@ package struct Recorded: Sendable {
   var grants = false
   /// Of the world, live or sandbox, that grants nothing here to anybody concerned.
   package var isOfOtherEnvironment = false
-  /// Who owns, or owned, what it changed.
+  /// Who owns, or owned, what it changed; where it changed nothing, who owns what it speaks of.
   package private(set) var accounts: Set<Identifier> = []
   /// What it can be found by that was not written before.
   var terms: [SearchRow] = []
@@ -89,6 +89,8 @@ package struct Recorded: Sendable {
     isRedelivery = row.isRedelivery
     isConflicting = row.isConflicting && !row.isRedelivery
   }
+
+  package mutating func add(concerned account: Identifier) { accounts.insert(account) }
 
   mutating func add(payingTwice account: Identifier) {
     alarms.append(Alarm(name: .doublePayment, object: "account:\(account)"))

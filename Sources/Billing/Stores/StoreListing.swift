@@ -30,6 +30,18 @@ package struct StoreListing: Sendable, Equatable {
   }
 }
 
+extension StoreListing {
+  private static let proofPrefix = "listed by "
+
+  /// How the proof of what a store's own list showed is named, as `Delivery.proof` is; `signature` is
+  /// the proof that the entry itself has, if it has one.
+  package static func proof(by store: String, _ signature: String? = nil) -> String {
+    proofPrefix + "\(store)'s API" + (signature.map { ", \($0)" } ?? "")
+  }
+
+  package static func isProof(_ proof: String) -> Bool { proof.hasPrefix(proofPrefix) }
+}
+
 /// Which page of a listing to read.
 package struct StorePageRequest: Sendable {
   package let listing: StoreListing

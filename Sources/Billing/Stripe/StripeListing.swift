@@ -45,7 +45,7 @@ extension StripeAPI {
           content = .undecodable(
             id: json["id"].string.flatMap { isID($0) ? $0 : nil }, why: "\(error)")
         }
-        return .delivery(Delivery(content, proof: "listed by Stripe's API"), body: body)
+        return .delivery(Delivery(content, proof: StoreListing.proof(by: "Stripe")), body: body)
       }
     }
     return StorePage(items: items, next: try next(list))

@@ -32,11 +32,11 @@ extension Command {
     words: ["event", "list"],
     abstract: "Lists what the stores sent and answered, the newest first.",
     discussion: """
-      Every delivery that was kept, BY a webhook, a read of ours or a claim, and what it BECAME: \
-      joined to what is known, or only recorded; coffer event show tells one in full. A refused \
-      one proved no sender, so that nothing in it is kept, only when it came, why it was refused, \
-      and the id of the request, which is in the log. Where there are more, a line on stderr says \
-      how to go on.
+      Every delivery that was kept, BY a webhook, a list of the store in which reconciliation found \
+      what no webhook had brought, a read of ours or a claim, and what it BECAME: joined to what is \
+      known, or only recorded; coffer event show tells one in full. A refused one proved no sender, \
+      so that nothing in it is kept, only when it came, why it was refused, and the id of the \
+      request, which is in the log. Where there are more, a line on stderr says how to go on.
       """,
     options: [account, store, type, since, withoutEffect, refused, limit, after],
     answers: .oneOf([

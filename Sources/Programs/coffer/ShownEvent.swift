@@ -94,6 +94,10 @@ struct ShownEvent: Sendable {
   private var origin: String {
     switch delivery.origin {
     case .webhook: "webhook, " + (delivery.proof ?? "proven by a secret or key that was not noted")
+    case .list:
+      // What is known is taken from no list again: a webhook alone repeats it.
+      "list: reconciliation found it, " + (delivery.proof ?? "-")
+        + (delivery.redeliveryCount > 0 ? "; a webhook brought it later" : "")
     case .read: "an answer to a read of ours"
     case .claim: "a claim: a client posted it"
     }

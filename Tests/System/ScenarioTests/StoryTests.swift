@@ -206,6 +206,10 @@ private struct Stage {
   func end() {
     #expect(sync.stop() == .exited(0), "\(sync.lastWords)")
     #expect(billing.stop() == .exited(0), "\(billing.lastWords)")
+    let claims = billing.words.split(separator: "\n").filter {
+      $0.contains(" billing.delivery ") && $0.contains(" delivery=client:")
+    }
+    #expect(claims.allSatisfy { $0.contains("\(story.account)") }, "\(claims)")
   }
 }
 

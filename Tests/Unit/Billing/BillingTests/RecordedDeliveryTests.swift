@@ -1,0 +1,135 @@
+import Base
+import Crypto
+import HTTPMessages
+import JSON
+import KnownStores
+import Ledger
+import Storage
+import Stores
+import Stripe
+import StripeSamples
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// What is said of a delivery once it is kept: whose it is, and from where it came.
+struct RecordedDeliveryTests {
+  private let harness: Harness
+  private let customer: Customer
+  private let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+
+  init() throws {
+    harness = try Harness(.sqlite)
+    customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+  }
+
+  @Test func `a delivery that changed nothing names who owns what it speaks of`() throws {
+    for event in [
+      customer.session(), customer.subscription("created", 0), customer.invoice(1, "paid", 0),
+    ] {
+      let again = try record([try prepared(event)])[0]
+      #expect(again.isRedelivery && again.accounts == [customer.account], "\(event.type)")
+    }
+  }
+
+  @Test func `deliveries that only point at purchases name their owners, by one statement for all`()
+    throws
+  {
+    let ofNobody = try statementCount { _ = try record([pointer("1", at: "sub_of_nobody")]) }
+    let pointers = (2...9).map { pointer("\($0)", at: customer.subscriptionID) }
+    let ofOne = try statementCount {
+      _ = try record([pointer("10", at: customer.subscriptionID)])
+    }
+    let ofAll = try statementCount {
+      let recorded = try record(pointers)
+      #expect(recorded.allSatisfy { $0.accounts == [customer.account] })
+    }
+    // That statement and the number, which is taken for all.
+    #expect(ofOne == ofNobody)
+    #expect(ofAll <= ofOne * 8 - 2 * 7)
+  }
+
+  @Test func `a delivery that changed something asks nobody whose it is`() throws {
+    let event = customer.invoice(2, "paid", 30, from: 30, to: 60)
+    let first = try statementCount {
+      let recorded = try record([try prepared(event)])
+      #expect(recorded[0].accounts == [customer.account])
+    }
+    let withPointer = try statementCount {
+      let other = customer.invoice(3, "paid", 60, from: 60, to: 90)
+      _ = try record([try prepared(other), pointer("1", at: customer.subscriptionID)])
+    }
+    let alone = try statementCount {
+      _ = try record([pointer("2", at: customer.subscriptionID)])
+    }
+    // Together they take one number.
+    #expect(withPointer == first + alone - 1)
+  }
+
+  @Test func `what is about nobody's purchase names nobody`() throws {
+    #expect(try record([pointer("1", at: "sub_of_nobody")])[0].accounts.isEmpty)
+  }
+
+  @Test func `what a list showed came by the list, also after its webhook came`() throws {
+    let event = customer.invoice(2, "paid", 30, from: 30, to: 60)
+    _ = try record([try prepared(event, proof: StoreListing.proof(by: "Stripe"))])
+    #expect(try summary(event).origin == .list)
+    try harness.post(event)
+    #expect(try summary(event).origin == .list)
+    #expect(try summary(event).redeliveryCount == 1)
+  }
+
+  @Test func `what a webhook brought came by it, also where a list shows it later`() throws {
+    let event = customer.invoice(1, "paid", 0)
+    _ = try record([try prepared(event, proof: StoreListing.proof(by: "Stripe"))])
+    #expect(try summary(event).origin == .webhook)
+  }
+
+  private func summary(_ event: SampleEvent) throws -> DeliverySummary {
+    try #require(
+      try harness.database.read { reader in
+        try DeliverySummary.find(event.id, of: Array(StoreList.known), reading: reader)
+      }.first)
+  }
+
+  private func record(_ deliveries: [PreparedDelivery]) throws -> [Recorded] {
+    let ledger = ledger
+    return try harness.database.write(for: nil) { try ledger.record(deliveries, in: $0) }
+  }
+
+  private func statementCount(_ body: () throws -> Void) rethrows -> Int64 {
+    let before = harness.database.writeWork.statementCount
+    try body()
+    return harness.database.writeWork.statementCount - before
+  }
+
+  /// As its webhook would hand it over, `proof` apart.
+  private func prepared(_ event: SampleEvent, proof: String = "a secret") throws -> PreparedDelivery
+  {
+    let store = StripeStore(secrets: WebhookSecrets([Harness.secret]))
+    let webhook = try #require(store.webhook)
+    let signature = signatureHeader(body: event.body, secret: Harness.secret, at: event.created)
+    let head = RequestHead(
+      method: "POST", target: "/webhooks/stripe",
+      headers: Headers([("Stripe-Signature", signature)]), authority: "billing")
+    let delivery = try webhook.admit(head, event.created).wait()(event.body, event.created)
+    return PreparedDelivery(
+      Delivery(delivery.content, head: delivery.head, proof: proof), of: store,
+      received: event.created, body: event.body, sealing: Harness.sealing)
+  }
+
+  private func pointer(_ id: String, at subscription: String) -> PreparedDelivery {
+    let key = ObjectKey(
+      provider: .stripe, environment: .live, kind: .subscription, id: subscription)
+    return PreparedDelivery(
+      DecodedDelivery(
+        provider: .stripe, environment: .live, deliveryID: "evt_pointer_\(id)", type: "thin",
+        requests: [ReadRequest(key, reason: "notification")], disposition: .recorded,
+        meaning: ["id": .string(id)]),
+      of: StripeStore(), received: day0, head: [], body: [], sealing: Harness.sealing)
+  }
+}
