@@ -44,7 +44,8 @@ extension Doctor {
       try database.read { try ledger.compare(&drift, from: start, limit: limit, reading: $0) }
       return try each(drift)
     }
-    let progress = Progress("deriving", .count(of: "subscriptions"))
+    let progress = Progress(
+      "deriving", .count(of: "subscriptions"), of: try database.read(SubscriberPages.count))
     var last: String? = ""
     while let after = last {
       var drift = Ledger.Drift()

@@ -86,8 +86,36 @@ struct LeavingCommandTests {
     ["account", "delete", "ID"], ["quota", "set", "ID", "1GB"], ["deletion", "cancel", "ID"],
   ])
   func `nothing is done to an account that is erased`(words: [String]) throws {
-    let shown = try coffer("account", "show", "ada", "--json").out
-    let id = try #require(shown.firstMatch(of: #/"account":"([^"]+)"/#)).1
+    let id = try erase()
+    let refused = try Finished(
+      words.map { $0 == "ID" ? id : $0 } + Self.reason, environment: environment)
+    #expect(refused.code == 1)
+    #expect(refused.errors == "coffer: account \(id) was erased on 1970-01-01T00:00:01Z\n")
+  }
+
+  @Test func `what an account owned is released once it is erased, and not before`() throws {
+    #expect(try act("entitlement", "grant", "ada", "--plan", "premium").code == 0)
+    let early = try act("subscription", "release", try id)
+    #expect(early.code == 1)
+    #expect(early.errors == "coffer: account \(try id) still exists\n")
+    let id = try erase()
+    let released = try act("subscription", "release", id, "--json")
+    #expect(released.code == 0, "\(released.errors)")
+    #expect(released.out.contains(#""plan":"premium","reason":"granted""#))
+    #expect(released.out.contains(#""after":{"subscriptions":0,"cap":1000000,"plan":"free""#))
+    #expect(released.out.contains("\"released\":\"\(id)\""))
+  }
+
+  private var id: String {
+    get throws {
+      let shown = try coffer("account", "show", "ada", "--json").out
+      return String(try #require(shown.firstMatch(of: #/"account":"([^"]+)"/#)).1)
+    }
+  }
+
+  /// Has ada end, as coffer-sync would have noted it; returns her account.
+  private func erase() throws -> String {
+    let id = try id
     #expect(try act("account", "delete", "ada", "--now").code == 0)
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .sync)
@@ -95,9 +123,6 @@ struct LeavingCommandTests {
       try transaction.execute("UPDATE sync.account_deletions SET begun_ms = 1, erased_ms = 1000")
     }
     database.close()
-    let refused = try Finished(
-      words.map { $0 == "ID" ? String(id) : $0 } + Self.reason, environment: environment)
-    #expect(refused.code == 1)
-    #expect(refused.errors == "coffer: account \(id) was erased on 1970-01-01T00:00:01Z\n")
+    return id
   }
 }

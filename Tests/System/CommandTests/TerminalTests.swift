@@ -1,3 +1,5 @@
+import Base
+import Storage
 import TestEngines
 import TestFiles
 import Testing
@@ -34,6 +36,30 @@ struct TerminalTests {
     #expect(try Finished(grant, environment: environment).code == 0)
     let shown = try typed(line)
     #expect(shown.contains(" s ago"), "\(shown)")
+  }
+
+  @Test func `a line of progress is no wider than the terminal`() throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    try database.write(for: nil) { transaction in
+      for number in 1...4000 {
+        try transaction.execute(
+          """
+          INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
+          VALUES ($1, $1, 0, 0, 0)
+          """, .id(Identifier(high: 1, low: UInt64(number))))
+      }
+    }
+    database.close()
+    let finished = try Finished(
+      path: "/usr/bin/script",
+      [
+        "-qec", "stty cols 50; \(Binaries.directory)/coffer tree validate --all >/dev/null",
+        "/dev/null",
+      ], environment: environment)
+    let lines = finished.out.split(separator: "\r").filter { $0.contains("validating: ") }
+    #expect(!lines.isEmpty, "\(finished.out)")
+    for line in lines { #expect(line.replacing("\u{1B}[K", with: "").count < 50, "\(line)") }
   }
 
   @Test(arguments: [["NO_COLOR": "1"], ["TERM": "dumb"]])

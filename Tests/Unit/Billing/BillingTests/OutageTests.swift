@@ -101,6 +101,33 @@ struct OutageTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `what a late reader answered stands, though its successor fails`(
+    engine: TestEngine
+  ) throws {
+    let inTime = try AskingShop(engine)
+    try inTime.sell()
+    inTime.store.renew()
+    let only = try inTime.beginRead(at: day(29))
+    try inTime.commit(try inTime.answer(only), of: only)
+    let shop = try AskingShop(engine)
+    try shop.harness.fill(shop.customer.account, byteCount: 0)
+    try shop.sell()
+    shop.store.renew()
+    let late = try shop.beginRead(at: day(29))
+    let answer = try shop.answer(late)
+    let successor = try shop.beginRead(at: day(29) + JobRules.leaseTime)
+    #expect(successor.readNumber == late.readNumber + 1)
+    try shop.commit(answer, of: late)
+    #expect(try !shop.fail(successor))
+    #expect(try shop.unansweredCount == 0)
+    let attention = try shop.attention(at: day(29.5))
+    #expect(attention.isEmpty, "\(attention)")
+    let schedule = try shop.harness.schedule(shop.customer.account)
+    #expect(try schedule == inTime.harness.schedule(inTime.customer.account))
+    #expect(schedule.contains("\(day(60)) premium leeway"))
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a renewal that nobody told of is asked for when the period ends`(
     engine: TestEngine
   ) throws {
@@ -152,6 +179,23 @@ struct OutageTests {
     #expect(try #require(read.due) > day(31))
   }
 
+  @Test(arguments: [(401, .configuration), (400, .object)] as [(Int, APIFailure.Cause)])
+  func `a store that refuses is not said to be silent`(
+    status: Int, cause: APIFailure.Cause
+  ) throws {
+    let shop = try AskingShop(.sqlite)
+    try shop.sell()
+    shop.store.refusal = status
+    try shop.run(until: day(30) + .hours(1))
+    let explanation = try shop.harness.explanation(shop.customer.account, at: day(31))
+    #expect(explanation.subscriptions.first?.openReads.first?.cause == cause)
+    #expect(
+      explanation.sentences(usedByteCount: 0).last?.hasPrefix(
+        "Next, the purchase has to be read from Stripe, which has failed since 2026-01-31 00:00 UTC; "
+          + "until that is done, nothing is taken away") == true,
+      "\(explanation.sentences(usedByteCount: 0))")
+  }
+
   @Test(arguments: TestEngine.available)
   func `a store that is asked no more has no outage`(engine: TestEngine) throws {
     let shop = try AskingShop(engine)
@@ -179,29 +223,12 @@ private final class AskingShop {
     self.store = store
     let clock = clock
     let stores = StoreList.known(
-  @Test(arguments: [(401, .configuration), (400, .object)] as [(Int, APIFailure.Cause)])
-  func `a store that refuses is not said to be silent`(
-    status: Int, cause: APIFailure.Cause
-  ) throws {
-    let shop = try AskingShop(.sqlite)
-    try shop.sell()
-    shop.store.refusal = status
-    try shop.run(until: day(30) + .hours(1))
-    let explanation = try shop.harness.explanation(shop.customer.account, at: day(31))
-    #expect(explanation.subscriptions.first?.openReads.first?.cause == cause)
-    #expect(
-      explanation.sentences(usedByteCount: 0).last?.hasPrefix(
-        "Next, the purchase has to be read from Stripe, which has failed since 2026-01-31 00:00 UTC; "
-          + "until that is done, nothing is taken away") == true,
-      "\(explanation.sentences(usedByteCount: 0))")
-  }
-
       with: StripeStore(
         secrets: WebhookSecrets([Harness.secret]),
         api: StripeAPI(
           base: AskedStore.base, key: Secret("sk_live_x"), environment: .live, transport: store)))
     let rules = LedgerRules(catalogue: catalogue)
-    ledger = Ledger(stores: stores, rules: rules)
+    ledger = Ledger(stores: stores, rules: rules, readable: [.stripe])
     service = BillingService(
       database: harness.database, rules: rules, sealing: Harness.sealing,
       clock: Clock { clock.withLock { $0 } }, stores: stores)
@@ -270,6 +297,51 @@ private final class AskingShop {
     }
   }
 
+  /// Begins the read of the subscription that somebody asks for then, or that nobody came back from.
+  func beginRead(at now: Instant) throws -> Lease {
+    clock.withLock { $0 = max($0, now) }
+    store.now = now
+    let object = try key.description
+    let leases = try harness.database.write(for: nil) { transaction in
+      if try Jobs.find(Ledger.readJob, object, reading: transaction)?.due == nil {
+        try Jobs.request(Ledger.readJob, object, due: now, in: transaction)
+      }
+      return try Jobs.lease(Ledger.readJob, limit: 10, now: now, in: transaction)
+    }
+    try #require(leases.count == 1)
+    return leases[0]
+  }
+
+  private var reader: JobHandler {
+    get throws {
+      try #require(service.jobHandlers.first { $0.kind == Ledger.readJob && $0.lanes == 0...0 })
+    }
+  }
+
+  func answer(_ lease: Lease) throws -> JobResult { try reader.run(lease) }
+
+  func commit(_ answer: JobResult, of lease: Lease) throws {
+    let now = clock.withLock { $0 }
+    try harness.database.write(for: nil) { transaction in
+      _ = try answer.commit(lease, now: now, in: transaction)
+    }
+  }
+
+  /// Returns whether the job is dead.
+  func fail(_ lease: Lease) throws -> Bool {
+    let (now, reader) = (clock.withLock { $0 }, try reader)
+    return try harness.database.write(for: nil) { transaction in
+      try reader.fail(
+        lease, .transient("no connection", retryAfter: nil), now: now, in: transaction)
+    }
+  }
+
+  func attention(at now: Instant) throws -> [Attention] {
+    try harness.database.read { reader in
+      try AttentionList(at: now, limit: 10, stores: .known, reading: reader)
+    }.items
+  }
+
   private func written(
     _ body: @escaping @Sendable (Transaction) throws -> Void
   ) throws(JobFailure) {
@@ -292,6 +364,7 @@ private final class AskedStore: ProviderTransport {
 
   private struct State {
     var isDown = false
+    var refusal: Int?
     var isRenewed = false
     var now = day0
     var paths: [String] = []
@@ -305,6 +378,12 @@ private final class AskedStore: ProviderTransport {
   var isDown: Bool {
     get { state.withLock { $0.isDown } }
     set { state.withLock { $0.isDown = newValue } }
+  }
+
+  /// The status with which it refuses whatever is asked.
+  var refusal: Int? {
+    get { state.withLock { $0.refusal } }
+    set { state.withLock { $0.refusal = newValue } }
   }
 
   var now: Instant {
@@ -330,6 +409,7 @@ private final class AskedStore: ProviderTransport {
       return state
     }
     if state.isDown { throw .transient("no connection", retryAfter: nil) }
+    let refused: JSONValue = ["error": ["code": "invalid"]]
     return APIReply(
       status: state.refusal ?? 200, headers: Headers([("Date", state.now.httpDate)]),
       body: (state.refusal == nil ? answer(path, state) : refused).encoded(),
@@ -358,11 +438,3 @@ private final class AskedStore: ProviderTransport {
     return ["object": "list", "has_more": false, "data": .array(items)]
   }
 }
-    var refusal: Int?
-  /// The status with which it refuses whatever is asked.
-  var refusal: Int? {
-    get { state.withLock { $0.refusal } }
-    set { state.withLock { $0.refusal = newValue } }
-  }
-
-    let refused: JSONValue = ["error": ["code": "invalid"]]

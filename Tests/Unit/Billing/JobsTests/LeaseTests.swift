@@ -161,6 +161,24 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a late commit ends the failure that its lateness was`(_ engine: TestEngine) throws {
+    let queue = try Queue(engine)
+    try queue.request()
+    let first = try queue.lease()
+    queue.pass(JobRules.leaseTime)
+    let second = try queue.lease()
+    let late = try queue.job()
+    #expect(late.failingSince == queue.now)
+    #expect(late.lastError == "the reader did not come back in time")
+    try queue.commit(first)
+    let settled = try queue.job()
+    #expect(settled.failingSince == nil && settled.lastError == nil)
+    try queue.retry(second, .refused("late"))
+    let after = try queue.job()
+    #expect(after.failingSince == nil && after.lastError == nil)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a request that is rolled back is none`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
     let now = queue.now

@@ -1,0 +1,35 @@
+import TestEngines
+import TestFiles
+import Testing
+
+struct QuotaCommandTests {
+  private let scratch: ScratchDirectory
+  private let environment: [String: String]
+
+  init() throws {
+    scratch = try ScratchDirectory()
+    environment = [
+      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
+      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
+    ]
+    try Files.write("1772445300000\n", to: scratch.path + "/clock")
+    _ = try coffer("migrate")
+    _ = try coffer("account", "create", "--username", "ada", "--key-file", scratch.path + "/key")
+  }
+
+  private func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+
+  @Test func `a quota with an end is told with it, and replaced together with it`() throws {
+    let set = try coffer(
+      "quota", "set", "ada", "2TB", "--until", "2027-01-01", "--reason", "n", "--yes", "--json")
+    #expect(set.code == 0, "\(set.errors)")
+    #expect(set.out.contains(#""quota":null,"quota_until":null}"#))
+    let told = #""quota":2000000000000,"quota_until":"2027-01-01T00:00:00Z"}"#
+    #expect(set.out.contains(#""reason":"quota_set","grants":"",\#(told)"#), "\(set.out)")
+    let next = try coffer("quota", "set", "ada", "3TB", "--reason", "n", "--yes", "--json")
+    #expect(next.out.contains(told))
+    #expect(next.out.contains(#""quota":3000000000000,"quota_until":null}"#), "\(next.out)")
+  }
+}
