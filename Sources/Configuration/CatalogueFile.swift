@@ -12,7 +12,7 @@ package enum CatalogueFile {
 
   package static func catalogue(of bytes: [UInt8]) throws(Failure) -> Catalogue {
     do {
-      return try catalogue(JSON.parse(bytes))
+      return try catalogue(JSON.parse(bytes)).written(as: String(decoding: bytes, as: UTF8.self))
     } catch let error as JSONError {
       throw Failure(text: "\(error.path): \(error.message)")
     } catch let error as CatalogueError {

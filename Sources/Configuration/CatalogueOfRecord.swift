@@ -23,13 +23,23 @@ package struct CatalogueOfRecord: Sendable {
     digest = try row.text(1)
     version = try row.text(2)
     let content = try JSON.parse(Array(try row.text(3).utf8))
-    catalogue = try Catalogue(content: content["derived"], shown: content["shown"])
+    let catalogue = try Catalogue(content: content["derived"], shown: content["shown"])
+    self.catalogue = content["file"].string.map { catalogue.written(as: $0) } ?? catalogue
     since = try row.instant(4)
   }
 
   /// The one that holds; nil before a coffer-billing has started.
   package static func find(reading database: some Queryable) throws -> CatalogueOfRecord? {
     try all(limit: 1, reading: database).first
+  }
+
+  /// The one of that number; nil where there is none.
+  package static func find(
+    _ number: Int64, reading database: some Queryable
+  ) throws -> CatalogueOfRecord? {
+    try database.first(
+      "SELECT \(columns) FROM billing.catalogues_of_record WHERE number = $1", .integer(number)
+    ) { row in try CatalogueOfRecord(row) }
   }
 
   /// Those below a number, the newest first; at most `limit`.
@@ -70,7 +80,9 @@ package struct CatalogueOfRecord: Sendable {
   package static func establish(
     _ given: Catalogue?, at now: Instant, in transaction: Transaction
   ) throws -> Catalogue {
-    if try find(reading: transaction) == nil {
+    if let record = try find(reading: transaction) {
+      if let given { try keepFile(of: given, for: record, in: transaction) }
+    } else {
       try add(given ?? .standard, as: 1, at: now, in: transaction)
     }
     return try settled(given, reading: transaction)
@@ -88,6 +100,18 @@ package struct CatalogueOfRecord: Sendable {
     }
   }
 
+  /// Earlier versions kept none.
+  private static func keepFile(
+    of given: Catalogue, for record: CatalogueOfRecord, in transaction: Transaction
+  ) throws {
+    guard record.catalogue.file == nil, given.file != nil, given.digest == record.digest else {
+      return
+    }
+    try transaction.execute(
+      "UPDATE billing.catalogues_of_record SET content = $1 WHERE number = $2",
+      .text(given.kept), .integer(record.number))
+  }
+
   private static func add(
     _ catalogue: Catalogue, as number: Int64, at now: Instant, in transaction: Transaction
   ) throws {
@@ -96,7 +120,7 @@ package struct CatalogueOfRecord: Sendable {
       INSERT INTO billing.catalogues_of_record (number, digest, version, content, since_ms)
       VALUES ($1, $2, $3, $4, $5) ON CONFLICT (number) DO NOTHING
       """, .integer(number), .text(catalogue.digest), .text(catalogue.version),
-      .text(String(decoding: catalogue.whole.encoded(), as: UTF8.self)), .instant(now))
+      .text(catalogue.kept), .instant(now))
   }
 }
 
@@ -104,5 +128,15 @@ extension Catalogue {
   /// Names everything that it says.
   package var digest: String { whole.digest }
 
-  fileprivate var whole: JSONValue { ["derived": content, "shown": shown] }
+  private var whole: JSONValue { .object(said) }
+
+  private var said: [JSONValue.Member] {
+    [.init("derived", content), .init("shown", shown)]
+  }
+
+  /// As it is stored: with its file, which says no more by which it could be told from another.
+  fileprivate var kept: String {
+    let members = said + (file.map { [.init("file", .string($0))] } ?? [])
+    return String(decoding: JSONValue.object(members).encoded(), as: UTF8.self)
+  }
 }

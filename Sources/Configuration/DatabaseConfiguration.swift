@@ -51,6 +51,11 @@ package struct DatabaseConfiguration: Sendable {
     catalogue = try CatalogueOfRecord.settled(givenCatalogue, reading: database)
   }
 
+  /// The same whatever was given, for what only tells.
+  package mutating func takeCatalogueOfRecord(reading database: some Queryable) throws {
+    catalogue = try CatalogueOfRecord.find(reading: database)?.catalogue ?? catalogue
+  }
+
   /// The clock alone, for a command that needs no database.
   package static func clock(_ settings: Settings) throws(ConfigurationError) -> Clock {
     var reader = SettingsReader(settings, for: .command)

@@ -14,6 +14,8 @@ package struct Catalogue: Hashable, Sendable {
   package let fallbackPlanID: String?
   /// Charged per live record on top of its stored bytes.
   package let metadataFeeByteCount: Int64
+  /// The file that an operator wrote it as; nil where nobody did, or where that was not kept.
+  package private(set) var file: String?
 
   private let mappings: [Key: Mapping]
   /// Plans that earlier catalogues sold and this one does not, by their ids.
@@ -56,6 +58,13 @@ package struct Catalogue: Hashable, Sendable {
         if let price = product.price { catalogue.keptPrices[key, default: []].insert(price) }
       }
     }
+    return catalogue
+  }
+
+  /// The same with the file that says it.
+  package func written(as file: String) -> Catalogue {
+    var catalogue = self
+    catalogue.file = file
     return catalogue
   }
 

@@ -33,6 +33,17 @@ enum DatabaseSession {
     }
   }
 
+  /// For what derives nothing: it tells by the catalogue of record, whichever was given.
+  static func withCatalogueOfRecord<Result>(
+    _ invocation: Invocation, _ body: (Database, DatabaseConfiguration) throws -> Result
+  ) throws -> Result {
+    try withAnyCatalogue(invocation) { database, given in
+      var configuration = given
+      try database.read { try configuration.takeCatalogueOfRecord(reading: $0) }
+      return try body(database, configuration)
+    }
+  }
+
   /// For what compares catalogues or needs none.
   static func withAnyCatalogue<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,

@@ -2,6 +2,7 @@ internal import Base
 internal import Configuration
 internal import JSON
 internal import Storage
+internal import Tiers
 
 extension Command {
   private static let all = Parameter<Bool>.flag(
@@ -38,13 +39,13 @@ extension Command {
       do {
         let database = try Database.open(configuration.database, owning: .sync, .requiresSchema)
         defer { database.close() }
-        try database.read { try configuration.settleCatalogue(reading: $0) }
+        try database.read { try configuration.takeCatalogueOfRecord(reading: $0) }
         if invocation[fix] { extent.fixing = try Act(invocation, on: database) }
         let (objects, place) = objectStore(configuration)
         let doctor = Doctor(
           database: database, configuration: configuration, objects: objects, extent: extent,
           secretFiles: invocation.settings.secretFiles)
-        checks = doctor.checks() + place
+        checks = doctor.checks() + [catalogue(configuration)] + place
         noted = try extent.fixing.map { try note(checks, $0, at: doctor.now) } ?? []
       } catch let error as DatabaseError {
         (checks, noted) = ([unusable(error)], [])
@@ -52,6 +53,19 @@ extension Command {
       if invocation[online] { checks += try Doctor.stores(invocation.settings, configuration) }
       return answer(checks, noted)
     })
+
+  /// Whether the programs that start with these settings obey what holds.
+  private static func catalogue(_ configuration: DatabaseConfiguration) -> Check {
+    let record = configuration.catalogue
+    guard let given = configuration.givenCatalogue, given.digest != record.digest else {
+      return Check("catalogue", .ok, "\(record.version), as the servers have it")
+    }
+    let name = SharedSettings.plans.name
+    return Check(
+      "catalogue", .failed,
+      "\(name) is \(given.version), and \(record.version) is the one of record: servers do not start",
+      "name the file of that one in \(name), or take the setting out")
+  }
 
   private static func unusable(_ error: DatabaseError) -> Check {
     switch error {

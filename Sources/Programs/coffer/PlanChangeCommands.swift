@@ -11,10 +11,6 @@ extension Command {
   private static let file = Parameter<String>.required(
     "file", text: "a catalogue of plans, as COFFER_PLANS names one", .path)
   private static let limit = Parameter<Int>.limit(of: " who lose and who gain")
-  private static let historyLimit = Parameter<Int>.limit()
-  private static let historyAfter = Parameter<Int64?>.optional(
-    "--after", "number", text: "go on below this number, as the page before says",
-    .number(in: 1...Int64.max))
 
   static let planDiff = Command(
     words: ["plan", "diff"],
@@ -47,7 +43,7 @@ extension Command {
     words: ["plan", "apply"],
     abstract: "Makes a catalogue the one of record, and derives everything under it.",
     discussion: """
-      The one before is kept; coffer plan history lists them. Running servers of coffer-billing \
+      The one before is kept: coffer plan history lists them, coffer plan show writes one as its file. Running servers of coffer-billing \
       follow at once. Programs that start with another file in COFFER_PLANS are refused from then on, so \
       give them this one, or none; restart coffer-sync where the free plan or the fee has changed, and \
       after another fee call coffer usage recount --all. \
@@ -111,47 +107,6 @@ extension Command {
       + "with it are refused until it names this one or is taken out"
   }
 
-  static let planHistory = Command(
-    words: ["plan", "history"],
-    abstract: "Lists the catalogues that held, the newest first.",
-    options: [historyLimit, historyAfter],
-    answers: .list([
-      "number": .integer, "since": .time, "version": .text, "digest": .text,
-      "plans": .list(["id": .text, "bytes": .integer]),
-    ]),
-    run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let (limit, now) = (invocation[historyLimit], configuration.clock.now())
-        let page = ListPage(
-          try database.read {
-            try CatalogueOfRecord.all(
-              below: invocation[historyAfter] ?? .max, limit: limit + 1, reading: $0)
-          }, limit: limit)
-        let records = page.rows
-        var table = Table(
-          ("NUMBER", .right), ("SINCE", .left), ("VERSION", .left), ("PLANS", .left),
-          ("DIGEST", .left))
-        for record in records {
-          table.add(
-            String(record.number), Terminal.time(record.since, now: now), record.version,
-            sizes(record.catalogue), record.digest)
-        }
-        return Answer(
-          text: table.text,
-          json: .array(
-            records.map { record in
-              [
-                "number": .integer(record.number), "since": .string(record.since.description),
-                "version": .string(record.version), "digest": .string(record.digest),
-                "plans": .array(
-                  ([record.catalogue.free] + record.catalogue.paid).map { plan in
-                    ["id": .string(plan.id), "bytes": .integer(plan.byteCount)]
-                  }),
-              ]
-            }), notice: page.notice(of: "catalogues", next: { "\($0.number)" }))
-      }
-    })
-
   /// A ledger under what the servers derive by.
   private static func ledgerOfRecord(
     _ database: Database, _ configuration: DatabaseConfiguration
@@ -193,11 +148,6 @@ extension Command {
         .init("fee", .integer(catalogue.metadataFeeByteCount)),
       ] + sizes)
   }
-
-  private static func sizes(_ catalogue: Catalogue) -> String {
-    ([catalogue.free] + catalogue.paid).map { "\($0.id) \(ByteCount.text($0.byteCount))" }
-      .joined(separator: ", ")
-  }
 }
 
 /// What `plan diff` has to say.
@@ -209,8 +159,10 @@ private enum DifferenceAnswer {
 
   static let shape: JSONShape = [
     "before": .text, "after": .text, "accounts": .integer, "lose": .integer, "gain": .integer,
-    "renamed": .integer, "fee_before": .integer, "fee_after": .integer, "losses": changes,
-    "gains": changes,
+    "renamed": .integer, "fee_before": .integer, "fee_after": .integer,
+    "products": .list([
+      "store": .text, "product": .text, "before": .orNull(.text), "after": .orNull(.text),
+    ]), "losses": changes, "gains": changes,
   ]
 
   static func answer(
@@ -226,6 +178,8 @@ private enum DifferenceAnswer {
     if old.free.byteCount != new.free.byteCount {
       text += "whoever never had anything to do with billing has the plan \(new.free.id)\n"
     }
+    let products = old.productChanges(to: new)
+    if !products.isEmpty { text += "\nproducts:\n" + table(products).text + "\n" }
     let fees = (old.metadataFeeByteCount, new.metadataFeeByteCount)
     if fees.0 != fees.1 {
       text +=
@@ -253,9 +207,28 @@ private enum DifferenceAnswer {
         "renamed": .integer(Int64(difference.renamedCount)),
         "fee_before": .integer(old.metadataFeeByteCount),
         "fee_after": .integer(new.metadataFeeByteCount),
+        "products": .array(products.map(json)),
         "losses": .array(difference.losses.map(json)),
         "gains": .array(difference.gains.map(json)),
       ])
+  }
+
+  private static func table(_ products: [Catalogue.ProductChange]) -> Table {
+    var table = Table(("STORE", .left), ("PRODUCT", .left), ("BEFORE", .left), ("AFTER", .left))
+    for product in products {
+      table.add(
+        product.provider, product.id, product.before ?? "-",
+        product.after ?? "- (who has it keeps \(product.before ?? "nothing"))")
+    }
+    return table
+  }
+
+  private static func json(_ product: Catalogue.ProductChange) -> JSONValue {
+    [
+      "store": .string(product.provider), "product": .string(product.id),
+      "before": product.before.map { .string($0) } ?? .null,
+      "after": product.after.map { .string($0) } ?? .null,
+    ]
   }
 
   private static func size(_ id: String, of catalogue: Catalogue) -> String {

@@ -1,5 +1,6 @@
 import Base
 import RecordedStories
+import Storage
 import TestEngines
 import TestFiles
 import Testing
@@ -97,7 +98,7 @@ struct PlanChangeTests {
     #expect(
       applied.errors.contains("COFFER_PLANS (environment) names another one, fixtures-1"),
       "\(applied.errors)")
-    let refused = try coffer("account", "list")
+    let refused = try coffer("entitlement", "explain", "ada")
     #expect(refused.code == 78 && refused.errors.contains("or take the setting out"))
     #expect(try coffer("jobs", "list").code == 0)
     let plans = try coffer("plan", "list")
@@ -121,6 +122,94 @@ struct PlanChangeTests {
     #expect(again.out == "smaller-2 is the catalogue of record already\n")
   }
 
+  @Test func `a catalogue that held goes back to be the one of record, to the byte`() throws {
+    let digest = try Self.digest(of: try coffer("plan", "diff", smaller, "--json").out)
+    #expect(
+      try coffer("plan", "apply", smaller, "--reason", "dearer disks", "--yes").code == 0)
+    let shown = try Finished(["plan", "show", "1"], environment: unnamed())
+    #expect(shown.code == 0, "\(shown.errors)")
+    #expect(shown.out == String(decoding: RecordedStory.catalogue, as: UTF8.self))
+    let path = try scratch.write(shown.out, to: "back.json")
+    let back = try coffer("plan", "apply", path, "--reason", "cheaper again", "--yes", "--json")
+    #expect(back.out.contains("\"digest\":\"\(digest)\""), "\(back.errors)")
+    let json = try coffer("plan", "show", "3", "--json").out
+    #expect(json.contains("\"digest\":\"\(digest)\",\"catalogue\":{"))
+    let missing = try coffer("plan", "show", "4")
+    #expect(missing.code == 1)
+    #expect(
+      missing.errors == "coffer: there is no catalogue 4; coffer plan history lists them\n")
+  }
+
+  private static func digest(of difference: String) throws -> Substring {
+    let name = try #require(difference.firstRange(of: "\"before\":\""))
+    return difference[name.upperBound...].prefix(64)
+  }
+
+  @Test func `a catalogue whose file was never kept is not made up`() throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO billing.catalogues_of_record (number, digest, version, content, since_ms)
+        SELECT 2, digest, version, substr(content, 1, $1) || '}', since_ms
+        FROM billing.catalogues_of_record WHERE number = 1
+        """, .integer(try Self.lengthWithoutFile(transaction)))
+    }
+    let refused = try coffer("plan", "show", "2")
+    #expect(refused.code == 1 && refused.out.isEmpty)
+    #expect(refused.errors.hasPrefix("coffer: catalogue 2, fixtures-1, was kept by an earlier"))
+  }
+
+  private static func lengthWithoutFile(_ transaction: Transaction) throws -> Int {
+    let content = try transaction.first(
+      "SELECT content FROM billing.catalogues_of_record WHERE number = 1"
+    ) { row in try row.text(0) }
+    let text = try #require(content)
+    let range = try #require(text.firstRange(of: ",\"file\":"))
+    return text.distance(from: text.startIndex, to: range.lowerBound)
+  }
+
+  @Test func `products that come to mean something else are told`() throws {
+    let other = try scratch.write(
+      String(decoding: RecordedStory.catalogue, as: UTF8.self)
+        .replacing("fixtures-1", with: "other-2")
+        .replacing("com.example.coffer.premium.monthly", with: "com.example.coffer.premium.weekly"),
+      to: "other.json")
+    let found = try coffer("plan", "diff", other)
+    #expect(found.code == 0, "\(found.errors)")
+    let lines = found.out.split(separator: "\n").map { line in
+      line.split(separator: " ").joined(separator: " ")
+    }
+    let table = lines.drop { $0 != "products:" }.dropFirst().prefix(3)
+    #expect(
+      Array(table) == [
+        "STORE PRODUCT BEFORE AFTER",
+        "apple com.example.coffer.premium.monthly premium - (who has it keeps premium)",
+        "apple com.example.coffer.premium.weekly - premium",
+      ])
+    let json = try coffer("plan", "diff", other, "--json").out
+    #expect(
+      json.contains(
+        """
+        "product":"com.example.coffer.premium.weekly","before":null,"after":"premium"}
+        """))
+  }
+
+  @Test func `what derives nothing goes on beside another file, and doctor tells of it`() throws {
+    #expect(
+      try coffer("plan", "apply", smaller, "--reason", "dearer disks", "--yes").code == 0)
+    let listed = try coffer("account", "list")
+    #expect(listed.code == 0 && listed.out.contains("20 GB"), "\(listed.errors)")
+    #expect(try coffer("account", "show", "ada").code == 0)
+    #expect(try coffer("usage", "show", "ada").code == 0)
+    let doctor = try coffer("doctor")
+    #expect(doctor.code == 1)
+    #expect(
+      doctor.out.contains("catalogue    failed   COFFER_PLANS is fixtures-1"), "\(doctor.out)")
+  }
+
   @Test(arguments: ["coffer-sync", "coffer-billing", "coffer"])
   func `a program with another file than the one of record ends with both digests, code 78`(
     program: String
@@ -132,7 +221,7 @@ struct PlanChangeTests {
     other["COFFER_SYNC_AUTHORITIES"] = "localhost"
     other["COFFER_OBJECTS"] = "file://\(scratch.path)/objects"
     let refused = try Finished(
-      program, program == "coffer" ? ["account", "list"] : [], environment: other)
+      program, program == "coffer" ? ["entitlement", "explain", "ada"] : [], environment: other)
     #expect(refused.code == 78)
     let lines = refused.errors.split(separator: "\n").filter { $0.hasPrefix("\(program): ") }
     #expect(lines.count == 3)

@@ -1,0 +1,103 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Tiers
+
+extension Command {
+  private static let historyLimit = Parameter<Int>.limit()
+  private static let number = Parameter<Int64>.required(
+    "number", text: "which, as in coffer plan history", .number(in: 1...Int64.max))
+  private static let historyAfter = Parameter<Int64?>.optional(
+    "--after", "number", text: "go on below this number, as the page before says",
+    .number(in: 1...Int64.max))
+
+  static let planHistory = Command(
+    words: ["plan", "history"],
+    abstract: "Lists the catalogues that held, the newest first.",
+    discussion: "coffer plan show <number> writes one as the file that coffer plan apply takes "
+      + "back.",
+    options: [historyLimit, historyAfter],
+    answers: .list([
+      "number": .integer, "since": .time, "version": .text, "digest": .text,
+      "plans": .list(["id": .text, "bytes": .integer]),
+    ]),
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
+        let (limit, now) = (invocation[historyLimit], configuration.clock.now())
+        let page = ListPage(
+          try database.read {
+            try CatalogueOfRecord.all(
+              below: invocation[historyAfter] ?? .max, limit: limit + 1, reading: $0)
+          }, limit: limit)
+        let records = page.rows
+        var table = Table(
+          ("NUMBER", .right), ("SINCE", .left), ("VERSION", .left), ("PLANS", .left),
+          ("DIGEST", .left))
+        for record in records {
+          table.add(
+            String(record.number), Terminal.time(record.since, now: now), record.version,
+            sizes(record.catalogue), record.digest)
+        }
+        return Answer(
+          text: table.text,
+          json: .array(
+            records.map { record in
+              [
+                "number": .integer(record.number), "since": .string(record.since.description),
+                "version": .string(record.version), "digest": .string(record.digest),
+                "plans": .array(
+                  ([record.catalogue.free] + record.catalogue.paid).map { plan in
+                    ["id": .string(plan.id), "bytes": .integer(plan.byteCount)]
+                  }),
+              ]
+            }), notice: page.notice(of: "catalogues", next: { "\($0.number)" }))
+      }
+    })
+
+  static let planShow = Command(
+    words: ["plan", "show"],
+    abstract: "Writes a catalogue that held as the file that it was.",
+    discussion: """
+      coffer plan show 1 > plans.json, then coffer plan diff plans.json and coffer plan apply plans.json \
+      go back to it.
+      """,
+    arguments: [number],
+    answers: [
+      "number": .integer, "since": .time, "version": .text, "digest": .text,
+      "catalogue": .anything,
+    ],
+    run: { invocation in
+      try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
+        let number = invocation[number]
+        guard let record = try database.read({ try CatalogueOfRecord.find(number, reading: $0) })
+        else {
+          throw CommandFailure(
+            .refused, "there is no catalogue \(number); coffer plan history lists them")
+        }
+        guard let file = record.catalogue.file else {
+          throw CommandFailure(.refused, whyNoFile(record))
+        }
+        return Answer(
+          text: file.hasSuffix("\n") ? file : file + "\n",
+          json: [
+            "number": .integer(record.number), "since": .string(record.since.description),
+            "version": .string(record.version), "digest": .string(record.digest),
+            "catalogue": JSONValue(try JSON.parse(Array(file.utf8))) ?? .null,
+          ])
+      }
+    })
+
+  private static func whyNoFile(_ record: CatalogueOfRecord) -> String {
+    let name = "catalogue \(record.number), \(record.version),"
+    return record.digest == Catalogue.standard.digest
+      ? "\(name) is the one that is built in: no file says it"
+      : "\(name) was kept by an earlier version, without what each of its products costs: "
+        + "coffer-billing keeps the file once it starts with it"
+  }
+
+  private static func sizes(_ catalogue: Catalogue) -> String {
+    ([catalogue.free] + catalogue.paid).map { "\($0.id) \(ByteCount.text($0.byteCount))" }
+      .joined(separator: ", ")
+  }
+}

@@ -1,0 +1,40 @@
+extension Catalogue {
+  /// That an id of a store means something else in another catalogue.
+  package struct ProductChange: Hashable, Sendable {
+    package let provider: String
+    package let id: String
+    /// The plan that it meant, or `ignored`; nil where it was not listed.
+    package let before: String?
+    package let after: String?
+  }
+
+  /// What each id means otherwise in another catalogue, in the order of their stores and ids.
+  package func productChanges(to other: Catalogue) -> [ProductChange] {
+    let (before, after) = (meanings, other.meanings)
+    return Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
+      .sorted { ($0.provider, $0.id) < ($1.provider, $1.id) }
+      .map { key in
+        ProductChange(
+          provider: key.provider, id: key.id, before: before[key], after: after[key])
+      }
+  }
+
+  private struct ListedID: Hashable {
+    let provider: String
+    let id: String
+
+    init(_ product: Plan.Product) {
+      provider = product.provider
+      id = product.id
+    }
+  }
+
+  private var meanings: [ListedID: String] {
+    var meanings: [ListedID: String] = [:]
+    for plan in paid {
+      for product in plan.products { meanings[ListedID(product)] = plan.id }
+    }
+    for product in ignored { meanings[ListedID(product)] = "ignored" }
+    return meanings
+  }
+}
