@@ -99,7 +99,7 @@ let package = Package(
     module("Billing/Jobs", ["Base", "Crypto", "Storage"]),
     module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
-    module("Billing/Report", ["Base", "Subscriptions", "Tiers"]),
+    module("Billing/Report", ["Base", "JSON", "Subscriptions", "Tiers"]),
     module(
       "Billing/Stores",
       [

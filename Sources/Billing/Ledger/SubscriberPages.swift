@@ -14,17 +14,34 @@ package struct SubscriberPages {
   private let reader: Reader
   private let now: Instant
   private let catalogue: Catalogue
-  private var last: String? = ""
+  private let pageCount: Int
+  /// Where the next page begins: what a later one of these goes on from.
+  package private(set) var place: Place
 
-  /// How many subscriptions are behind those that were read.
-  package private(set) var readCount: Int64 = 0
+  package struct Place: Equatable, Sendable {
+    /// The last subscription that was read; nil behind the last of all.
+    package let last: String?
+    /// How many were read.
+    package let readCount: Int64
 
-  private static let pageCount = 256
+    package init(last: String?, readCount: Int64) {
+      self.last = last
+      self.readCount = readCount
+    }
+
+    package static let start = Place(last: "", readCount: 0)
+  }
+
   /// A chain of purchases longer than this is no customer's.
   private static let chainCountMax = 32
 
-  package init(of ledger: Ledger, at now: Instant, reading reader: Reader) throws {
+  package init(
+    of ledger: Ledger, at now: Instant, from place: Place = .start, pageCount: Int = 256,
+    reading reader: Reader
+  ) throws {
     self.ledger = ledger
+    self.place = place
+    self.pageCount = pageCount
     self.reader = reader
     self.now = now
     catalogue = ledger.rules.keeping(try SoldPlans.all(reading: reader)).catalogue
@@ -37,15 +54,16 @@ package struct SubscriberPages {
 
   /// The subscribers of the next page; nil behind the last.
   package mutating func next() throws -> [Subscriber]? {
-    guard let after = last else { return nil }
+    guard let after = place.last else { return nil }
     let page = try reader.rows(
       """
       SELECT \(DerivedRow.columns) FROM billing.subscriptions WHERE object > $1
       ORDER BY object LIMIT $2
-      """, .text(after), .integer(Self.pageCount)
+      """, .text(after), .integer(pageCount)
     ) { row in try DerivedRow(row) }
-    readCount += Int64(page.count)
-    last = page.count == Self.pageCount ? page.last?.object : nil
+    place = Place(
+      last: page.count == pageCount ? page.last?.object : nil,
+      readCount: place.readCount + Int64(page.count))
     let chains = try chains(page.filter { counts($0) })
     let purchases = try purchases(chains.flatMap { $0 })
     return chains.map { chain in

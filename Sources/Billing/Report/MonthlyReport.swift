@@ -4,26 +4,26 @@ package import Tiers
 /// The figures of one month and of the twelve before it, summed over subscribers one after another.
 ///
 /// It holds a few numbers for each segment, however many subscribers there are.
-package struct MonthlyReport: Sendable {
+package struct MonthlyReport: Equatable, Sendable {
   package let month: Month
   /// The twelve before it and itself, ascending.
   package let months: [Month]
   /// Of the month, by segment.
-  package private(set) var segments: [Segment: Movement] = [:]
+  package internal(set) var segments: [Segment: Movement] = [:]
   /// Of each of `months`, all segments together.
-  package private(set) var movements: [Movement]
-  package private(set) var trials: [Trials]
-  package private(set) var failures: [Failures]
+  package internal(set) var movements: [Movement]
+  package internal(set) var trials: [Trials]
+  package internal(set) var failures: [Failures]
   /// Why those left that were lost in the month.
-  package private(set) var reasons: [CapReason: Int64] = [:]
+  package internal(set) var reasons: [CapReason: Int64] = [:]
   /// Of the month, by currency and segment.
-  package private(set) var revenue: [String: [Segment: Revenue]] = [:]
+  package internal(set) var revenue: [String: [Segment: Revenue]] = [:]
   /// Of each of `months`, by currency.
-  package private(set) var revenueOfMonths: [String: [Revenue]] = [:]
+  package internal(set) var revenueOfMonths: [String: [Revenue]] = [:]
   /// What came or went in the month and no store told how much it was.
-  package private(set) var untold = Untold()
+  package internal(set) var untold = Untold()
   /// When anything is first known of any of them.
-  package private(set) var began: Instant?
+  package internal(set) var began: Instant?
 
   package init(_ month: Month) {
     self.month = month
@@ -36,47 +36,47 @@ package struct MonthlyReport: Sendable {
   /// How subscribers came and went: `opening + new + returned + changedIn - changedOut - lost` is
   /// `closing`.
   package struct Movement: Hashable, Sendable {
-    package fileprivate(set) var opening: Int64 = 0
+    package internal(set) var opening: Int64 = 0
     /// Who never subscribed before.
-    package fileprivate(set) var new: Int64 = 0
+    package internal(set) var new: Int64 = 0
     /// Who had been lost before.
-    package fileprivate(set) var returned: Int64 = 0
+    package internal(set) var returned: Int64 = 0
     /// Who came from another segment.
-    package fileprivate(set) var changedIn: Int64 = 0
-    package fileprivate(set) var changedOut: Int64 = 0
-    package fileprivate(set) var lost: Int64 = 0
-    package fileprivate(set) var closing: Int64 = 0
+    package internal(set) var changedIn: Int64 = 0
+    package internal(set) var changedOut: Int64 = 0
+    package internal(set) var lost: Int64 = 0
+    package internal(set) var closing: Int64 = 0
   }
 
   /// `opening + started - converted - ended` is `closing`.
   package struct Trials: Hashable, Sendable {
-    package fileprivate(set) var opening: Int64 = 0
-    package fileprivate(set) var started: Int64 = 0
+    package internal(set) var opening: Int64 = 0
+    package internal(set) var started: Int64 = 0
     /// Who subscribed from it.
-    package fileprivate(set) var converted: Int64 = 0
+    package internal(set) var converted: Int64 = 0
     /// Who did not.
-    package fileprivate(set) var ended: Int64 = 0
-    package fileprivate(set) var closing: Int64 = 0
+    package internal(set) var ended: Int64 = 0
+    package internal(set) var closing: Int64 = 0
   }
 
   /// Payments in grace or on hold: `opening + failed - recovered - lost` is `closing`.
   package struct Failures: Hashable, Sendable {
-    package fileprivate(set) var opening: Int64 = 0
-    package fileprivate(set) var failed: Int64 = 0
-    package fileprivate(set) var recovered: Int64 = 0
-    package fileprivate(set) var lost: Int64 = 0
-    package fileprivate(set) var closing: Int64 = 0
+    package internal(set) var opening: Int64 = 0
+    package internal(set) var failed: Int64 = 0
+    package internal(set) var recovered: Int64 = 0
+    package internal(set) var lost: Int64 = 0
+    package internal(set) var closing: Int64 = 0
   }
 
   /// Money in one currency.
   package struct Revenue: Hashable, Sendable {
-    package fileprivate(set) var paymentCount: Int64 = 0
-    package fileprivate(set) var gross = MoneySum.zero
-    package fileprivate(set) var refundCount: Int64 = 0
-    package fileprivate(set) var refunded = MoneySum.zero
-    package fileprivate(set) var disputeCount: Int64 = 0
+    package internal(set) var paymentCount: Int64 = 0
+    package internal(set) var gross = MoneySum.zero
+    package internal(set) var refundCount: Int64 = 0
+    package internal(set) var refunded = MoneySum.zero
+    package internal(set) var disputeCount: Int64 = 0
     /// What was lost to the customers' banks.
-    package fileprivate(set) var disputed = MoneySum.zero
+    package internal(set) var disputed = MoneySum.zero
 
     package init() {}
 
@@ -95,8 +95,8 @@ package struct MonthlyReport: Sendable {
   }
 
   package struct Untold: Hashable, Sendable {
-    package fileprivate(set) var paymentCount: Int64 = 0
-    package fileprivate(set) var reversalCount: Int64 = 0
+    package internal(set) var paymentCount: Int64 = 0
+    package internal(set) var reversalCount: Int64 = 0
   }
 
   /// All of a currency in the month.

@@ -47,11 +47,13 @@ enum OutputFile {
 
   /// Refuses early what `write` would refuse after long work.
   static func requireNew(_ path: String) throws(CommandFailure) {
-    guard unsafe access(path, F_OK) != 0 else {
+    guard !exists(path) else {
       throw CommandFailure(
         .refused, "\(path) cannot be written: it exists and is not overwritten")
     }
   }
+
+  static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
   /// Writes a file in the place of one that may be there, which stays until this one is whole.
   static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {

@@ -14,6 +14,11 @@ extension Command {
     text: "a whole month in UTC, e.g. 2026-10; the last one without this option", .month)
   private static let page = Parameter<String?>.optional(
     "--html", "file", text: "write it as a page with plots, too, whole in one file", .path)
+  private static let resume = Parameter<String?>.optional(
+    "--resume", "file",
+    text: "keep what is read in this file, and go on behind it where an earlier run was "
+      + "interrupted",
+    .path)
   private static let force = Parameter<Bool>.flag(
     "--force", text: "with --html, write over a file that is there")
 
@@ -26,21 +31,28 @@ extension Command {
       prices of the catalogue; docs/report.md defines each. It tells the month as it is known today, so \
       that what comes late changes it. Currencies are never added up, and what a store keeps of a \
       payment is not known here. Storage is as of now. All subscriptions are read in one snapshot, \
-      with progress on stderr, while the servers go on.
+      with progress on stderr, while the servers go on. With --resume each page of them is read in a \
+      snapshot of its own: the figures are of between two times, both of which are told. The file is \
+      written every few seconds and removed at the end; another month, catalogue, database or version \
+      needs another.
       """,
-    options: [month, page, force],
+    options: [month, page, force, resume],
     answers: ReportJSON.shape,
     run: { invocation in
       let path = invocation[page]
       guard path != nil || !invocation[force] else {
         throw CommandFailure(.usage, "--force is for --html")
       }
+      guard path != "-" else {
+        throw CommandFailure(.usage, "--html takes a file: the tables go to standard output")
+      }
       if let path, !invocation[force] { try OutputFile.requireNew(path) }
       return try DatabaseSession.with(invocation, options: DatabaseSession.wholeReads) {
         database, configuration in
         let now = configuration.clock.now()
         let month = try wholeMonth(invocation[month], at: now)
-        let figures = try ReportFigures(month, at: now, configuration, of: database)
+        let figures = try ReportFigures(
+          month, at: now, configuration, of: database, begunIn: invocation[resume])
         if let path {
           let bytes = Array(ReportPage(figures).text.utf8)
           if invocation[force] {
@@ -49,6 +61,7 @@ extension Command {
             try OutputFile.write(bytes, to: path)
           }
         }
+        if let file = invocation[resume] { OutputFile.remove(file) }
         return Answer(
           text: ReportText(figures).text, json: ReportJSON.value(figures),
           notice: path.map { "the page is in \($0)" })
@@ -75,19 +88,43 @@ extension Form where Value == Month {
   }
 }
 
-/// All that a report tells, read in one snapshot.
+/// All that a report tells.
 struct ReportFigures {
   let month: MonthlyReport
   let storage: StorageFigures
   let made: Instant
+  /// When the last of it was read, where it is not of one snapshot.
+  let until: Instant?
   let catalogue: Catalogue
   let environment: String
 
+  /// Read in one snapshot, or, where it is begun in a file, page by page.
   init(
     _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration,
-    of database: Database
+    of database: Database, begunIn file: String?
   ) throws {
     let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
+    if let file {
+      let begun = try Self.read(month, at: now, configuration, ledger, of: database, begunIn: file)
+      (self.month, storage) = (begun.report, begun.storage)
+      (made, until) = (begun.began, configuration.clock.now())
+    } else {
+      (self.month, storage) = try Self.read(month, at: now, configuration, ledger, of: database)
+      (made, until) = (now, nil)
+    }
+    if let began = self.month.began, month.end <= began {
+      if let file { OutputFile.remove(file) }
+      throw CommandFailure(
+        .refused, "nothing is known of \(month): the first of it all is of \(Month(of: began))")
+    }
+    catalogue = configuration.catalogue
+    environment = configuration.grantingEnvironment.rawValue
+  }
+
+  private static func read(
+    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration, _ ledger: Ledger,
+    of database: Database
+  ) throws -> (MonthlyReport, StorageFigures) {
     var report = MonthlyReport(month)
     var storage = StorageFigures(
       at: now, opened: month.start..<month.end, configuration.catalogue)
@@ -97,20 +134,48 @@ struct ReportFigures {
       var pages = try SubscriberPages(of: ledger, at: now, reading: reader)
       while let page = try pages.next() {
         for subscriber in page { report.add(subscriber) }
-        progress.done = pages.readCount
+        progress.done = pages.place.readCount
       }
       let weighed = Progress("weighing", .count(of: "accounts"), of: try Account.count(reader))
       while try storage.readPage(reader) { weighed.done = storage.total.accountCount }
     }
-    if let began = report.began, month.end <= began {
-      throw CommandFailure(
-        .refused, "nothing is known of \(month): the first of it all is of \(Month(of: began))")
+    return (report, storage)
+  }
+
+  private static func read(
+    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration, _ ledger: Ledger,
+    of database: Database, begunIn file: String
+  ) throws -> BegunReport {
+    let catalogue = configuration.catalogue
+    let subject = BegunReport.Subject(
+      month: month, catalogue: catalogue.digest,
+      environment: configuration.grantingEnvironment.rawValue,
+      database: try database.read { try History.id(reading: $0) })
+    var begun = try BegunReport(at: file, subject, at: now) { began in
+      StorageFigures(at: began, opened: month.start..<month.end, catalogue)
     }
-    self.month = report
-    self.storage = storage
-    made = now
-    catalogue = configuration.catalogue
-    environment = configuration.grantingEnvironment.rawValue
+    let progress = Progress(
+      "reading", .count(of: "subscriptions"),
+      of: try database.read { try SubscriberPages.count($0) })
+    while begun.place.last != nil {
+      let (from, began) = (begun.place, begun.began)
+      let (subscribers, place) = try database.read { reader in
+        var pages = try SubscriberPages(of: ledger, at: began, from: from, reading: reader)
+        return (try pages.next() ?? [], pages.place)
+      }
+      for subscriber in subscribers { begun.report.add(subscriber) }
+      begun.place = place
+      progress.done = place.readCount
+      try begun.saveIfDue()
+    }
+    let weighed = Progress(
+      "weighing", .count(of: "accounts"), of: try database.read { try Account.count($0) })
+    while try database.read({ try begun.storage.readPage($0) }) {
+      weighed.done = begun.storage.total.accountCount
+      try begun.saveIfDue()
+    }
+    try begun.save()
+    return begun
   }
 
   /// Ascending.

@@ -38,7 +38,7 @@ enum ReportJSON {
   ]
 
   static let shape: JSONShape = [
-    "month": .text, "made": .time, "environment": .text,
+    "month": .text, "made": .time, "until": .orNull(.time), "environment": .text,
     "catalogue": ["version": .text, "digest": .text],
     "subscribers": movementShape.adding([
       .init("segments", .list(movementShape.adding(names))),
@@ -65,6 +65,7 @@ enum ReportJSON {
     let month = figures.month
     return [
       "month": .string(month.month.description), "made": .string(figures.made.description),
+      "until": figures.until.map { .string($0.description) } ?? .null,
       "environment": .string(figures.environment),
       "catalogue": [
         "version": .string(figures.catalogue.version),

@@ -46,8 +46,13 @@ struct ReportPage {
   }
 
   private var source: String {
-    "As known on \(figures.made.description.prefix(10)), "
-      + "\(figures.made.description.dropFirst(11).prefix(5)) UTC, from the ledger of coffer-billing"
+    "As known on \(time(figures.made)), "
+      + (figures.until.map { "and until \(time($0)), " } ?? "")
+      + "from the ledger of coffer-billing"
+  }
+
+  private func time(_ moment: Instant) -> String {
+    "\(moment.description.prefix(10)), \(moment.description.dropFirst(11).prefix(5)) UTC"
   }
 
   // MARK: the five figures

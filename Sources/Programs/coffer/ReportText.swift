@@ -11,7 +11,9 @@ struct ReportText {
   init(_ figures: ReportFigures) { self.figures = figures }
 
   var text: String {
-    var text = "\(figures.month.month.title), as known at \(figures.made)\n"
+    let times =
+      figures.until.map { "between \(figures.made) and \($0)" } ?? "at \(figures.made)"
+    var text = "\(figures.month.month.title), as known \(times)\n"
     text += "catalogue \(Printable.text(figures.catalogue.version)), digest "
     text += "\(figures.catalogue.digest)\n"
     text += titled("subscribers", subscribers)

@@ -1,5 +1,5 @@
 internal import Requests
-internal import Base
+package import Base
 internal import Crypto
 package import Storage
 
@@ -7,6 +7,12 @@ package import Storage
 package struct History: Sendable {
   let id: Identifier
   let cursorKey: Secret
+
+  /// Which database this is: another one, and one that was restored, has another. Nil before coffer-sync
+  /// has started on it.
+  package static func id(reading reader: Reader) throws -> Identifier? {
+    try reader.first("SELECT history_id FROM sync.history WHERE id = 1") { row in try row.id(0) }
+  }
 
   /// Whether a server has run on this database before.
   static func isEstablished(reading reader: Reader) throws -> Bool {

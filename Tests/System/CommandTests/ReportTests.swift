@@ -41,6 +41,7 @@ struct ReportTests {
       ),
       (["--month", "September"], 64, "--month takes a month like 2026-10"),
       (["--force"], 64, "--force is for --html"),
+      (["--html", "-"], 64, "--html takes a file: the tables go to standard output"),
       (
         ["--html", "/nowhere/report.html"], 1,
         "/nowhere/report.html cannot be written: No such file or directory"
@@ -52,6 +53,58 @@ struct ReportTests {
       #expect(refused.out.isEmpty)
     }
     try refuseOnFullDisk()
+  }
+
+  @Test func `a report that was interrupted goes on behind what its file has`() throws {
+    let file = shop.scratch.path + "/begun"
+    let whole = try shop.coffer("report", "--month", "2026-09", "--json").out
+    // All is read, and then there is no place for the page.
+    let lost = try shop.coffer(
+      "report", "--month", "2026-09", "--resume", file, "--html", "/nowhere/report.html")
+    #expect(lost.code == 1)
+    #expect(Files.permissions(file) == 0o600)
+    let begun = try #require(Files.text(file))
+    let version = String(
+      try shop.coffer("--version").out.dropFirst("coffer ".count).prefix { $0 != "\n" })
+    try shop.setClock(Instant(rfc3339: "2026-11-16T09:00:00Z")!)
+    for (member, ours, other) in [
+      ("month", "2026-09", "2026-08"), ("environment", "live", "sandbox"),
+      ("version", version, "0.0.1"),
+      ("database", "", "0b5c0a2e-0000-4000-8000-000000000001"),
+    ] {
+      try Files.write(
+        begun.replacing(
+          "\"\(member)\":\"\(ours)\"", with: "\"\(member)\":\"\(other)\"", maxReplacements: 1),
+        to: file)
+      let refused = try shop.coffer("report", "--month", "2026-09", "--resume", file)
+      #expect(refused.code == 1)
+      #expect(
+        refused.errors
+          == "coffer: \(file) was begun with another \(member), \(other): name another file\n")
+    }
+    try Files.write(begun, to: file)
+    let resumed = try shop.coffer("report", "--month", "2026-09", "--resume", file, "--json")
+    #expect(resumed.code == 0, "\(resumed.errors)")
+    #expect(
+      resumed.out
+        == whole.replacing(
+          "\"until\":null", with: "\"until\":\"2026-11-16T09:00:00Z\""))
+    #expect(Files.text(file) == nil)
+
+    for broken in [
+      "", "{}", "not a report", String(begun.dropLast(9)),
+      begun.replacing("\"read\":", with: "\"raed\":"),
+      begun.replacing(
+        "\"movements\":[[",
+        with: "\"movements\":[["
+          + "0,0,0,0,0,0,0],["),
+    ] {
+      try Files.write(broken, to: file)
+      let refused = try shop.coffer("report", "--month", "2026-09", "--resume", file)
+      #expect(refused.code == 1)
+      #expect(refused.errors == "coffer: \(file) is no report that was begun\n", "\(broken)")
+      #expect(Files.text(file) == broken)
+    }
   }
 
   private func refuseOnFullDisk() throws {

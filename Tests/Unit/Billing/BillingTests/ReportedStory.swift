@@ -1,6 +1,8 @@
 import Base
+import JSON
 import Ledger
 import Report
+import SeededRandom
 import Storage
 import Subscriptions
 import Testing
@@ -48,9 +50,28 @@ struct ReportedStory {
         for subscriber in page { report.add(subscriber) }
       }
       #expect(subscriberCount == chains.count)
+      #expect(try Self.interrupted(report.month, ledger, at: now, reading: reader) == report)
       reports.append(report)
     }
     self.reports = reports
+  }
+
+  /// The same, broken off after each page and gone on with from what was written of it.
+  private static func interrupted(
+    _ month: Month, _ ledger: Ledger, at now: Instant, reading reader: Reader
+  ) throws -> MonthlyReport {
+    var report = MonthlyReport(month)
+    var place = SubscriberPages.Place.start
+    var random = SeededGenerator(seed: UInt64(bitPattern: now.milliseconds))
+    while place.last != nil {
+      var pages = try SubscriberPages(
+        of: ledger, at: now, from: place, pageCount: Int.random(in: 1...4, using: &random),
+        reading: reader)
+      for subscriber in try pages.next() ?? [] { report.add(subscriber) }
+      place = pages.place
+      report = try MonthlyReport(saved: JSON.parse(report.saved.encoded()))
+    }
+    return report
   }
 
   func check(_ name: String) {
