@@ -13,12 +13,15 @@ extension Command {
   static let accountList = Command(
     words: ["account", "list"],
     abstract: "Lists accounts, oldest first.",
-    discussion: "Where there are more than it shows, a line on stderr says how to go on.",
+    discussion: """
+      STATE is suspended (coffer account resume), or exporting, waiting, erasing or erased (coffer deletion \
+      list): nothing is written then. Where there are more than it shows, a line on stderr says how to go on.
+      """,
     options: [limit, after],
     answers: .list(AccountSummary.shape),
     run: { invocation in
       let limit = invocation[limit]
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
         let (summaries, notice) = try database.read { reader in
           let after = try invocation[after].map { try DatabaseSession.account(reader, $0) }
@@ -37,12 +40,12 @@ extension Command {
         }
         var table = Table(
           ("ACCOUNT", .left), ("USERNAME", .left), ("USED", .right), ("CAP", .right),
-          ("PLAN", .left), ("REASON", .left), ("CREATED", .left))
+          ("PLAN", .left), ("REASON", .left), ("STATE", .left), ("CREATED", .left))
         for summary in summaries {
           table.add(
             summary.account.id.description, summary.account.username ?? "-",
             ByteCount.text(summary.account.usageByteCount), ByteCount.text(summary.cap.byteCount),
-            summary.cap.planID, summary.cap.reason.rawValue,
+            summary.cap.planID, summary.cap.reason.rawValue, summary.state,
             Terminal.time(summary.account.created, now: now),
             tint: summary.isOverCap ? .bad : nil)
         }
@@ -58,19 +61,28 @@ struct AccountSummary {
   let cap: Cap
   /// Since when an operator lets it write nothing; an end that was asked for is told by itself.
   let suspended: Instant?
+  /// What becomes of an end that was asked for.
+  let deletion: AccountDeletion?
 
   init(_ account: Account, _ cap: Cap, _ deletion: AccountDeletion?) {
     self.account = account
     self.cap = cap
+    self.deletion = deletion
     suspended = account.suspended(beside: deletion)
   }
 
   var isOverCap: Bool { account.usageByteCount > cap.byteCount }
 
+  /// Why it writes nothing; `-` where it does.
+  var state: String {
+    let states = [suspended == nil ? nil : "suspended", deletion?.state.rawValue].compactMap { $0 }
+    return states.isEmpty ? "-" : states.joined(separator: ", ")
+  }
+
   static let shape: JSONShape = [
     "account": .text, "username": .orNull(.text), "root": .text, "usage": .integer,
     "cap": .integer, "plan": .text, "reason": .text, "created": .time, "invite": .orNull(.text),
-    "suspended": .orNull(.time),
+    "suspended": .orNull(.time), "deletion": .orNull(.text),
   ]
 
   var members: [JSONValue.Member] {
@@ -83,6 +95,7 @@ struct AccountSummary {
       .init("created", .string(account.created.description)),
       .init("invite", account.invite.map { .string($0.description) } ?? .null),
       .init("suspended", suspended.map { .string($0.description) } ?? .null),
+      .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
     ]
   }
 }

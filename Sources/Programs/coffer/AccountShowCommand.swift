@@ -11,37 +11,32 @@ extension Command {
     abstract: "Shows one account: its usage, its cap and its keys.",
     arguments: [CommonArguments.account],
     answers: AccountSummary.shape.adding([
-      .init("deletion", .orNull(.text)),
       .init(
         "devices",
         .list(
-          ["public_key": .text, "label": .text, "added": .time, "revoked": .orNull(.time)])),
+          ["public_key": .text, "label": .text, "added": .time, "revoked": .orNull(.time)]))
     ]),
     run: { invocation in
-      try DatabaseSession.with(invocation) { database, configuration in
+      try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summary, deletion, devices) = try database.read { reader in
+        let (summary, devices) = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let cap = try Cap(
             reader, account.id, catalogue: configuration.catalogue, now: now)
           let deletion = try AccountDeletion.find(account.id, reading: reader)
           return (
-            AccountSummary(account, cap, deletion), deletion,
-            try Device.listAll(reader, of: account.id)
+            AccountSummary(account, cap, deletion), try Device.listAll(reader, of: account.id)
           )
         }
         return Answer(
-          text: text(summary, deletion, devices, now: now),
+          text: text(summary, devices, now: now),
           json: .object(
-            summary.members + [
-              .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
-              .init("devices", .array(devices.map(json))),
-            ]))
+            summary.members + [.init("devices", .array(devices.map(json)))]))
       }
     })
 
   private static func text(
-    _ summary: AccountSummary, _ deletion: AccountDeletion?, _ devices: [Device], now: Instant
+    _ summary: AccountSummary, _ devices: [Device], now: Instant
   ) -> String {
     let account = summary.account
     var table = Table(("KEY", .left), ("LABEL", .left), ("ADDED", .left), ("REVOKED", .left))
@@ -57,7 +52,7 @@ extension Command {
       root       \(account.root)
       created    \(account.created)
       suspended  \(summary.suspended?.description ?? "-")
-      deletion   \(deletion.map(text) ?? "-")
+      deletion   \(summary.deletion?.text ?? "-")
       invite     \(account.invite?.description ?? "-")
       used       \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
       cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
@@ -68,16 +63,19 @@ extension Command {
       """
   }
 
-  private static func text(_ deletion: AccountDeletion) -> String {
-    let moment = deletion.erased ?? deletion.erases
-    return deletion.state.rawValue + (moment.map { ", \($0)" } ?? "")
-  }
-
   private static func json(_ device: Device) -> JSONValue {
     [
       "public_key": .string(Base64.standard.encode(device.publicKey)),
       "label": .string(device.label), "added": .string(device.added.description),
       "revoked": device.revoked.map { .string($0.description) } ?? .null,
     ]
+  }
+}
+
+extension AccountDeletion {
+  /// What becomes of it, and when.
+  var text: String {
+    let moment = erased ?? erases
+    return state.rawValue + (moment.map { ", \($0)" } ?? "")
   }
 }

@@ -223,11 +223,31 @@ enum BeforeAfter {
   }
 
   private static func value(_ name: String, of members: [JSONValue.Member]) -> String {
-    switch members.first(where: { $0.name == name })?.value {
+    let value = members.first { $0.name == name }?.value ?? .null
+    if case .integer(let count) = value, isByteCount(name) { return size(count) }
+    return text(value)
+  }
+
+  private static func text(_ value: JSONValue) -> String {
+    switch value {
     case .string(let text): text
-    case nil, .null: "-"
+    case .null: "-"
     case .bool(let value): value ? "yes" : "no"
-    case let value?: String(decoding: value.encoded(), as: UTF8.self)
+    case .integer(let number): String(number)
+    case .array(let values): values.isEmpty ? "-" : values.map(text).joined(separator: ", ")
+    case .object(let members):
+      members.map { "\($0.name) \(text($0.value))" }.joined(separator: " ")
     }
+  }
+
+  private static func isByteCount(_ name: String) -> Bool {
+    ["cap", "quota", "fee", "bytes", "usage_bytes"].contains(name) || name.hasPrefix("plan ")
+  }
+
+  /// As people say it where that is exact: two that differ must not look alike.
+  private static func size(_ count: Int64) -> String {
+    var unit: Int64 = 1
+    while count / unit >= 1000 { unit *= 1000 }
+    return count % max(1, unit / 10) == 0 ? ByteCount.text(count) : "\(count.grouped) B"
   }
 }

@@ -46,6 +46,7 @@ extension Command {
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
+          try requireAnother(plan, until, for: account.id, ledger, at: now, transaction)
           let before = try Holding(account.id, ledger, at: now, transaction)
           let decided = try ledger.decide(
             .grant(account.id, planID: plan, from: now, until: until, note: reason), at: now,
@@ -64,6 +65,22 @@ extension Command {
       }
     })
 
+  /// Refuses what gives nothing: what everybody has, and what was given already.
+  private static func requireAnother(
+    _ plan: String, _ until: Instant?, for account: Identifier, _ ledger: Ledger,
+    at now: Instant, _ transaction: Transaction
+  ) throws {
+    guard plan != ledger.rules.catalogue.free.id else {
+      throw CommandFailure(.refused, "every account has the plan \(plan)")
+    }
+    let same = try Grant.active(of: account, reading: transaction).first { grant in
+      grant.planID == plan && grant.until == until && !grant.isRevoked
+    }
+    guard let same else { return }
+    let end = until.map { "until \($0)" } ?? "without end"
+    throw CommandFailure(.refused, "account \(account) has \(plan) \(end): grant \(same.id)")
+  }
+
   static let entitlementRevoke = Command(
     words: ["entitlement", "revoke"],
     abstract: "Takes a grant back from now on.",
@@ -76,14 +93,17 @@ extension Command {
       let (grant, reason) = (invocation[grant], invocation[Act.reason])
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let account = try DatabaseSession.account(
+          let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           let grants = try Grant.active(of: account.id, reading: transaction)
           guard let held = grants.first(where: { $0.id == grant }) else {
             throw CommandFailure(.refused, "account \(account.id) has no grant \(grant)")
           }
           if let end = held.until, end <= now {
-            throw CommandFailure(.refused, "grant \(grant) is over since \(end)")
+            throw CommandFailure(
+              .refused,
+              held.isRevoked
+                ? "grant \(grant) was taken back on \(end)" : "grant \(grant) is over since \(end)")
           }
           let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(
@@ -113,6 +133,9 @@ extension Command {
           let key = try named.known(to: ledger, reading: transaction)
           let account = try DatabaseSession.livingAccount(transaction, invocation[newOwner])
           let before = try Possession(of: key, from: nil, to: account, ledger, at: now, transaction)
+          guard before.owner != account.id else {
+            throw CommandFailure(.refused, "account \(account.shown) owns it already")
+          }
           try ledger.decide(.transfer(account.id, key, note: reason), at: now, in: transaction)
           let after = try Possession(
             of: key, from: before.owner, to: account, ledger, at: now, transaction)
@@ -133,9 +156,6 @@ extension Command {
     abstract: "Takes every subscription from an account that was deleted.",
     discussion: "They become nobody's and stay so: no older claim comes back. Another account "
       + "may claim them, and coffer subscription transfer gives them to one. Only the provider "
-          guard before.owner != account.id else {
-            throw CommandFailure(.refused, "account \(account.shown) owns it already")
-          }
       + "can stop the charges.",
     arguments: [deletedAccount],
     options: Act.options,

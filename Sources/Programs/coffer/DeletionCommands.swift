@@ -50,6 +50,11 @@ extension Command {
                   + (known.erases.map { "is erased from \($0) on" } ?? "waits for its export")
                   + ", and --now erases it at once")
             }
+            if let moment = known.erases, moment <= configuration.clock.now() {
+              throw CommandFailure(
+                .refused,
+                "\(account.id) is erased from \(moment) on, which is past: coffer-sync does it")
+            }
             _ = try AccountDeletion.hasten(account.id, erasing: moment, in: transaction)
           } else {
             _ = try AccountDeletion.ask(
@@ -67,7 +72,8 @@ extension Command {
             text: "\(account.id) is erased "
               + (erases.map { "from \($0) on" }
                 ?? "some days after coffer account export \(account.id) --to <path>")
-              + "; coffer deletion cancel keeps it\n",
+              + (known?.state == .exporting ? ", without the export that it waited for" : "")
+              + "; coffer deletion cancel keeps it as long as nothing of it is erased\n",
             members: [
               .init("account", .string(account.id.description)),
               .init("erases", time(erases)),

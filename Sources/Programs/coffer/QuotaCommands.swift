@@ -33,6 +33,13 @@ extension Command {
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
+          let held = try QuotaOverride.current(of: account.id, at: now, reading: transaction)
+          guard held?.byteCount != byteCount || held?.until != until else {
+            throw CommandFailure(
+              .refused,
+              "account \(account.id) has that quota already, since "
+                + "\(held?.from ?? now)")
+          }
           let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(
             .quota(account.id, byteCount: byteCount, until: until, note: reason), at: now,
@@ -62,7 +69,7 @@ extension Command {
       let reason = invocation[Act.reason]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let account = try DatabaseSession.account(
+          let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           guard try QuotaOverride.current(of: account.id, at: now, reading: transaction) != nil
           else {

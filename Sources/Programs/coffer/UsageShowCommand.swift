@@ -26,7 +26,8 @@ extension Command {
     answers: JSONShape.object(
       [
         .init("account", .text), .init("cap", .integer), .init("plan", .text),
-        .init("reason", .text),
+        .init("reason", .text), .init("suspended", .orNull(.time)),
+        .init("deletion", .orNull(.text)),
       ] + UsageFinding.shape
     ).adding([
       .init(
@@ -43,7 +44,7 @@ extension Command {
     ]),
     run: { invocation in
       let limit = invocation[limit]
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let recount = Recount(database, catalogue: configuration.catalogue)
         let account = try database.read { reader in
           try DatabaseSession.account(reader, invocation[CommonArguments.account])
@@ -60,6 +61,7 @@ extension Command {
           let report = UsageReport(
             account: account,
             cap: try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
+            deletion: try AccountDeletion.find(account.id, reading: reader),
             now: now, finding: finding,
             entries: entries.rows, months: try Transfers.months(reader, account.id))
           let notice = try entries.notice(of: "entries", next: { "\($0.number)" }) {
@@ -76,6 +78,7 @@ extension Command {
 private struct UsageReport {
   let account: Account
   let cap: Cap
+  let deletion: AccountDeletion?
   let now: Instant
   let finding: UsageFinding
   /// The latest first.
@@ -86,18 +89,22 @@ private struct UsageReport {
     [head, records.text, reasons.text, transfers.text, ledger.text].joined(separator: "\n")
   }
 
+  private var suspended: Instant? { account.suspended(beside: deletion) }
+
   private var head: String {
     let isRight =
       finding.isRight ? "yes" : "no: coffer usage recount \(account.id) corrects it"
     return """
-      account  \(account.id)
-      used     \(finding.recordedByteCount) bytes (\(ByteCount.text(finding.recordedByteCount)))
-      cap      \(cap.byteCount) bytes (\(ByteCount.text(cap.byteCount)))
-      plan     \(cap.planID)
-      reason   \(cap.reason.rawValue)
-      counted  \(finding.trueByteCount) bytes in \(finding.trueRecordCount) live records
-      ledger   \(finding.ledgerByteCount) bytes
-      right    \(isRight)
+      account    \(account.id)
+      suspended  \(suspended?.description ?? "-")
+      deletion   \(deletion?.text ?? "-")
+      used       \(finding.recordedByteCount) bytes (\(ByteCount.text(finding.recordedByteCount)))
+      cap        \(cap.byteCount) bytes (\(ByteCount.text(cap.byteCount)))
+      plan       \(cap.planID)
+      reason     \(cap.reason.rawValue)
+      counted    \(finding.trueByteCount) bytes in \(finding.trueRecordCount) live records
+      ledger     \(finding.ledgerByteCount) bytes
+      right      \(isRight)
 
       """
   }
@@ -154,6 +161,8 @@ private struct UsageReport {
       [
         .init("account", .string(account.id.description)), .init("cap", .integer(cap.byteCount)),
         .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
+        .init("suspended", suspended.map { .string($0.description) } ?? .null),
+        .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
       ] + finding.members + [
         .init(
           "types",

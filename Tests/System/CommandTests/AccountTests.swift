@@ -52,9 +52,22 @@ struct AccountTests {
     #expect(table.count == 2)
     #expect(
       table.first?.split(separator: " ")
-        == ["ACCOUNT", "USERNAME", "USED", "CAP", "PLAN", "REASON", "CREATED"])
+        == ["ACCOUNT", "USERNAME", "USED", "CAP", "PLAN", "REASON", "STATE", "CREATED"])
     let row = try #require(table.last).split(separator: " ")
     #expect(row.dropFirst().prefix(7) == ["ada", "1", "kB", "1", "MB", "free", "never_subscribed"])
+  }
+
+  @Test func `an account that writes nothing is marked, with why`() throws {
+    _ = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
+    #expect(try coffer("account", "suspend", "ada", "--reason", "n", "--yes").code == 0)
+    #expect(try coffer("account", "list").out.contains("never_subscribed  suspended  "))
+    #expect(try coffer("account", "delete", "ada", "--reason", "n", "--yes").code == 0)
+    #expect(try coffer("account", "list").out.contains("  suspended, waiting  "))
+    #expect(try coffer("account", "list", "--json").out.contains("\"deletion\":\"waiting\""))
+    let usage = try coffer("usage", "show", "ada")
+    #expect(usage.out.contains("\nsuspended  20") && usage.out.contains("\ndeletion   waiting, "))
+    let json = try coffer("usage", "show", "ada", "--json").out
+    #expect(json.contains("\"suspended\":\"20") && json.contains("\"deletion\":\"waiting\""))
   }
 
   @Test func `an account that was refused leaves no key file in the way of the next try`() throws {

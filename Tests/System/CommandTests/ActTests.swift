@@ -48,7 +48,7 @@ struct ActTests {
     }
     #expect(
       lines.dropFirst() == [
-        "BEFORE AFTER", "cap 1000000 30000000000", "plan free premium",
+        "BEFORE AFTER", "cap 1 MB 30 GB", "plan free premium",
         "reason never_subscribed granted", "grants premium", "quota - -",
         "quota_until - -",
       ])
@@ -82,7 +82,7 @@ struct ActTests {
     }
     let shown = try coffer("audit", "show", "billing:1").out
     #expect(shown.contains("reason   for a talk\n"))
-    #expect(shown.contains("cap          1000000           30000000000\n"))
+    #expect(shown.contains("cap          1 MB              30 GB\n"))
     let verified = try coffer("audit", "verify")
     #expect(verified.code == 0, "\(verified.errors)")
   }
@@ -120,14 +120,44 @@ struct ActTests {
     ]
     #expect(try Finished(refused, environment: environment).code == 1)
     #expect(try Finished(Self.grant, environment: environment).code == 3)
-    for _ in 0..<2 {
-      let done = try Finished(Self.grant + ["--yes"], environment: environment)
+    for until in [[], ["--until", "30d"]] {
+      let done = try Finished(Self.grant + until + ["--yes"], environment: environment)
       #expect(done.code == 0, "\(done.errors)")
     }
     let verified = try Finished(["audit", "verify", "--json"], environment: environment).out
     #expect(verified.contains("{\"log\":\"sync\",\"entries\":1,"))
     #expect(verified.contains("{\"log\":\"billing\",\"entries\":2,"))
     #expect(verified.contains("\"faults\":[]"))
+  }
+
+  @Test func `what changes nothing is refused in one line, and logged nowhere`() throws {
+    let granted = try Finished(Self.grant + ["--yes", "--json"], environment: environment)
+    let grant = try #require(granted.out.firstMatch(of: #/"grant":"([^"]+)"/#)).1
+    let quota = ["quota", "set", "ada", "2TB", "--until", "2027-01-01", "--reason", "n", "--yes"]
+    #expect(try Finished(quota, environment: environment).code == 0)
+    func refused(_ words: [String]) throws -> String {
+      let refused = try Finished(words, environment: environment)
+      #expect(refused.code == 1, "\(words)")
+      #expect(refused.errors.split(separator: "\n").count == 1)
+      return refused.errors
+    }
+    let again = try refused(Self.grant + ["--yes"])
+    #expect(again.hasSuffix(" has premium without end: grant \(grant)\n"), "\(again)")
+    let free = try refused([
+      "entitlement", "grant", "ada", "--plan", "free", "--reason", "n", "--yes",
+    ])
+    #expect(free == "coffer: every account has the plan free\n")
+    #expect(
+      try refused(quota).hasSuffix(" has that quota already, since 2026-03-02T09:55:00Z\n"))
+    let revoke = [
+      "entitlement", "revoke", "ada", "--grant", String(grant), "--reason", "n", "--yes",
+    ]
+    #expect(try Finished(revoke, environment: environment).code == 0)
+    #expect(
+      try refused(revoke)
+        == "coffer: grant \(grant) was taken back on 2026-03-02T09:55:00Z\n")
+    let verified = try coffer("audit", "verify", "--json").out
+    #expect(verified.contains("{\"log\":\"billing\",\"entries\":3,"))
   }
 
   @Test(arguments: [("y", true), ("n", false), ("", false)])

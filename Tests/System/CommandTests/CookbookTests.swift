@@ -91,7 +91,7 @@ struct CookbookTests {
       "A job died, and what it would read is gone for good.": ask(
         "jobs", "list", "--dead", says: "sub_gone", "refused: 404"),
       "Give them more room until the new year.": act(
-        "quota", "set", "ada", "100GB", "--until", "2027-01-01T00:00:00Z", says: "100000000000"),
+        "quota", "set", "ada", "100GB", "--until", "2027-01-01T00:00:00Z", says: "100 GB"),
       "Somebody abuses an account.": act("account", "suspend", "bob", says: "suspended"),
       "May I change the size of a plan?": ask(
         "plan", "diff", plans, says: "premium   30 GB   20 GB"),
@@ -105,7 +105,7 @@ struct CookbookTests {
       "The disk fills up with objects. Are they anybody's?": ask(
         "doctor", "--all", "--objects", says: "orphans      ok", code: 1),
       "An account is charged too much. Who is right?": ask(
-        "usage", "show", "ada", says: "right    yes"),
+        "usage", "show", "ada", says: "right      yes"),
       "The machine is gone. How do we come back?": ask(
         "restore", shop.backups, "--into", shop.first.scratch.path + "/new",
         says: "COFFER_DATABASE"),

@@ -281,7 +281,7 @@ struct ExplainTests {
         "account", "create", "--username", "bob", "--public-key",
         "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
       ], ["entitlement", "grant", "bob", "--plan", "premium", "--reason", "n", "--yes"],
-      ["entitlement", "grant", "bob", "--plan", "premium", "--reason", "n", "--yes"],
+      ["quota", "set", "bob", "1GB", "--reason", "n", "--yes"],
     ] {
       let done = try Finished(words, environment: environment)
       #expect(done.code == 0, "\(done.errors)")

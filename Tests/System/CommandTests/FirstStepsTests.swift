@@ -49,7 +49,7 @@ struct FirstStepsTests {
     }
     #expect(finished.code == 0, "\(finished.out)\n\(finished.errors)")
     #expect(finished.out.contains("4096 bytes in note.bin"))
-    #expect(finished.out.contains("right    yes"))
+    #expect(finished.out.contains("right      yes"))
     #expect(finished.out.contains("cap       30 GB (30000000000 bytes), plan premium"))
   }
 }

@@ -81,7 +81,22 @@ struct LeavingCommandTests {
     #expect(try coffer("deletion", "list").out.contains("ada"))
   }
 
+  @Test func `an end at once is asked for once`() throws {
+    #expect(try act("account", "delete", "ada", "--export-first").code == 0)
+    let hastened = try act("account", "delete", "ada", "--now")
+    #expect(hastened.code == 0, "\(hastened.errors)")
+    #expect(hastened.out.contains("without the export that it waited for"))
+    #expect(hastened.out.contains("subscriptions") && !hastened.out.contains("[]"))
+    let again = try act("account", "delete", "ada", "--now")
+    #expect(again.code == 1)
+    #expect(
+      again.errors.hasSuffix(
+        " is erased from 2026-03-02T09:55:00Z on, which is past: coffer-sync does it\n"))
+  }
+
   @Test(arguments: [
+    ["entitlement", "revoke", "ID", "--grant", "0b5c0a2e-0000-4000-8000-000000000001"],
+    ["quota", "clear", "ID"],
     ["entitlement", "grant", "ID", "--plan", "free"], ["account", "suspend", "ID"],
     ["account", "delete", "ID"], ["quota", "set", "ID", "1GB"], ["deletion", "cancel", "ID"],
   ])

@@ -108,7 +108,7 @@ struct UsageCommandTests {
   @Test func `a wrong total is shown as wrong`() throws {
     try corrupt()
     let shown = try coffer("usage", "show", "ada")
-    #expect(shown.out.contains("right    no: coffer usage recount \(Self.account) corrects it\n"))
+    #expect(shown.out.contains("right      no: coffer usage recount \(Self.account) corrects it\n"))
   }
 
   @Test func `a dry run finds what is wrong and corrects nothing`() throws {
@@ -129,7 +129,7 @@ struct UsageCommandTests {
     let next = try coffer("usage", "recount", "ada")
     #expect(next.out.hasSuffix("right\n\n1 account, 0 corrected\n"))
     let shown = try coffer("usage", "show", "ada").out
-    #expect(shown.contains("right    yes\n"))
+    #expect(shown.contains("right      yes\n"))
     #expect(shown.contains("recount"))
   }
 
