@@ -8,7 +8,8 @@ package enum SharedSettings {
   package static let database = Setting<DatabaseLocation>(
     "COFFER_DATABASE", for: [.sync, .billing, .command], .required,
     text: "Where the rows live: a directory for SQLite, or a PostgreSQL server. "
-      + "Both programs must name the same.",
+      + "Both programs must name the same. For a directory outside of /var/lib/coffer the package's "
+      + "units need ReadWritePaths= (systemctl edit coffer-sync coffer-billing).",
     example: "sqlite:///var/lib/coffer", parser: .database,
     // A database's place is secret only where it may hold a password.
     isSecret: { $0.contains("@") || $0.contains("%") || $0.contains("password") })

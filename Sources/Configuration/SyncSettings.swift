@@ -12,7 +12,8 @@ package enum SyncSettings {
   /// The directory of a `file:///…` URL.
   package static let objects = Setting<String>(
     "COFFER_OBJECTS", for: [.sync, .command], .requiredBy([.sync]),
-    text: "Where document content above 16 KiB lives: a local directory.",
+    text: "Where document content above 16 KiB lives: a local directory. Outside of "
+      + "/var/lib/coffer the package's units need ReadWritePaths= for it.",
     example: "file:///var/lib/coffer/objects",
     parser: Parser { (text) throws(ParseFailure) in
       guard text.hasPrefix("file:///"), text.utf8.count > "file:///".utf8.count else {

@@ -16,7 +16,9 @@ import Testing
     let pages = Files.paths(under: "\(Files.repository)/ops/runbooks")
     #expect(Set(pages) == Set(alerts.map { "\($0).md" }))
     for alert in alerts {
-      #expect(try Self.text(Self.rules).contains("runbook: ops/runbooks/\(alert).md"))
+      #expect(
+        try Self.text(Self.rules).contains(
+          "runbook: /usr/share/doc/coffer/runbooks/\(alert).md\n"), "where ops/package puts it")
       let page = try Self.text("ops/runbooks/\(alert).md")
       #expect(page.hasPrefix("# \(alert)\n"))
       #expect(page.contains("\n## Look\n") && page.contains("\n## Do\n"), "\(alert)")
