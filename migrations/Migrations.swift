@@ -88,5 +88,11 @@ package enum Migrations {
     Migration(
       number: 24, name: "owed_changes", isAdditive: true,
       sql: PackageResources.billing_0024_owed_changes_sql),
+    Migration(
+      number: 25, name: "unknown_accounts", isAdditive: true,
+      sql: PackageResources.billing_0025_unknown_accounts_sql),
+    Migration(
+      number: 26, name: "unread_types", isAdditive: true,
+      sql: PackageResources.billing_0026_unread_types_sql),
   ]
 }

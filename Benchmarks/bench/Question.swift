@@ -54,6 +54,7 @@ struct Question {
       Question(name: "Does the bank contest a payment?", words: attention),
       Question(name: "The store is down. Does anybody lose space?", words: attention),
       Question(name: "Whose is this purchase? Claimed by two?", words: attention),
+      Question(name: "They deleted their account, and are billed on.", words: attention),
       Question(
         name: "Which accounts hold more than they may, and since when?", words: attention),
       Question(

@@ -1,4 +1,5 @@
 package import Base
+package import ProviderAPI
 internal import Subscriptions
 
 /// Something that wants a human.
@@ -13,6 +14,8 @@ package struct Attention: Sendable, Equatable {
   package let since: Instant
   /// When it settles by itself, which may be too late; nil: never.
   package let until: Instant?
+  /// Of reads that fail: who has to do something about the one that is told of.
+  package var cause: APIFailure.Cause?
 
   /// From what is lost soonest to what can wait; the raw values are labels of metrics.
   package enum Kind: String, Sendable, CaseIterable {
@@ -34,6 +37,8 @@ package struct Attention: Sendable, Equatable {
     case doublePayment = "double_payment"
     /// A purchase that owes something to nobody.
     case unowned
+    /// An account that something is paid for and that does not exist.
+    case unknownAccount = "unknown_account"
     /// A purchase whose store names two owners.
     case contestedOwner = "contested_owner"
     /// A product that no catalogue ever listed: who pays for it gets nothing, or the fallback.
@@ -46,6 +51,8 @@ package struct Attention: Sendable, Equatable {
     case reversal
     /// A claim of a purchase that was somebody else's.
     case refusedClaim = "refused_claim"
+    /// A subscription of an account that was erased, and that its store goes on billing.
+    case stillBilled = "still_billed"
     /// A product that left the catalogue and that somebody lives on.
     case unmappedProduct = "unmapped_product"
     /// A word of a store's that this version does not know.
@@ -71,11 +78,11 @@ package struct Attention: Sendable, Equatable {
     package var isUrgent: Bool {
       switch self {
       case .unacknowledged, .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery,
-        .dispute, .doublePayment, .unowned, .contestedOwner, .unknownProduct, .irregularPayment,
-        .paidAfterEnd, .certificate, .unreconciled:
+        .dispute, .doublePayment, .unowned, .unknownAccount, .contestedOwner, .unknownProduct,
+        .irregularPayment, .paidAfterEnd, .certificate, .unreconciled:
         true
-      case .reversal, .refusedClaim, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
-        .conflictingDelivery, .overCap, .unexported, .unusedSecret, .idleKey:
+      case .reversal, .refusedClaim, .stillBilled, .unmappedProduct, .unknownStatus, .unpaidTime,
+        .contradiction, .conflictingDelivery, .overCap, .unexported, .unusedSecret, .idleKey:
         false
       }
     }
@@ -83,7 +90,8 @@ package struct Attention: Sendable, Equatable {
     /// Those that a subscription's derivation finds.
     static let derived: [Kind] = [
       .unacknowledged, .dispute, .unowned, .contestedOwner, .unknownProduct, .irregularPayment,
-      .paidAfterEnd, .reversal, .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction,
+      .paidAfterEnd, .reversal, .stillBilled, .unmappedProduct, .unknownStatus, .unpaidTime,
+      .contradiction,
     ]
   }
 }

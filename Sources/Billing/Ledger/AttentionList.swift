@@ -1,4 +1,5 @@
 package import Base
+internal import ProviderAPI
 package import Storage
 package import Stores
 internal import Subscriptions
@@ -79,8 +80,9 @@ package struct AttentionList: Sendable {
   private static func sources(at now: Instant) -> [Source] {
     let since = now - toldSpan
     return Attention.Kind.derived.map { derived($0, at: now) } + [
-      doublePayments, refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs,
-      overCap(at: now), stuckFlows(at: now), unreconciled(at: now), unexported,
+      doublePayments, unknownAccounts(at: now),
+      refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, overCap(at: now),
+      stuckFlows(at: now), unreconciled(at: now), unexported,
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
     ]
@@ -118,6 +120,25 @@ package struct AttentionList: Sendable {
       let account = try row.id(0)
       return Attention(
         kind: .doublePayment, subject: account.description, account: account, detail: "",
+        since: try row.instant(1), until: nil)
+    }
+  }
+
+  /// An account may be opened a little later than its first purchase is told of.
+  private static let openingSpan = Instant.Span.hours(1)
+
+  private static func unknownAccounts(at now: Instant) -> Source {
+    Source(
+      kind: .unknownAccount, columns: "u.account_id, u.since_ms",
+      found: """
+        FROM billing.unknown_accounts AS u WHERE u.since_ms <= $1 AND u.until_ms > $2
+          AND NOT EXISTS (SELECT 1 FROM sync.accounts AS a WHERE a.id = u.account_id)
+        """, order: "u.since_ms, u.account_id",
+      values: [.instant(now - openingSpan), .instant(now)]
+    ) { row in
+      let account = try row.id(0)
+      return Attention(
+        kind: .unknownAccount, subject: account.description, account: account, detail: "",
         since: try row.instant(1), until: nil)
     }
   }
@@ -164,7 +185,7 @@ package struct AttentionList: Sendable {
     _ kind: Attention.Kind, _ condition: String, after start: Instant
   ) -> Source {
     Source(
-      kind: kind, columns: "provider, delivery_id, type, received_ms, id",
+      kind: kind, columns: "provider, delivery_id, COALESCE(error, type), received_ms, id",
       found: "FROM billing.deliveries WHERE \(condition) AND received_ms > $1",
       order: "received_ms, id", values: [.instant(start)]
     ) { row in
@@ -255,7 +276,7 @@ package struct AttentionList: Sendable {
       return Attention(
         kind: .storeUnanswered, subject: name, account: nil,
         detail: (count == 1 ? "1 read" : "\(count) reads") + (words.map { ", e.g. \($0)" } ?? ""),
-        since: first, until: nil)
+        since: first, until: nil, cause: words.map { APIFailure.Cause(told: $0) })
     }
   }
 
@@ -289,7 +310,8 @@ extension Attention.Kind {
     case .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery, .dispute, .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
-      .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled, .unexported:
+      .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled, .unexported,
+      .unknownAccount, .stillBilled:
       false
     }
   }

@@ -35,7 +35,9 @@ struct AttentionRows: Equatable {
     case .contested: rows.append(Row(.contestedOwner, until: end ?? .distantFuture))
     case .none:
       if let end { rows.append(Row(.unowned, until: end)) }
-    case .token, .predecessor, .claim, .transfer, .deletedAccount: break
+    case .deletedAccount:
+      if subscription.willRenew { rows.append(Row(.stillBilled, until: .distantFuture)) }
+    case .token, .predecessor, .claim, .transfer: break
     }
     if subscription.isDirty { rows.append(Row(.contradiction, until: .distantFuture)) }
     if let since = subscription.unacknowledgedSince, let span = traits.acknowledgementSpan {

@@ -407,6 +407,7 @@ package struct Ledger: Sendable {
     try EntitlementRows.write(
       schedule, over: before.boundaries, of: account, unknown: .free(rules.catalogue), at: now,
       in: transaction)
+    try UnknownAccount.note(account, schedule, at: now, in: transaction)
     try tellApps(of: [account], at: now, in: transaction)
     stored.memory.accounts[account]?.boundaries = schedule.boundaries
     let paid = coverages.filter { coverage in

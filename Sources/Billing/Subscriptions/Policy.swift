@@ -39,6 +39,6 @@ package struct Policy: Hashable, Sendable {
   }
 
   package static let standard = Policy(
-    version: "standard-5", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
+    version: "standard-6", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
     courtesyForVoided: true, courtesyForUncollectible: false, courtesyForPausedCollection: true)
 }

@@ -133,7 +133,7 @@ extension Attention {
     case .unacknowledged:
       "\(shownSubject): its store takes it back, for nobody told it that it was delivered"
         + (account == nil ? ", and nobody owns it" : "")
-    case .storeUnanswered: "\(subject) gives no answer that can be kept; waiting: \(detail)"
+    case .storeUnanswered: "\(subject) \((cause ?? .silence).deed); waiting: \(detail)"
     case .deadJob: "\(shownSubject): given up; \(detail)"
     case .unreconciled: "\(subject) is not reconciled: \(detail)"
     case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
@@ -143,6 +143,7 @@ extension Attention {
       "\(subject) pays for more than one subscription, and caps never add up; "
         + "subscription refund gives a payment back"
     case .unowned: "\(shownSubject) is paid and nobody's"
+    case .unknownAccount: "\(subject) is paid for, and is no account"
     case .contestedOwner: "\(shownSubject): its store names two owners, so that it is nobody's"
     case .unknownProduct: "\(shownSubject): \(detail) is in no catalogue"
     case .irregularPayment: "\(shownSubject): \(detail)"
@@ -150,6 +151,9 @@ extension Attention {
     case .reversal: "\(shownSubject): \(detail) took nothing away"
     case .refusedClaim:
       "\(shownSubject) was claimed by \(account.map { "\($0)" } ?? ""), and is not its own"
+    case .stillBilled:
+      "\(shownSubject) is billed on, though the account that it was bought for was erased"
+        + (isStoppedHere ? "" : "; its customer alone can end it, at its store")
     case .unmappedProduct: "\(shownSubject): \(detail) is in no catalogue any more"
     case .unknownStatus: "\(shownSubject): its store says \(detail), which nobody here knows"
     case .unpaidTime:
@@ -179,6 +183,7 @@ extension Attention {
     case .refusedClaim:
       let account = account?.description ?? "<account>"
       return ["subscription", "transfer", subject, account, "--reason", "<why>"]
+    case .storeUnanswered where cause == .configuration: return ["doctor", "--online"]
     case .storeUnanswered: return ["jobs", "list"]
     case .deadJob:
       return words.count == 2
@@ -198,7 +203,15 @@ extension Attention {
     case .unexported: return ["account", "export", subject, "--to", "<path>"]
     case .certificate: return nil
     case .unusedSecret: return ["webhook", "proofs"]
-    case .idleKey: return ["find", subject]
+    case .stillBilled where isStoppedHere:
+      return ["subscription", "cancel", subject, "--reason", "<why>"]
+    case .stillBilled, .idleKey, .unknownAccount: return ["find", subject]
     }
+  }
+
+  /// Whether the store of a subscription can be told to bill it no more.
+  private var isStoppedHere: Bool {
+    let store = ObjectKey(subject).flatMap { try? StoreList.known.store(of: $0) }
+    return store?.traits.orders.contains(.stopRenewal) ?? false
   }
 }

@@ -97,13 +97,18 @@ struct AttentionTests {
     for kind in [
       "unacknowledged", "dispute", "unowned", "contested_owner", "unknown_product",
       "irregular_payment", "paid_after_end", "reversal", "unmapped_product", "unknown_status",
-      "unpaid_time", "contradiction",
+      "unpaid_time", "contradiction", "still_billed",
     ] {
       try add(kind, "stripe:live:subscription:sub_1", "x", hoursAgo: 1, in: transaction)
     }
     try transaction.execute(
       "INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)", .id(ada),
       .instant(now))
+    try transaction.execute(
+      """
+      INSERT INTO billing.unknown_accounts (account_id, since_ms, until_ms) VALUES ($1, $2, $3)
+      """, .id(Identifier("00000000-0000-4000-8000-00000000000b")!), .instant(now - .hours(2)),
+      .instant(now + .days(9)))
     try transaction.execute(
       "INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)",
       .text("stripe:live:subscription:sub_1"), .id(ada), .instant(now))
@@ -132,6 +137,13 @@ struct AttentionTests {
       """, .id(ada), .instant(now - .hours(1)))
   }
 
+  /// Without one nothing is ordered at Stripe; nothing is asked before --yes.
+  private static let key = [
+    "COFFER_STRIPE_API_KEY": "rk_live_0123456789",
+    "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_0123456789abcdef",
+    "COFFER_STRIPE_API_URL": "http://127.0.0.1:9",
+  ]
+
   @Test func `the command that is shown beside each kind is one that coffer understands`() throws {
     try write(Self.fillEveryKind)
     let sync = try Database.open(.sqlite(directory: scratch.path + "/database"), owning: .sync)
@@ -151,7 +163,7 @@ struct AttentionTests {
     let list = try Finished(["attention", "--json"], environment: environment)
     let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
     // All but what certificates tell.
-    #expect(Set(items.map { $0["kind"].string }).count == 20)
+    #expect(Set(items.map { $0["kind"].string }).count == 22)
     for item in items {
       let words = try item["command"].requireArray().map { word in
         switch word.string {
@@ -160,9 +172,50 @@ struct AttentionTests {
         default: word.string ?? ""
         }
       }
-      let finished = try Finished(words, environment: environment)
+      let finished = try Finished(words, environment: environment.merging(Self.key) { $1 })
       #expect([0, 1, 3].contains(finished.code), "\(words): \(finished.errors)")
     }
+  }
+
+  @Test(arguments: [
+    ("HTTP 503", "stripe has not answered; waiting: 1 read, e.g. HTTP 503", "jobs list"),
+    (
+      "the configuration is wrong: 401", "stripe has refused our key or settings; waiting: 1 read",
+      "doctor --online"
+    ),
+    ("there is no such object", "stripe has refused this read; waiting: 1 read", "jobs list"),
+  ])
+  func `who has to do something about reads that fail is told`(
+    error: String, told: String, command: String
+  ) throws {
+    try write { transaction in
+      try transaction.execute(
+        "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
+        .text("stripe:live:subscription:sub_1"), .instant(Self.now - .minutes(50)))
+      try transaction.execute(
+        """
+        INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations,
+          attempts, refusals, dead, due_ms, last_error)
+        VALUES ('read', 'stripe:live:subscription:sub_1', 1, 1, 0, 0, 9, 3, 0, $1, $2)
+        """, .instant(Self.now), .text(error))
+    }
+    let text = try Finished(["attention"], environment: environment).out
+    let words = text.split { $0.isWhitespace }.joined(separator: " ")
+    #expect(words.contains(told), "\(text)")
+    #expect(text.contains("    coffer \(command)\n"), "\(text)")
+  }
+
+  @Test func `who is billed after an erasure can be helped here, or at the store alone`() throws {
+    try write { transaction in
+      for object in ["stripe:live:subscription:sub_1", "apple:live:subscription:2000000123456789"] {
+        try Self.add("still_billed", object, hoursAgo: 1, in: transaction)
+      }
+    }
+    let text = try Finished(["attention"], environment: environment).out
+    #expect(text.contains("coffer subscription cancel stripe:live:subscription:sub_1"))
+    #expect(text.contains("coffer find apple:live:subscription:2000000123456789"))
+    let words = text.split { $0.isWhitespace }.joined(separator: " ")
+    #expect(words.contains("was erased; its customer alone can end it, at its store"))
   }
 
   @Test func `what can wait is listed with exit code 0`() throws {

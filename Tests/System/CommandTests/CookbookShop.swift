@@ -89,8 +89,8 @@ struct CookbookShop {
     let description: String
   }
 
-  /// What no story tells: an account that holds much and claims
-  /// what is another's, a store that is down, and a job that died of it.
+  /// What no story of these tells: an account that holds much and claims what is another's, a store that is
+  /// down, a job that died of it, and somebody who left and is billed on.
   private static func `break`(_ scratch: String, _ account: String) throws {
     let location = DatabaseLocation.sqlite(directory: scratch + "/database")
     let sync = try Database.open(location, owning: .sync)
@@ -106,6 +106,11 @@ struct CookbookShop {
       try transaction.execute(
         "INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)",
         .text(FirstPurchase.subscription), .id(id), .instant(now - .hours(1)))
+      try transaction.execute(
+        """
+        INSERT INTO billing.attention (object, kind, about, since_ms, until_ms)
+        VALUES ('apple:live:subscription:2000000248495100', 'still_billed', '', $1, $2)
+        """, .instant(now - .days(30)), .instant(.distantFuture))
       try transaction.execute(
         "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
         .text(FirstPurchase.subscription), .instant(now - .hours(2)))

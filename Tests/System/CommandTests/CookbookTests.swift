@@ -78,6 +78,8 @@ struct CookbookTests {
         "attention", says: "store_unanswered", code: 2),
       "Whose is this purchase? Claimed by two?": ask(
         "attention", says: "refused_claim", "coffer subscription transfer", code: 2),
+      "They deleted their account, and are billed on.": ask(
+        "attention", says: "still_billed", "customer", code: 2),
       "Which accounts hold more than they may, and since when?": ask(
         "attention", says: "over_cap", code: 2),
       "What did the other admin do last night?": ask(

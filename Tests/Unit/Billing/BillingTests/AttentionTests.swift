@@ -29,7 +29,8 @@ struct AttentionTests {
   }
 
   private static let told = [
-    "apple/everything-else", "btcpay/overpaid", "btcpay/paid-late-then-accepted",
+    "apple/account-deleted", "apple/everything-else", "btcpay/overpaid",
+    "btcpay/paid-late-then-accepted",
     "btcpay/underpaid", "google/unacknowledged",
     "stripe/2026-07-29.dahlia/active-without-an-invoice",
     "stripe/2026-07-29.dahlia/dispute-lost", "stripe/2026-07-29.dahlia/dispute-won",
@@ -50,7 +51,11 @@ struct AttentionTests {
       text += "\(name)\n"
       for (index, step) in story.steps.enumerated() {
         try installation.play(step, place: "step \(index + 1)")
-        let lines = try installation.attention(at: step.at).items.map { item in
+        // Stories open no accounts.
+        let items = try installation.attention(at: step.at).items.filter {
+          $0.kind != .unknownAccount
+        }
+        let lines = items.map { item in
           "  \(item.kind.rawValue) \(item.subject) [\(item.detail)] since \(item.since)"
             + (item.until.map { " until \($0)" } ?? "")
         }
@@ -112,12 +117,50 @@ struct AttentionTests {
         "\(number)\(original)", day: 0, account: ada, signed: day(1))
       #expect(try shop.notify("n\(number)", transaction, at: day(1)) == 200)
     }
+    _ = try shop.device(of: ada)
     #expect(try kinds(shop.database, at: day(2)) == [.doublePayment])
     let unowned = AppleSample.transaction("3\(original)", day: 0, signed: day(1))
     #expect(try shop.notify("n3", unowned, at: day(1)) == 200)
     #expect(try kinds(shop.database, at: day(2)) == [.doublePayment, .unowned])
     // Its month is over, and with it the matter.
     #expect(try kinds(shop.database, at: day(40)) == [.doublePayment])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an account that is paid for and is none is told after an hour, until the paid time ends`(
+    engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine)
+    let transaction = AppleSample.transaction(original, day: 0, account: ada, signed: day(1))
+    #expect(try shop.notify("n1", transaction, at: day(1)) == 200)
+    #expect(try kinds(shop.database, at: day(1) + .minutes(59)).isEmpty)
+    let list = try shop.database.read { reader in
+      try AttentionList(at: day(1) + .minutes(60), limit: 9, stores: .known, reading: reader)
+    }
+    #expect(list.items.map(\.kind) == [.unknownAccount])
+    #expect(list.items.map(\.account) == [ada])
+    #expect(list.items.map(\.since) == [day(1)])
+    #expect(try kinds(shop.database, at: day(40)).isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an account that is opened, or loses what is paid for it, is an unknown one no more`(
+    engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine)
+    for (number, account) in [(1, ada), (2, bob)] {
+      let transaction = AppleSample.transaction(
+        "\(number)\(original)", day: 0, account: account, signed: day(1))
+      #expect(try shop.notify("n\(number)", transaction, at: day(1)) == 200)
+    }
+    #expect(try kinds(shop.database, at: day(2)) == [.unknownAccount, .unknownAccount])
+    _ = try shop.device(of: ada)
+    #expect(try kinds(shop.database, at: day(2)) == [.unknownAccount])
+    let key = ObjectKey(
+      provider: .apple, environment: .live, kind: .subscription, id: "2\(original)")
+    try shop.decide(.transfer(ada, key, note: "the app named another one"))
+    #expect(try kinds(shop.database, at: day(2)) == [.doublePayment])
+    #expect(try shop.count("SELECT count(*) FROM billing.unknown_accounts") == 1)
   }
 
   @Test(arguments: TestEngine.available)
