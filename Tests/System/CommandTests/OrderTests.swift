@@ -5,7 +5,6 @@ import JSON
 import LocalServer
 import ProviderFakes
 import RecordedStories
-import Storage
 import TestEngines
 import TestFiles
 import Testing
@@ -144,20 +143,20 @@ struct OrderTests {
   @Test func `an order whose answer nobody noted is told as one, and where it is ordered again`()
     throws
   {
-    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
     let words = ["subscription", "refund", id, "--reason", "ticket 9"]
-    #expect(try Finished(words + ["--yes"], environment: environment).code == 69)
-    let whole = try coffer("audit", "list").out
-    #expect(whole.contains("subscription refund: unanswered") && !whole.contains("no answer"))
-    // As where the command was killed while it waited.
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    try database.write(for: nil) { transaction in
-      try transaction.execute("DELETE FROM billing.audit WHERE act LIKE '%: unanswered'")
-    }
-    database.close()
+    let silent = Running.silentListener()
+    defer { close(silent.socket) }
+    let killed = try Finished(
+      path: "/usr/bin/timeout",
+      ["--signal", "KILL", "4", Binaries.directory + "/coffer"] + words + ["--yes"],
+      environment: environment.merging(
+        ["COFFER_STRIPE_API_URL": "http://127.0.0.1:\(silent.port)"]) { $1 })
+    #expect(killed.code == 137, "\(killed.errors)")
     let cut = try coffer("audit", "list").out
     #expect(cut.contains("subscription refund: ordered, no answer"), "\(cut)")
+    let jobs = try coffer("jobs", "list", "--json").out
+    let due = Self.now + .minutes(6)
+    #expect(jobs.contains("\"due\":\"\(due)\""), "read what became of it: \(jobs)")
     let shown = try Finished(words, environment: environment)
     #expect(shown.code == 3)
     #expect(shown.out.contains("; the same again is done once"), "\(shown.out)")

@@ -43,6 +43,13 @@ final class Running {
     return UInt16(bigEndian: address.sin_port)
   }
 
+  /// Somebody who listens and never answers; the caller closes the socket.
+  static func silentListener() -> (socket: Int32, port: UInt16) {
+    let (socket, address) = bound()
+    _ = listen(socket, 1)
+    return (socket, UInt16(bigEndian: address.sin_port))
+  }
+
   private static func bound() -> (Int32, sockaddr_in) {
     let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = loopback(0)
