@@ -81,6 +81,26 @@ struct OutageTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `what its store told of, or an account claims, may be lost where it is not read`(
+    engine: TestEngine
+  ) throws {
+    let shop = try AskingShop(engine)
+    try shop.sell()
+    let (known, ledger) = (try shop.key, shop.ledger)
+    let unknown = known.sibling(.subscription, "sub_nosuch")
+    let account = shop.customer.account
+    let isMistaken = try shop.harness.database.write(for: nil) { transaction in
+      try Jobs.request(Ledger.readJob, unknown.description, due: day(9), in: transaction)
+      let before = try [known, unknown].map {
+        try ledger.isKnownToNobody($0, reading: transaction)
+      }
+      try PendingClaims.add(unknown, for: account, at: day(1), in: transaction)
+      return try before + [ledger.isKnownToNobody(unknown, reading: transaction)]
+    }
+    #expect(isMistaken == [false, true, false])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a read that failed once another had settled its job is no outage`(
     engine: TestEngine
   ) throws {
