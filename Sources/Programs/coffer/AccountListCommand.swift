@@ -18,25 +18,26 @@ extension Command {
       list): nothing is written then. Where there are more than it shows, a line on stderr says how to go on.
       """,
     options: [limit, after],
-    answers: .list(AccountSummary.shape),
+    answers: .page("accounts", of: AccountSummary.shape),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summaries, notice) = try database.read { reader in
+        let (page, summaries, notice) = try database.read { reader in
           let after = try invocation[after].map { try DatabaseSession.account(reader, $0) }
           let page = ListPage(
-            try Account.list(reader, after: after, limit: limit + 1), limit: limit)
+            try Account.list(reader, after: after, limit: limit + 1), limit: limit,
+            cursor: \.id.description)
           let summaries = try page.rows.map { account in
             AccountSummary(
               account,
               try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
               try AccountDeletion.find(account.id, reading: reader))
           }
-          let notice = try page.notice(of: "accounts", next: \.id.description) {
+          let notice = try page.notice(of: "accounts") {
             try Account.count(reader)
           }
-          return (summaries, notice)
+          return (page, summaries, notice)
         }
         var table = Table(
           ("ACCOUNT", .left), ("USERNAME", .left), ("USED", .right), ("CAP", .right),
@@ -50,7 +51,8 @@ extension Command {
             tint: summary.isOverCap ? .bad : nil)
         }
         return Answer(
-          text: table.text, json: .array(summaries.map { .object($0.members) }), notice: notice)
+          text: table.text, json: page.json("accounts", summaries.map { .object($0.members) }),
+          notice: notice)
       }
     })
 }

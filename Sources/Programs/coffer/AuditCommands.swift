@@ -32,7 +32,7 @@ extension Command {
       of it; "ordered, no answer" is one whose command was cut off in between. Where there are more than it shows, a line on stderr says how to go on.
       """,
     options: [account, actor, since, limit, after],
-    answers: .list(entryShape),
+    answers: .page("entries", of: entryShape),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
@@ -47,7 +47,8 @@ extension Command {
           )
           let after = try invocation[after].map { try find($0, reader) }
           let page = ListPage(
-            try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit)
+            try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit,
+            cursor: \.name.description)
           return (
             page, try currentNames(of: page.rows, reader),
             try orderOutcomes(of: page.rows, reader)
@@ -66,8 +67,8 @@ extension Command {
         let isEmpty = entries.isEmpty && invocation[after] == nil
         let noActs = isEmpty ? invocation[actor].map { "no acts of \($0) are known" } : nil
         return Answer(
-          text: table.text, json: .array(entries.map { json($0, outcomes) }),
-          notice: noActs ?? page.notice(of: "entries", next: \.name.description))
+          text: table.text, json: page.json("entries", entries.map { json($0, outcomes) }),
+          notice: noActs ?? page.notice(of: "entries"))
       }
     })
 

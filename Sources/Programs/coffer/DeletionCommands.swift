@@ -119,17 +119,16 @@ extension Command {
     words: ["deletion", "list"],
     abstract: "Lists accounts whose end was asked for, the newest first.",
     discussion: """
-      STATE is exporting (it waits for coffer account export), waiting (it can be kept), erasing or erased. Of what is erased its id and these times are \
-      all that is listed.
+      STATE is exporting (it waits for coffer account export), waiting (it can be kept), erasing or erased. \
+      Of what is erased its id and these times are all that is listed.
       """,
     options: [limit, after],
-    answers: [
-      "deletions": .list([
+    answers: .page(
+      "deletions",
+      of: [
         "account": .text, "username": .orNull(.text), "state": .text, "asked": .time,
-        "erases": .orNull(.time),
-        "erased": .orNull(.time),
-      ])
-    ],
+        "erases": .orNull(.time), "erased": .orNull(.time),
+      ]),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
@@ -142,7 +141,7 @@ extension Command {
           }
           let page = ListPage(
             try AccountDeletion.all(after: last, limit: invocation[limit] + 1, reading: reader),
-            limit: invocation[limit])
+            limit: invocation[limit], cursor: \.account.description)
           let names = try page.rows.map { try Account.find(reader, $0.account)?.username }
           return (page, names)
         }
@@ -155,12 +154,9 @@ extension Command {
             Terminal.time(deletion.asked, now: now), Terminal.time(deletion.erases, now: now),
             Terminal.time(deletion.erased, now: now))
         }
-        let more: String? = page.notice(of: "deletions") {
-          (deletion: AccountDeletion) -> String in deletion.account.description
-        }
         return Answer(
-          text: table.text, json: ["deletions": .array(zip(page.rows, names).map(json))],
-          notice: more)
+          text: table.text, json: page.json("deletions", zip(page.rows, names).map(json)),
+          notice: page.notice(of: "deletions"))
       }
     })
 

@@ -27,7 +27,7 @@ extension Command {
       flows, the newest first.
       """,
     options: [account, limit, after],
-    answers: ["flows": .list(FlowText.shape)],
+    answers: .page("flows", of: FlowText.shape),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
@@ -40,19 +40,19 @@ extension Command {
             }
             let id = try Identifier(text) ?? DatabaseSession.account(reader, text).id
             let flows = try FlowRows.newest(of: id, limit: limit, reading: reader)
-            return (ListPage(flows, limit: limit), Int64(flows.count))
+            return (ListPage(flows, limit: limit, cursor: \.id.description), Int64(flows.count))
           }
           let last = try invocation[after].map { try found($0, reader) }
           let flows = try FlowRows.open(limit: limit + 1, after: last, reading: reader)
           return (
-            ListPage(flows, limit: limit),
+            ListPage(flows, limit: limit, cursor: \.id.description),
             Int64(try FlowRows.openCount(max: FlowText.countMax, reading: reader))
           )
         }
-        let notice = page.notice(of: "flows", next: { $0.id.description }) { count }
+        let notice = page.notice(of: "flows") { count }
         return Answer(
           text: FlowText.table(page.rows, at: now),
-          json: ["flows": .array(page.rows.map { FlowText.json($0) })], notice: notice)
+          json: page.json("flows", page.rows.map { FlowText.json($0) }), notice: notice)
       }
     })
 

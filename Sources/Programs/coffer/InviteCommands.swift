@@ -53,27 +53,30 @@ extension Command {
     discussion: "Where there are more than it shows, a line on stderr says how to go on. Which "
       + "invite opened an account stands in coffer account show.",
     options: [limit, after],
-    answers: .list([
-      "invite": .text, "state": .text, "used": .integer, "uses": .integer, "created": .time,
-      "expires": .time, "note": .text,
-    ]),
+    answers: .page(
+      "invites",
+      of: [
+        "invite": .text, "state": .text, "used": .integer, "uses": .integer, "created": .time,
+        "expires": .time, "note": .text,
+      ]),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.with(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (invites, notice) = try database.read { reader in
+        let (page, notice) = try database.read { reader in
           let after = try invocation[after].map { try find($0, reader) }
           let page = ListPage(
-            try Invite.list(reader, after: after, limit: limit + 1), limit: limit)
-          let notice = try page.notice(of: "invites", next: \.id.description) {
+            try Invite.list(reader, after: after, limit: limit + 1), limit: limit,
+            cursor: \.id.description)
+          let notice = try page.notice(of: "invites") {
             try Invite.count(reader)
           }
-          return (page.rows, notice)
+          return (page, notice)
         }
         var table = Table(
           ("INVITE", .left), ("STATE", .left), ("USED", .right), ("OF", .right),
           ("EXPIRES", .left), ("NOTE", .left))
-        for invite in invites {
+        for invite in page.rows {
           table.add(
             invite.id.description, state(invite, now), String(invite.useCount),
             String(invite.useCountMax), Terminal.time(invite.expires, now: now), invite.note,
@@ -81,8 +84,9 @@ extension Command {
         }
         return Answer(
           text: table.text,
-          json: .array(
-            invites.map { invite in
+          json: page.json(
+            "invites",
+            page.rows.map { invite in
               [
                 "invite": .string(invite.id.description), "state": .string(state(invite, now)),
                 "used": .integer(invite.useCount), "uses": .integer(invite.useCountMax),

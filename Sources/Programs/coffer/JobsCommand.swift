@@ -41,6 +41,7 @@ extension Command {
         "refusals": .integer, "requested": .integer, "issued": .integer, "committed": .integer,
         "last_error": .orNull(.text),
       ]),
+      "next": .orNull(.text),
     ],
     run: { invocation in
       let limit = invocation[limit]
@@ -52,14 +53,14 @@ extension Command {
           let page = ListPage(
             try Jobs.list(
               reader, limit: limit + 1, onlyDead: invocation[dead], after: last),
-            limit: limit)
+            limit: limit, cursor: { "\($0.kind)/\($0.object)" })
           let dead = page.rows.filter { $0.state == .dead }.map(\.object)
           return (
             try Jobs.counts(reader), page, try Ledger.renewing(dead, reading: reader)
           )
         }
         let jobs = page.rows
-        let notice = page.notice(of: "jobs", next: { "\($0.kind)/\($0.object)" }) {
+        let notice = page.notice(of: "jobs") {
           Int64(counts.map { $0.dead + (invocation[dead] ? 0 : $0.open) }.reduce(0, +))
         }
         return Answer(
@@ -67,6 +68,7 @@ extension Command {
           json: [
             "counts": .array(counts.map(json)),
             "jobs": .array(jobs.map { json($0, isRenewing: renewing.contains($0.object)) }),
+            "next": page.cursor,
           ], notice: notice)
       }
     })

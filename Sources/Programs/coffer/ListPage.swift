@@ -1,26 +1,41 @@
+internal import JSON
+
 /// What a command shows of a list that may be longer.
 struct ListPage<Row> {
   let rows: [Row]
-  private let isLast: Bool
+  /// What `--after` takes to go on; nil where these are the last.
+  let next: String?
 
   /// `found` is one more than is shown, where there are more.
-  init(_ found: [Row], limit: Int) {
+  init(_ found: [Row], limit: Int, cursor: (Row) -> String) {
     rows = Array(found.prefix(limit))
-    isLast = found.count <= limit
+    next = found.count > limit ? rows.last.map(cursor) : nil
+  }
+
+  /// `next` for programs.
+  var cursor: JSONValue { next.map { .string($0) } ?? .null }
+
+  /// For programs, in the shape of `JSONShape.page`; `rows` are those of the page, each in its own shape.
+  func json(_ name: String, _ rows: [JSONValue]) -> JSONValue {
+    .object([.init(name, .array(rows)), .init("next", cursor)])
   }
 
   /// How to go on, where there is more: `100 of 100,022 accounts; go on with --after …`.
-  func notice(
-    of things: String, next: (Row) -> String, count: () throws -> Int64
-  ) rethrows -> String? {
-    guard !isLast, let last = rows.last else { return nil }
+  func notice(of things: String, count: () throws -> Int64) rethrows -> String? {
+    guard let next else { return nil }
     let (shown, all) = (Int64(rows.count).grouped, try count().grouped)
-    return "\(shown) of \(all) \(things); go on with --after \(next(last))"
+    return "\(shown) of \(all) \(things); go on with --after \(next)"
   }
 
   /// The same of a list that nobody counts.
-  func notice(of things: String, next: (Row) -> String) -> String? {
-    guard !isLast, let last = rows.last else { return nil }
-    return "there are more \(things); go on with --after \(next(last))"
+  func notice(of things: String) -> String? {
+    next.map { "there are more \(things); go on with --after \($0)" }
+  }
+}
+
+extension JSONShape {
+  /// A list that may be longer, by the name of what is in it, and what `--after` takes to go on.
+  static func page(_ name: String, of row: JSONShape) -> JSONShape {
+    .object([.init(name, .list(row)), .init("next", .orNull(.text))])
   }
 }

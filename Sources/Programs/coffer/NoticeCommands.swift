@@ -34,6 +34,7 @@ extension Command {
         "attempts": .integer, "due": .orNull(.time), "delivered": .orNull(.time),
         "last_error": .orNull(.text),
       ]),
+      "next": .orNull(.text),
     ],
     run: { invocation in
       try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
@@ -46,7 +47,8 @@ extension Command {
             of: owner, onlyWaiting: invocation[waiting], before: last,
             limit: invocation[limit] + 1, reading: reader)
           return (
-            try Notices.receiver(reading: reader), ListPage(found, limit: invocation[limit])
+            try Notices.receiver(reading: reader),
+            ListPage(found, limit: invocation[limit]) { "\($0.account)/\($0.id)" }
           )
         }
         var table = Table(
@@ -59,16 +61,13 @@ extension Command {
             Terminal.time(notice.due, now: now), notice.lastError ?? "-",
             tint: notice.state == "failed" ? .bad : nil)
         }
-        let more: String? = page.notice(of: "notices") { (row: NoticeRow) -> String in
-          "\(row.account)/\(row.id)"
-        }
         return Answer(
           text: headline(receiver) + table.text,
           json: [
             "receiver": receiverJSON(receiver),
-            "notices": .array(page.rows.map { noticeJSON($0) }),
+            "notices": .array(page.rows.map { noticeJSON($0) }), "next": page.cursor,
           ],
-          notice: more)
+          notice: page.notice(of: "notices"))
       }
     })
 

@@ -18,10 +18,12 @@ extension Command {
     discussion: "coffer plan show <number> writes one as the file that coffer plan apply takes "
       + "back.",
     options: [historyLimit, historyAfter],
-    answers: .list([
-      "number": .integer, "since": .time, "version": .text, "digest": .text,
-      "plans": .list(["id": .text, "bytes": .integer]),
-    ]),
+    answers: .page(
+      "catalogues",
+      of: [
+        "number": .integer, "since": .time, "version": .text, "digest": .text,
+        "plans": .list(["id": .text, "bytes": .integer]),
+      ]),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let (limit, now) = (invocation[historyLimit], configuration.clock.now())
@@ -29,7 +31,7 @@ extension Command {
           try database.read {
             try CatalogueOfRecord.all(
               below: invocation[historyAfter] ?? .max, limit: limit + 1, reading: $0)
-          }, limit: limit)
+          }, limit: limit, cursor: { "\($0.number)" })
         let records = page.rows
         var table = Table(
           ("NUMBER", .right), ("SINCE", .left), ("VERSION", .left), ("PLANS", .left),
@@ -41,7 +43,8 @@ extension Command {
         }
         return Answer(
           text: table.text,
-          json: .array(
+          json: page.json(
+            "catalogues",
             records.map { record in
               [
                 "number": .integer(record.number), "since": .string(record.since.description),
@@ -51,7 +54,7 @@ extension Command {
                     ["id": .string(plan.id), "bytes": .integer(plan.byteCount)]
                   }),
               ]
-            }), notice: page.notice(of: "catalogues", next: { "\($0.number)" }))
+            }), notice: page.notice(of: "catalogues"))
       }
     })
 

@@ -69,7 +69,7 @@ extension Command {
       answer. A hundred of each store are kept.
       """,
     options: [limit, of, after],
-    answers: ["runs": .list(runShape)],
+    answers: .page("runs", of: runShape),
     run: { invocation in
       try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
@@ -78,13 +78,12 @@ extension Command {
           return try Reconciliation.all(
             of: invocation[of], after: last, limit: invocation[limit] + 1, reading: reader)
         }
-        let page = ListPage(found, limit: invocation[limit])
-        let more: String? = page.notice(of: "runs") { (run: Reconciliation) -> String in
-          "\(run.provider.rawValue)/\(run.number)"
+        let page = ListPage(found, limit: invocation[limit]) {
+          "\($0.provider.rawValue)/\($0.number)"
         }
         return Answer(
-          text: table(page.rows, now: now), json: ["runs": .array(page.rows.map { json($0) })],
-          notice: more)
+          text: table(page.rows, now: now), json: page.json("runs", page.rows.map { json($0) }),
+          notice: page.notice(of: "runs"))
       }
     })
 

@@ -24,12 +24,12 @@ extension Command {
       (PUT /v1/refund-consent), and nothing of others. Of each payment the latest question is listed.
       """,
     options: [limit, account, after],
-    answers: [
-      "questions": .list([
+    answers: .page(
+      "questions",
+      of: [
         "payment": .text, "asked": .time, "until": .time, "account": .orNull(.text),
         "answered": .orNull(.time), "answer": .orNull(.text),
-      ])
-    ],
+      ]),
     run: { invocation in
       try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
         let now = configuration.clock.now()
@@ -43,7 +43,7 @@ extension Command {
           }
           let found = try RefundQuestionRow.all(
             of: owner, before: last, limit: invocation[limit] + 1, reading: reader)
-          return ListPage(found, limit: invocation[limit])
+          return ListPage(found, limit: invocation[limit], cursor: \.payment.description)
         }
         var table = Table(("ASKED", .left), ("PAYMENT", .left), ("UNTIL", .left), ("TOLD", .left))
         for row in page.rows {
@@ -51,11 +51,9 @@ extension Command {
             Terminal.time(row.asked, now: now), row.payment.description,
             Terminal.time(row.until, now: now), row.answer ?? "not yet")
         }
-        let more: String? = page.notice(of: "questions") { (row: RefundQuestionRow) -> String in
-          row.payment.description
-        }
         return Answer(
-          text: table.text, json: ["questions": .array(page.rows.map { json($0) })], notice: more)
+          text: table.text, json: page.json("questions", page.rows.map { json($0) }),
+          notice: page.notice(of: "questions"))
       }
     })
 

@@ -41,6 +41,7 @@ extension Command {
           "number": .integer, "at": .time, "reason": .text, "bytes": .integer, "file": .text,
           "entries": .integer,
         ])),
+      .init("next", .orNull(.text)),
     ]),
     run: { invocation in
       let limit = invocation[limit]
@@ -56,15 +57,15 @@ extension Command {
           let entries = ListPage(
             try UsageEntry.latest(
               reader, of: account.id, below: invocation[after] ?? .max, limit: limit + 1),
-            limit: limit)
+            limit: limit, cursor: { "\($0.number)" })
           let now = configuration.clock.now()
           let report = UsageReport(
             account: account,
             cap: try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
             deletion: try AccountDeletion.find(account.id, reading: reader),
             now: now, finding: finding,
-            entries: entries.rows, months: try Transfers.months(reader, account.id))
-          let notice = try entries.notice(of: "entries", next: { "\($0.number)" }) {
+            entries: entries, months: try Transfers.months(reader, account.id))
+          let notice = try entries.notice(of: "entries") {
             try UsageEntry.count(reader, of: account.id)
           }
           return (report, notice)
@@ -82,7 +83,7 @@ private struct UsageReport {
   let now: Instant
   let finding: UsageFinding
   /// The latest first.
-  let entries: [UsageEntry]
+  let entries: ListPage<UsageEntry>
   let months: [Transfers.Month]
 
   var text: String {
@@ -146,7 +147,7 @@ private struct UsageReport {
   private var ledger: Table {
     var table = Table(
       ("NUMBER", .right), ("AT", .left), ("REASON", .left), ("BYTES", .right), ("FILE", .left))
-    for entry in entries {
+    for entry in entries.rows {
       table.add(
         String(entry.number), Terminal.time(entry.at, now: now), entry.reason,
         String(entry.deltaByteCount),
@@ -184,7 +185,7 @@ private struct UsageReport {
               ]
             })),
         .init("transfers", .array(months.map(Self.json))),
-        .init("entries", .array(entries.map(Self.json))),
+        .init("entries", .array(entries.rows.map(Self.json))), .init("next", entries.cursor),
       ])
   }
 

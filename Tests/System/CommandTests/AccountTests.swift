@@ -31,7 +31,7 @@ struct AccountTests {
     #expect(created.code == 1)
     #expect(created.errors.contains("it exists and is not overwritten"))
     #expect(Files.text(keyFile) == "precious\n")
-    #expect(try coffer("account", "list", "--json").out == "[]\n")
+    #expect(try coffer("account", "list", "--json").out == #"{"accounts":[],"next":null}"# + "\n")
   }
 
   @Test func `an account is found by its id and by its name in any case`() throws {
@@ -166,7 +166,7 @@ struct AccountTests {
       "COFFER_DATABASE=sqlite://\(scratch.path)/database\n", to: "coffer.env")
     let before = try Finished(["--config", path, "--json", "account", "list"])
     #expect(before.code == 0)
-    #expect(before.out == "[]\n")
+    #expect(before.out == #"{"accounts":[],"next":null}"# + "\n")
     let twice = try Finished(["--config", path, "account", "list", "--config", path])
     #expect(twice.code == 64)
     #expect(twice.errors == "coffer: --config is given twice\n")

@@ -44,8 +44,9 @@ struct InviteTests {
     let notice = try #require(first.errors.split(separator: "\n").last)
     #expect(notice.hasPrefix("coffer: 2 of 3 invites; go on with --after "))
     let after = String(try #require(notice.split(separator: " ").last))
+    #expect(first.out.hasSuffix(#","next":"\#(after)"}"# + "\n"))
     let second = try coffer("invite", "list", "--limit", "2", "--after", after, "--json")
-    #expect(second.errors == "")
+    #expect(second.errors == "" && second.out.hasSuffix(#","next":null}"# + "\n"))
     for id in ids { #expect(first.out.contains(id) != second.out.contains(id)) }
   }
 
