@@ -20,6 +20,8 @@ final class Progress {
   var place = ""
 
   private let title: String
+  /// What an earlier run had done: no work of this one.
+  private let first: Int64
   private let unit: Unit
   private let isTerminal: Bool
   private let begin = MonotonicTime.now()
@@ -29,8 +31,9 @@ final class Progress {
   private static let terminalPause = Instant.Span.milliseconds(200)
   private static let plainPause = Instant.Span.seconds(10)
 
-  init(_ title: String, _ unit: Unit, of total: Int64? = nil) {
+  init(_ title: String, _ unit: Unit, of total: Int64? = nil, behind first: Int64 = 0) {
     self.title = title
+    self.first = first
     self.unit = unit
     self.total = total
     isTerminal = isatty(STDERR_FILENO) == 1
@@ -56,7 +59,7 @@ final class Progress {
 
   private var line: String {
     let seconds = MonotonicTime.now().seconds(since: begin)
-    let rate = seconds > 0 ? Double(done) / seconds : 0
+    let rate = seconds > 0 ? Double(done - first) / seconds : 0
     var line = "\(title): \(figure(done))"
     if let total, total > 0 { line += " of \(figure(total))" }
     if case .count(let what) = unit { line += " \(what)" }

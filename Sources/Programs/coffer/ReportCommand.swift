@@ -156,7 +156,7 @@ struct ReportFigures {
     }
     let progress = Progress(
       "reading", .count(of: "subscriptions"),
-      of: try database.read { try SubscriberPages.count($0) })
+      of: try database.read { try SubscriberPages.count($0) }, behind: begun.place.readCount)
     while begun.place.last != nil {
       let (from, began) = (begun.place, begun.began)
       let (subscribers, place) = try database.read { reader in
@@ -169,7 +169,8 @@ struct ReportFigures {
       try begun.saveIfDue()
     }
     let weighed = Progress(
-      "weighing", .count(of: "accounts"), of: try database.read { try Account.count($0) })
+      "weighing", .count(of: "accounts"), of: try database.read { try Account.count($0) },
+      behind: begun.storage.total.accountCount)
     while try database.read({ try begun.storage.readPage($0) }) {
       weighed.done = begun.storage.total.accountCount
       try begun.saveIfDue()

@@ -68,4 +68,29 @@ struct CatalogueOfRecordTests {
     let all = try database.read { try CatalogueOfRecord.all(limit: 9, reading: $0) }
     #expect(all.map(\.catalogue) == [second, first])
   }
+
+  @Test(arguments: TestEngine.available)
+  func `the file of a catalogue is kept, of an earlier record once a server starts with it`(
+    _ engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine, with: .schemas)
+    let database = try Database.open(scratch.location, owning: .billing)
+    defer { database.close() }
+    let catalogue = try Self.catalogue("1")
+    let (other, written) = (try Self.catalogue("2"), catalogue.written(as: "{ }\n"))
+    func file(_ given: Catalogue?) throws -> String? {
+      try database.write(for: nil) { transaction in
+        _ = try CatalogueOfRecord.establish(given, at: Self.now, in: transaction)
+        return try CatalogueOfRecord.find(1, reading: transaction)?.catalogue.file
+      }
+    }
+    #expect(try file(catalogue) == nil)
+    #expect(throws: ConfigurationError.self) { try file(other.written(as: "{}")) }
+    #expect(try file(written) == "{ }\n")
+    #expect(try file(nil) == "{ }\n")
+    #expect(try file(catalogue.written(as: "{}")) == "{ }\n")
+    #expect(try database.read { try CatalogueOfRecord.find(2, reading: $0) == nil })
+    #expect(
+      try database.read { try CatalogueOfRecord.find(1, reading: $0) }?.digest == catalogue.digest)
+  }
 }
