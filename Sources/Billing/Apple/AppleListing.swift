@@ -73,7 +73,9 @@ extension AppleAPI {
       content = .decoded(DecodedDelivery(try AppleNotification(verified)))
     } catch {
       switch error {
-      case .undecodable(let id, let error): content = .undecodable(id: id, why: "\(error)")
+      case .undecodable(let id, let error):
+        let type = try? AppleNotification.type(of: verified)
+        content = .undecodable(id: id, type: type, why: "\(error)")
       }
     }
     return .delivery(Delivery(content, proof: proof), body: verified.body)

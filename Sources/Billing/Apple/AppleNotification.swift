@@ -66,9 +66,8 @@ extension AppleNotification {
   private init(reading verified: VerifiedNotification) throws(JSONError) {
     let payload = verified.payload
     id = try payload["notificationUUID"].requireID()
-    let name = try payload["notificationType"].requireID()
-    let subtype = try payload["subtype"].optionalID()
-    type = subtype.map { "\(name)/\($0)" } ?? name
+    let (name, subtype) = try Self.names(of: verified)
+    type = Self.type(name, subtype)
     created = verified.signedDate
     environment = verified.environment
     var decoder = AppleDecoder(environment: verified.environment)
@@ -89,6 +88,23 @@ extension AppleNotification {
     questionedTransaction = name == "CONSUMPTION_REQUEST" ? Self.paid(decoder.facts) : nil
     terms = decoder.terms
     notes = decoder.notes
+  }
+
+  /// Its type, where no more of it may be readable.
+  static func type(of verified: VerifiedNotification) throws(JSONError) -> String {
+    let (name, subtype) = try names(of: verified)
+    return type(name, subtype)
+  }
+
+  private static func names(
+    of verified: VerifiedNotification
+  ) throws(JSONError) -> (name: String, subtype: String?) {
+    let payload = verified.payload
+    return (try payload["notificationType"].requireID(), try payload["subtype"].optionalID())
+  }
+
+  private static func type(_ name: String, _ subtype: String?) -> String {
+    subtype.map { "\(name)/\($0)" } ?? name
   }
 
   /// Of what a family or a seat lets somebody use, nothing is asked.

@@ -29,7 +29,8 @@ extension Webhook {
           } catch {
             switch error {
             case .undecodable(let id, let error):
-              return Delivery(.undecodable(id: id, why: "\(error)"), proof: proof)
+              let type = try? AppleNotification.type(of: verified)
+              return Delivery(.undecodable(id: id, type: type, why: "\(error)"), proof: proof)
             }
           }
         }

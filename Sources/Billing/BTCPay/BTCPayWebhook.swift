@@ -39,7 +39,8 @@ extension Delivery {
     } catch {
       switch error {
       case .undecodable(let id, let error):
-        self.init(.undecodable(id: id, why: "\(error)"), head: head, proof: proof)
+        let type = try? JSON.parse(delivery.body)["type"].requireID()
+        self.init(.undecodable(id: id, type: type, why: "\(error)"), head: head, proof: proof)
       }
     }
   }

@@ -164,7 +164,7 @@ struct BillingMetrics: Sendable {
         "billing.undecodable_delivery",
         [
           "delivery": recorded.deliveryID, "number": String(recorded.number),
-          "why": recorded.type,
+          "type": recorded.type, "why": recorded.error ?? "-",
         ])
     }
   }

@@ -106,13 +106,12 @@ extension GoogleNotification {
         code: .wrongType, path: json.path, message: "must hold exactly one notification")
     }
     let notification = json[kind]
+    type = try Self.type(kind, notification)
     var notes: Set<GoogleNote> = []
     switch kind {
     case "subscriptionNotification":
       let number = try notification["notificationType"].requireInteger()
-      let name = Self.names[number]
-      if name == nil { notes.insert(.unknownType) }
-      type = name.map { "SUBSCRIPTION_\($0)" } ?? "SUBSCRIPTION_\(number)"
+      if Self.names[number] == nil { notes.insert(.unknownType) }
       token = try notification["purchaseToken"].requireToken()
       orderID = nil
       refundReview = nil
@@ -121,17 +120,14 @@ extension GoogleNotification {
       let product = notification["productType"].integer
       let isSubscription = product != 2
       if isSubscription && product != 1 { notes.insert(.unknownType) }
-      type = "VOIDED_PURCHASE"
       token = isSubscription ? try notification["purchaseToken"].requireToken() : nil
       orderID = isSubscription ? try notification["orderId"].optionalID() : nil
       refundReview = nil
     case "pendingRefundReviewNotification":
-      type = "PENDING_REFUND_REVIEW"
       token = nil
       orderID = nil
       refundReview = RefundReview(notification)
     default:
-      type = Self.otherTypes[kind] ?? kind
       token = nil
       orderID = nil
       refundReview = nil
@@ -148,13 +144,31 @@ extension GoogleNotification {
     return Instant(milliseconds: milliseconds)
   }
 
+  /// The type of a push, where no more of it may be readable.
+  static func type(of body: [UInt8]) throws(JSONError) -> String? {
+    guard let data = try JSON.parse(body)["message"]["data"].string,
+      let bytes = Base64.standard.decode(data)
+    else { return nil }
+    let json = try JSON.parse(bytes)
+    guard let kind = kinds.first(where: { json[$0].isObject }) else { return nil }
+    return try type(kind, json[kind])
+  }
+
+  private static func type(_ kind: String, _ notification: JSON) throws(JSONError) -> String {
+    if let name = otherTypes[kind] { return name }
+    let number = try notification["notificationType"].requireInteger()
+    return "SUBSCRIPTION_" + (names[number] ?? String(number))
+  }
+
   private static let kinds = [
     "subscriptionNotification", "voidedPurchaseNotification", "oneTimeProductNotification",
     "pendingRefundReviewNotification", "testNotification",
   ]
 
   private static let otherTypes = [
-    "oneTimeProductNotification": "ONE_TIME_PRODUCT", "testNotification": "TEST",
+    "voidedPurchaseNotification": "VOIDED_PURCHASE",
+    "oneTimeProductNotification": "ONE_TIME_PRODUCT",
+    "pendingRefundReviewNotification": "PENDING_REFUND_REVIEW", "testNotification": "TEST",
   ]
 
   /// https://developer.android.com/google/play/billing/rtdn-reference#sub

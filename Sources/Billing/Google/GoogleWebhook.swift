@@ -45,7 +45,8 @@ extension Webhook {
       } catch {
         switch error {
         case .undecodable(let id, let error):
-          return Delivery(.undecodable(id: id, why: "\(error)"), proof: proof)
+          let type = try? GoogleNotification.type(of: body)
+          return Delivery(.undecodable(id: id, type: type, why: "\(error)"), proof: proof)
         }
       }
     }

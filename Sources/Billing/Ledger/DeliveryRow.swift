@@ -21,10 +21,10 @@ struct DeliveryRow: Sendable {
       """
       INSERT INTO billing.deliveries (id, provider, environment, delivery_id, fingerprint, type,
         api_version, object, created_ms, received_ms, decoder, disposition, conflicting,
-        redelivery_count, sealed, proof)
+        redelivery_count, sealed, proof, error)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
         (SELECT count(*) FROM billing.deliveries
-          WHERE provider = $2 AND environment = $3 AND delivery_id = $4), 0, $13, $14)
+          WHERE provider = $2 AND environment = $3 AND delivery_id = $4), 0, $13, $14, $15)
       ON CONFLICT (provider, environment, delivery_id, fingerprint)
       DO UPDATE SET redelivery_count = deliveries.redelivery_count + 1,
         disposition = excluded.disposition, redelivered_ms = excluded.received_ms
@@ -34,7 +34,7 @@ struct DeliveryRow: Sendable {
       .blob(delivery.fingerprint), .text(decoded.type), .text(decoded.apiVersion),
       .text(decoded.object), .instant(decoded.created), .instant(delivery.received),
       .integer(Self.decoderVersion), .text(decoded.disposition.rawValue), .blob(delivery.sealed),
-      .text(delivery.proof)
+      .text(delivery.proof), .text(delivery.error)
     ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
     guard let row else { throw DatabaseError.statement("a delivery's row did not come back") }
     id = row.0

@@ -27,6 +27,9 @@ package struct DeliverySummary: Sendable {
   /// What proved it; nil of what we asked for, and of those of before this was kept.
   package let proof: String?
 
+  /// Why it could not be read; nil of what could, and of those of before this was kept apart from the type.
+  package let error: String?
+
   package enum Origin: String, Sendable {
     case webhook
     /// A list of its store, in which reconciliation found what no webhook had brought.
@@ -47,7 +50,7 @@ package struct DeliverySummary: Sendable {
   /// What `init` reads, in its order.
   private static let columns = """
     id, provider, environment, delivery_id, type, api_version, object, created_ms, received_ms,
-    disposition, conflicting, redelivery_count, redelivered_ms, proof
+    disposition, conflicting, redelivery_count, redelivered_ms, proof, error
     """
 
   private init(_ row: borrowing Row) throws {
@@ -68,6 +71,7 @@ package struct DeliverySummary: Sendable {
     redeliveryCount = try row.integer(11)
     redelivered = try row.optionalInstant(12)
     proof = try row.optionalText(13)
+    error = try row.optionalText(14)
   }
 
   /// All that came under one id, of one store or any, in the order in which it came.

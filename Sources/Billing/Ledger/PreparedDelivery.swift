@@ -24,6 +24,8 @@ package struct PreparedDelivery: Sendable {
   let terms: [SearchRow]
   /// What proved it; nil of what nobody sent us.
   let proof: String?
+  /// Why it cannot be read; nil of what can.
+  let error: String?
   /// Of the request that brought it; jobs that it asks for go on in it.
   let trace: TraceContext?
 
@@ -35,11 +37,12 @@ package struct PreparedDelivery: Sendable {
   package init(
     _ decoded: DecodedDelivery, of store: any Store, received: Instant, head: [UInt8],
     body: [UInt8], sealing: SealingKeys, search: SearchKey? = nil, proof: String? = nil,
-    trace: TraceContext? = nil
+    error: String? = nil, trace: TraceContext? = nil
   ) {
     self.decoded = decoded
     self.received = received
     self.proof = proof
+    self.error = error
     self.trace = trace
     terms = SearchRow.all(decoded.terms, search)
     contents = decoded.facts.map { store.stored($0.object) }
@@ -64,18 +67,19 @@ package struct PreparedDelivery: Sendable {
     sealing: SealingKeys, search: SearchKey? = nil, trace: TraceContext? = nil
   ) {
     let decoded: DecodedDelivery
+    var error: String?
     switch delivery.content {
     case .decoded(let content): decoded = content
-    case .undecodable(let id, let why):
+    case .undecodable(let id, let type, let why):
       let digest = Hex.encode(SHA256.hash(body))
       decoded = DecodedDelivery(
         provider: store.provider, environment: nil, deliveryID: id ?? "sha256:" + digest,
-        type: "undecodable: \(why)", disposition: .undecodable,
-        meaning: ["body": .string(digest)])
+        type: type ?? "unknown", disposition: .undecodable, meaning: ["body": .string(digest)])
+      error = why
     }
     self.init(
       decoded, of: store, received: received, head: delivery.head, body: body, sealing: sealing,
-      search: search, proof: delivery.proof, trace: trace)
+      search: search, proof: delivery.proof, error: error, trace: trace)
   }
 
   /// Whether its store told it before, whatever it said then.

@@ -10,6 +10,8 @@ package struct Recorded: Sendable {
   package let deliveryID: String
   package let type: String
   package let disposition: DecodedDelivery.Disposition
+  /// Why it cannot be read.
+  package let error: String?
   package let notes: Set<String>
   package let isRedelivery: Bool
   /// The same delivery id came before with another meaning.
@@ -85,6 +87,7 @@ package struct Recorded: Sendable {
     deliveryID = delivery.decoded.deliveryID
     type = delivery.decoded.type
     disposition = delivery.decoded.disposition
+    error = delivery.error
     notes = delivery.decoded.notes
     isRedelivery = row.isRedelivery
     isConflicting = row.isConflicting && !row.isRedelivery

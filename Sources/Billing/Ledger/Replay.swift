@@ -39,7 +39,7 @@ package struct RedecodedDelivery: Sendable {
   fileprivate func writeRow(in transaction: Transaction) throws {
     try transaction.execute(
       """
-      UPDATE billing.deliveries SET type = $2, object = $3, disposition = $4, decoder = $5
+      UPDATE billing.deliveries SET type = $2, error = NULL, object = $3, disposition = $4, decoder = $5
       WHERE id = $1
       """, .integer(delivery.number), .text(decoded.type), .text(decoded.object),
       .text(decoded.disposition.rawValue), .integer(DeliveryRow.decoderVersion))

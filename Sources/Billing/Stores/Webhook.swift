@@ -40,8 +40,8 @@ extension Webhook {
 package struct Delivery: Sendable {
   package enum Content: Sendable {
     case decoded(DecodedDelivery)
-    /// `id` is the delivery's where it can be read.
-    case undecodable(id: String?, why: String)
+    /// `id` and `type` are the delivery's where they can be read.
+    case undecodable(id: String?, type: String?, why: String)
   }
 
   package let content: Content

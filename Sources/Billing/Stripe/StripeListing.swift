@@ -43,7 +43,8 @@ extension StripeAPI {
           content = .decoded(DecodedDelivery(try StripeEvent(json), received: request.until))
         } catch {
           content = .undecodable(
-            id: json["id"].string.flatMap { isID($0) ? $0 : nil }, why: "\(error)")
+            id: json["id"].string.flatMap { isID($0) ? $0 : nil },
+            type: try? json["type"].requireID(), why: "\(error)")
         }
         return .delivery(Delivery(content, proof: StoreListing.proof(by: "Stripe")), body: body)
       }

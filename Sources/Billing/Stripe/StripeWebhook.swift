@@ -1,6 +1,7 @@
 internal import Base
 internal import HTTPMessages
 internal import HTTPServer
+internal import JSON
 internal import Stores
 
 extension Webhook {
@@ -32,7 +33,8 @@ extension Delivery {
       self.init(.decoded(try DecodedDelivery(delivery)), head: head, proof: proof)
     } catch {
       let (id, why) = error.undecodable
-      self.init(.undecodable(id: id, why: why), head: head, proof: proof)
+      let type = try? JSON.parse(delivery.body)["type"].requireID()
+      self.init(.undecodable(id: id, type: type, why: why), head: head, proof: proof)
     }
   }
 }

@@ -111,6 +111,7 @@ struct ShownEvent: Sendable {
 
   private var became: String {
     var text = "\(delivery.disposition.rawValue): \(EventText.sentence(delivery.disposition))"
+    if let error = delivery.error { text += ": \(error)" }
     if delivery.isConflicting { text += "; another delivery of the same id says otherwise" }
     if canHaveNoEffect, delivery.disposition == .joined || delivery.disposition == .recorded {
       text += "; grants nothing here, testers aside: of the other environment"
@@ -251,6 +252,7 @@ enum EventText {
     "by": .text, "type": .text, "object": .orNull(.text), "api_version": .orNull(.text),
     "created": .orNull(.time), "received": .time, "proof": .orNull(.text), "disposition": .text,
     "conflicting": .bool, "redeliveries": .integer, "redelivered": .orNull(.time),
+    "error": .orNull(.text),
   ]
 
   static func members(_ delivery: DeliverySummary) -> [JSONValue.Member] {
@@ -269,6 +271,7 @@ enum EventText {
       .init("conflicting", .bool(delivery.isConflicting)),
       .init("redeliveries", .integer(delivery.redeliveryCount)),
       .init("redelivered", text(delivery.redelivered?.description)),
+      .init("error", text(delivery.error)),
     ]
   }
 }

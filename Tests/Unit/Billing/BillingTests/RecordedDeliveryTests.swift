@@ -89,6 +89,40 @@ struct RecordedDeliveryTests {
     #expect(try summary(event).origin == .webhook)
   }
 
+  @Test func `what cannot be read keeps its type, and why beside it`() throws {
+    var event = customer.invoice(2, "paid", 30, from: 30, to: 60)
+    event.object = ["object": "invoice", "id": "in_unread"]
+    #expect(try harness.post(event).word == "undecodable")
+    let unread = try summary(event)
+    #expect(unread.type == "invoice.paid")
+    #expect(unread.error?.hasPrefix("$.data.object") == true, "\(unread.error ?? "-")")
+    let attention = try harness.database.read { reader in
+      try AttentionList(at: day(31), limit: 10, stores: .known, reading: reader)
+    }.items.filter { $0.kind == .undecodableDelivery }
+    #expect(attention.map(\.detail) == [unread.error])
+  }
+
+  @Test func `what Google pushes without a token keeps its type`() throws {
+    let shop = try PlayShop()
+    #expect(try shop.push("", 4) == 200)
+    let unread = """
+      SELECT count(*) FROM billing.deliveries
+      WHERE type = 'SUBSCRIPTION_PURCHASED' AND disposition = 'undecodable' AND error IS NOT NULL
+      """
+    #expect(try shop.count(unread) == 1)
+  }
+
+  @Test func `what the App Store sends without an id keeps its type`() throws {
+    let shop = try Shop()
+    let transaction = AppleSample.transaction("2000", day: 0, signed: day0)
+    #expect(try shop.notify("two words", transaction, at: day(1)) == 200)
+    let unread = """
+      SELECT count(*) FROM billing.deliveries
+      WHERE type LIKE 'SUBSCRIBED%' AND disposition = 'undecodable' AND error IS NOT NULL
+      """
+    #expect(try shop.count(unread) == 1)
+  }
+
   private func summary(_ event: SampleEvent) throws -> DeliverySummary {
     try #require(
       try harness.database.read { reader in
