@@ -94,5 +94,8 @@ package enum Migrations {
     Migration(
       number: 26, name: "unread_types", isAdditive: true,
       sql: PackageResources.billing_0026_unread_types_sql),
+    Migration(
+      number: 27, name: "heard_deletions", isAdditive: true,
+      sql: PackageResources.billing_0027_heard_deletions_sql),
   ]
 }

@@ -36,17 +36,32 @@ package struct LeavingAccount: Sendable {
     }
   }
 
-  /// Accounts that `coffer-sync`, or an operator, was asked to erase and billing has not heard of, and when.
+  /// How far the clocks of those who ask may be apart, and more.
+  private static let hearingSpan = Instant.Span.days(7)
+
+  /// Accounts that `coffer-sync`, or an operator, was asked to erase and billing has not heard of, and when:
+  /// those that are still there, and those that were erased before billing looked, as they are at once with
+  /// `--now`. They are heard in the order in which they were asked for, so what is older than the last that
+  /// was heard has been.
   package static func unheard(
     limit: Int, reading database: some Queryable
   ) throws -> [(account: Identifier, asked: Instant)] {
-    try database.rows(
+    let last = try database.first("SELECT max(asked_ms) FROM billing.account_deletions") { row in
+      try row.optionalInstant(0)
+    }
+    let start = last.flatMap { $0 }.map { $0 - hearingSpan } ?? .distantPast
+    let isUnheard = """
+      NOT EXISTS (SELECT 1 FROM billing.account_deletions AS b
+        WHERE b.account_id = d.account_id AND b.asked_ms = d.asked_ms)
+      """
+    return try database.rows(
       """
       SELECT account_id, asked_ms FROM sync.account_deletions AS d
-      WHERE erased_ms IS NULL AND NOT EXISTS (
-        SELECT 1 FROM billing.account_deletions AS b WHERE b.account_id = d.account_id AND b.asked_ms = d.asked_ms)
-      ORDER BY erase_ms, account_id LIMIT $1
-      """, .integer(Int64(limit))
+      WHERE erased_ms IS NULL AND \(isUnheard)
+      UNION ALL SELECT account_id, asked_ms FROM sync.account_deletions AS d
+      WHERE erased_ms IS NOT NULL AND asked_ms >= $2 AND \(isUnheard)
+      ORDER BY asked_ms, account_id LIMIT $1
+      """, .integer(Int64(limit)), .instant(start)
     ) { row in (try row.id(0), try row.instant(1)) }
   }
 

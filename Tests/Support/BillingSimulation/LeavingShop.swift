@@ -1,4 +1,6 @@
 internal import Base
+internal import Crypto
+internal import Ledger
 internal import Storage
 internal import Sync
 
@@ -28,6 +30,38 @@ extension BuyingShop {
       try transaction.execute(
         "UPDATE sync.account_deletions SET begun_ms = $2 WHERE account_id = $1", .id(account),
         .instant(now))
+    }
+  }
+
+  /// As `coffer account delete --now` does to a small account: all of it is gone within a second.
+  package func eraseAtOnce() throws {
+    try askForEnd()
+    let (account, now) = (account, installation.now)
+    try inSync { transaction in
+      try transaction.execute(
+        """
+        UPDATE sync.account_deletions SET erase_ms = $2, begun_ms = $2, erased_ms = $2
+        WHERE account_id = $1
+        """, .id(account), .instant(now))
+    }
+  }
+
+  /// Somebody else's account, of whose end billing has not heard.
+  package func eraseUnheard(daysAgo: Int64) throws {
+    let asked = installation.now - .days(daysAgo)
+    try inSync { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, begun_ms, erased_ms)
+        VALUES ($1, $2, $2, $2, $2)
+        """, .id(Random.identifier()), .instant(asked))
+    }
+  }
+
+  /// Of how many billing would hear now.
+  package var unheardCount: Int {
+    get throws {
+      try installation.database.read { try LeavingAccount.unheard(limit: 9, reading: $0).count }
     }
   }
 

@@ -46,7 +46,7 @@ struct StripeCheckTests {
 
   @Test func `a purchase of Google's that nobody told of cannot be read`() throws {
     let finished = try coffer(
-      "subscription", "read", "google:live:purchase:abc",
+      "subscription", "read", "google:live:purchase:\(String(repeating: "ab", count: 32))",
       settings: ["COFFER_GOOGLE_PACKAGE": "com.example.coffer"])
     #expect(finished.code == 1)
     #expect(finished.errors.contains("have its app post the purchase again"))

@@ -50,6 +50,34 @@ struct LeavingAccountTests {
     #expect(try shop.installation.drift().isEmpty)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `who is erased before billing looks is erased here, too, and its store told`(
+    engine: TestEngine
+  ) throws {
+    let (shop, id) = try paying(engine)
+    try shop.eraseAtOnce()
+    try shop.pass(.hours(1))
+    #expect(shop.stripe.isCancelling(id))
+    try shop.pass(.days(1))
+    #expect(try shop.isErased)
+    #expect(try shop.keptBodies.isEmpty)
+    #expect(try shop.installation.digest().contains { $0.contains("of nobody") })
+    #expect(try shop.unheardCount == 0)
+    #expect(try shop.installation.drift().isEmpty)
+  }
+
+  @Test func `what was erased long before the last that billing heard of is not looked through`()
+    throws
+  {
+    let (shop, _) = try paying()
+    try shop.eraseAtOnce()
+    for days: Int64 in [6, 8] { try shop.eraseUnheard(daysAgo: days) }
+    #expect(try shop.unheardCount == 3)
+    try shop.pass(.hours(1))
+    for days: Int64 in [6, 8] { try shop.eraseUnheard(daysAgo: days) }
+    #expect(try shop.unheardCount == 1)
+  }
+
   @Test func `what its store tells later is taken, keeps no body, and wants nobody's attention`()
     throws
   {
