@@ -90,7 +90,8 @@ import Testing
     #expect(
       refused.output.contains("stripe:live:subscription:sub_1 is another account's here"),
       "\(refused.output)")
-    #expect(try new.command("account", "list", "--json").output == #"{"accounts":[],"next":null}"# + "\n")
+    #expect(
+      try new.command("account", "list", "--json").output == #"{"accounts":[],"next":null}"# + "\n")
   }
 
   /// What holds from now on, as the account is told it.
@@ -189,7 +190,8 @@ import Testing
       #expect(refused.output.contains(line), "\(name): \(refused.output)")
       #expect(refused.output.split(separator: "\n").count == 1, "\(name): \(refused.output)")
     }
-    #expect(try new.command("account", "list", "--json").output == #"{"accounts":[],"next":null}"# + "\n")
+    #expect(
+      try new.command("account", "list", "--json").output == #"{"accounts":[],"next":null}"# + "\n")
     #expect(try new.command("event", "list").output.contains("evt_1") == false)
     let taken = try new.command("account", "create", "--username", "ben", "--public-key", key)
     #expect(taken.end == .exited(0), "\(taken.output)")
