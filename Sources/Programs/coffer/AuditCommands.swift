@@ -29,7 +29,8 @@ extension Command {
     discussion: """
       An entry is written in the transaction of its act, so none is missing and none tells of what \
       was not done. What a store is told has two: "ordered", before the store hears of it, and what came \
-      of it; "ordered, no answer" is one whose command was cut off in between. Where there are more than it shows, a line on stderr says how to go on.
+      of it; "ordered, no answer" is one whose command was cut off in between. Where there are more than it \
+      shows, a line on stderr says how to go on.
       """,
     options: [account, actor, since, limit, after],
     answers: .page("entries", of: entryShape),

@@ -27,8 +27,9 @@ extension Command {
 
       While the last part runs, objects that are replaced or deleted stay on disk. Not in a backup: \
       COFFER_SEALING_KEYS, without which kept deliveries cannot be read, and the configuration. Keep those \
-      elsewhere; the catalogue's file is in the database (coffer plan show). PostgreSQL is dumped by its own pg_dump, which shows its command \
-      line to everybody on the machine: have the password in ~/.pgpass, not in COFFER_DATABASE.
+      elsewhere; the catalogue's file is in the database (coffer plan show). PostgreSQL is dumped by its \
+      own pg_dump, which shows its command line to everybody on the machine: have the password in \
+      ~/.pgpass, not in COFFER_DATABASE.
       """,
     arguments: [directory],
     options: [dump],

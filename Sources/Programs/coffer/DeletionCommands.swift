@@ -19,10 +19,10 @@ extension Command {
     abstract: "Has an account erased, after days in which it can be kept after all.",
     discussion: """
       Nothing of it is written from now on; it can be read, and exported (coffer account export), until \
-      COFFER_DELETION_DELAY_DAYS are over. Then coffer-sync erases keys, names, records, contents and shares, and \
-      coffer-billing what its stores delivered; Stripe and Google Play are told at once to bill no more. \
-      What is kept, and why, is in docs/leaving.md. Where its end was asked for already, --now brings \
-      it forward. Its owner asks for it by DELETE /v1/account.
+      COFFER_DELETION_DELAY_DAYS are over. Then coffer-sync erases keys, names, records, contents and \
+      shares, and coffer-billing what its stores delivered; Stripe and Google Play are told at once to bill \
+      no more. What is kept, and why, is in docs/leaving.md. Where its end was asked for already, --now \
+      brings it forward. Its owner asks for it by DELETE /v1/account.
       """,
     arguments: [CommonArguments.account],
     options: [now, exportFirst] + Act.options,

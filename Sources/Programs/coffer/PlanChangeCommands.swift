@@ -43,11 +43,11 @@ extension Command {
     words: ["plan", "apply"],
     abstract: "Makes a catalogue the one of record, and derives everything under it.",
     discussion: """
-      The one before is kept: coffer plan history lists them, coffer plan show writes one as its file. Running servers of coffer-billing \
-      follow at once. Programs that start with another file in COFFER_PLANS are refused from then on, so \
-      give them this one, or none; restart coffer-sync where the free plan or the fee has changed, and \
-      after another fee call coffer usage recount --all. \
-      What it was broken off in goes on when it is called again.
+      The one before is kept: coffer plan history lists them, coffer plan show writes one as its file. \
+      Running servers of coffer-billing follow at once. Programs that start with another file in \
+      COFFER_PLANS are refused from then on, so give them this one, or none; restart coffer-sync where the \
+      free plan or the fee has changed, and after another fee call coffer usage recount --all. What it was \
+      broken off in goes on when it is called again.
       """,
     arguments: [file],
     options: Act.options,
