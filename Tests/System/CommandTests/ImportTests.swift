@@ -212,6 +212,15 @@ struct ImportReadingTests {
     return try Finished(["import", path, "--yes"], environment: environment)
   }
 
+  private func pass(_ milliseconds: Int64) throws {
+    _ = try Finished(
+      path: "/usr/bin/curl",
+      [
+        "-s", "http://127.0.0.1:\(storesPort)/control/clock", "-d",
+        "{\"advance_ms\":\(milliseconds)}",
+      ], environment: [:])
+  }
+
   @Test func `every store is read by the number that customers have, a renewal's too`() throws {
     let (apple, google) = (try bought("apple"), try bought("google"))
     let (first, firstBilling) = try coffer("first")
@@ -226,15 +235,12 @@ struct ImportReadingTests {
     let explained = try Finished(["entitlement", "explain", "ben", "--wide"], environment: first)
     #expect(explained.out.contains("google:live:purchase:"))
     #expect(!(firstBilling.log + both.out + explained.out).contains(google))
-    _ = try Finished(
-      path: "/usr/bin/curl",
-      [
-        "-s", "http://127.0.0.1:\(storesPort)/control/clock", "-d",
-        #"{"advance_ms":2764800000}"#,
-      ], environment: [:])
+    try pass(2_764_800_000)
     #expect(try Finished(["subscription", "read", apple], environment: first).code == 0)
     var renewal: String?
     for _ in 0..<200 where renewal == nil {
+      // The stores' clock stands still by itself, and a read whose lease the month ended is tried again later.
+      try pass(10_000)
       let told = try Finished(["entitlement", "explain", "ada", "--json"], environment: first).out
       renewal = told.matches(of: #/transaction:(\d+)/#).map { String($0.1) }
         .first { $0 != apple }
