@@ -82,6 +82,12 @@ package enum Decision: Sendable {
 }
 
 extension Ledger {
+  /// Waits for whoever writes to the ledger: what is read after it holds until the transaction ends. The
+  /// first lock of a transaction that decides by what it reads.
+  package static func lockSequence(in transaction: Transaction) throws {
+    try DeliveryRow.lockSequence(in: transaction)
+  }
+
   /// Keeps a decision and derives what follows from it; returns its id and sequence.
   @discardableResult
   package func decide(

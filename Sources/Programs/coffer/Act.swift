@@ -2,6 +2,7 @@ internal import Audit
 internal import Base
 internal import Configuration
 internal import JSON
+internal import Ledger
 internal import Storage
 
 /// Something that an operator does: what was before and after is shown, and kept in the audit log with who
@@ -13,6 +14,7 @@ struct Act: Sendable {
   private let invocation: Invocation
   private var database: Database
   private let actor: String
+  private let clock: Clock
 
   /// What an act did in its transaction, or would do there.
   struct Effect: Sendable {
@@ -36,12 +38,19 @@ struct Act: Sendable {
     var step: String?
   }
 
+  /// Reads what it decides by, and decides, in a transaction that nobody else decides beside: of the ledger
+  /// none does from its first statement on; of an account, or what else coffer-sync writes, the body locks
+  /// the row (`DatabaseSession.lockedAccount`).
   typealias Body = @Sendable (Transaction) throws -> Effect
+
+  /// What was shown is not done any longer after that: its times would lie back, and so would its reasons.
+  private static let answerSpan = Instant.Span.minutes(1)
 
   init(_ invocation: Invocation, on database: Database) throws(ConfigurationError) {
     self.invocation = invocation
     self.database = database
     actor = try Actor.name(invocation.settings)
+    clock = try DatabaseConfiguration.clock(invocation.settings)
   }
 
   /// Shows what would be, by doing it and undoing it, and does it where --yes is given or a person at
@@ -57,7 +66,7 @@ struct Act: Sendable {
     let shown = try rehearsed(body)
     if !invocation[CommonOptions.json], Terminal.isThere {
       print(text(shown), terminator: "")
-      guard Terminal.agrees("do it?") else { return refusal(shown, repeating: false) }
+      guard try isAgreed() else { return refusal(shown, repeating: false) }
       let (effect, entry) = try done(at: now, because: invocation[Self.reason]) { transaction in
         let effect = try body(transaction)
         guard effect.before == shown.before else {
@@ -78,11 +87,21 @@ struct Act: Sendable {
     let isAsked = !invocation[CommonOptions.json] && Terminal.isThere
     if isAsked {
       print(answer.text, terminator: "")
-      if Terminal.agrees("do it?") { return try done() }
+      if try isAgreed() { return try done() }
     }
     return Answer(
       code: .unconfirmed, text: isAsked ? "" : answer.text, json: answer.json,
       notice: Self.undoneNotice)
+  }
+
+  /// Whether the person at the terminal says yes, of what is still as it was shown.
+  private func isAgreed() throws(CommandFailure) -> Bool {
+    let shown = clock.now()
+    guard Terminal.agrees("do it?") else { return false }
+    guard clock.now() - shown <= Self.answerSpan else {
+      throw CommandFailure(.refused, "it was shown more than a minute ago; look again")
+    }
+    return true
   }
 
   private static let undoneNotice = "nothing was changed; --yes does it"
@@ -121,9 +140,15 @@ struct Act: Sendable {
     at now: Instant, because reason: String?, _ body: @escaping Body
   ) throws -> (Effect, AuditEntry.Name) {
     try database.write(for: nil) { transaction in
+      try lock(in: transaction)
       let effect = try body(transaction)
       return (effect, try note(effect, because: reason, at: now, in: transaction).name)
     }
+  }
+
+  /// The sequence comes before every other lock, as for whoever writes to the ledger.
+  private func lock(in transaction: Transaction) throws {
+    if database.owned == .billing { try Ledger.lockSequence(in: transaction) }
   }
 
   private func answer(_ effect: Effect, _ entry: AuditEntry.Name, text: String) -> Answer {
@@ -136,6 +161,7 @@ struct Act: Sendable {
   private func rehearsed(_ body: @escaping Body) throws -> Effect {
     do {
       return try database.write(for: nil) { transaction in
+        try lock(in: transaction)
         throw Rehearsal(effect: try body(transaction))
       }
     } catch let rehearsal as Rehearsal {

@@ -83,6 +83,16 @@ enum DatabaseSession {
     return account
   }
 
+  /// The same in a transaction that writes the account's rows, with whether its end was asked for: nobody
+  /// changes either meanwhile.
+  static func lockedAccount(
+    _ transaction: Transaction, _ text: String
+  ) throws -> (account: Account, deletion: AccountDeletion?) {
+    let id = try account(transaction, text).id
+    let deletion = try AccountDeletion.locked(id, in: transaction)
+    return (try livingAccount(transaction, id.description), deletion)
+  }
+
   /// The account that an operator named by its id or its username. What stores call things has digits.
   static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
     if let id = Identifier(text) {

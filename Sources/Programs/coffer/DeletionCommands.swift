@@ -36,12 +36,11 @@ extension Command {
           throw CommandFailure(.usage, "--now and --export-first say two things: choose one")
         }
         return try Act(invocation, on: database).whenConfirmed(at: moment) { transaction in
-          let account = try DatabaseSession.livingAccount(
+          let (account, known) = try DatabaseSession.lockedAccount(
             transaction, invocation[CommonArguments.account])
           let consequences = try DeletionConsequences(of: account.id, reading: transaction)
           let erases =
             isExported ? nil : invocation[now] ? moment : moment + .days(days)
-          let known = try AccountDeletion.find(account.id, reading: transaction)
           if let known {
             guard invocation[now] else {
               throw CommandFailure(
@@ -96,9 +95,9 @@ extension Command {
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         try Act(invocation, on: database).whenConfirmed(at: configuration.clock.now()) {
           transaction in
-          let account = try DatabaseSession.livingAccount(
+          let (account, deletion) = try DatabaseSession.lockedAccount(
             transaction, invocation[CommonArguments.account])
-          guard let deletion = try AccountDeletion.find(account.id, reading: transaction) else {
+          guard let deletion else {
             throw CommandFailure(.refused, "nobody asked for the end of \(account.id)")
           }
           guard try AccountDeletion.cancel(account.id, in: transaction) else {

@@ -31,11 +31,10 @@ extension Command {
       let now = configuration.clock.now()
       let moment = suspends ? now : nil
       return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-        let account = try DatabaseSession.livingAccount(
-          transaction, invocation[CommonArguments.account])
         // Where its end was asked for nothing is written anyway; what is decided here is what is left
         // when that is undone.
-        let deletion = try AccountDeletion.locked(account.id, in: transaction)
+        let (account, deletion) = try DatabaseSession.lockedAccount(
+          transaction, invocation[CommonArguments.account])
         let isChanged =
           deletion == nil
           ? try Account.suspend(transaction, account.id, since: moment)

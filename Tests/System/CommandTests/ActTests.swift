@@ -174,6 +174,24 @@ struct ActTests {
     #expect(plan.contains("\"plan\":\"premium\"") == isDone)
   }
 
+  @Test func `what was shown long ago is not done`() throws {
+    let command = ([Binaries.directory + "/coffer"] + Self.grant).map { "'\($0)'" }
+    // Answered once it is asked, and the clock has gone on.
+    let line = """
+      (until grep -q 'do it' out; do sleep 0.1; done; echo 1772445361000 >clock; echo y) |
+      script -qefc "\(command.joined(separator: " "))" out
+      """
+    var variables = environment
+    variables["PATH"] = "/usr/bin:/bin"
+    let asked = try Finished(
+      path: "/bin/sh", ["-c", "cd '\(scratch.path)'; touch out; \(line)"], environment: variables)
+    #expect(asked.code == 1)
+    #expect(
+      asked.out.contains("coffer: it was shown more than a minute ago; look again"),
+      "\(asked.out)\(asked.errors)")
+    #expect(try coffer("account", "show", "ada", "--json").out.contains("\"plan\":\"free\""))
+  }
+
   /// The actor of the newest entry.
   private func actor(_ variables: [String: String]) throws -> String {
     var environment = environment

@@ -25,14 +25,19 @@ struct Finished {
     let scratch = try ScratchDirectory()
     let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
     let child = try Self.start(path, arguments, environment, out: out, errors: errors)
+    code = try Self.code(of: child)
+    self.out = Files.text(out) ?? ""
+    self.errors = Files.text(errors) ?? ""
+  }
+
+  /// Waits for what `start` started, until it ends.
+  static func code(of child: pid_t) throws -> Int32 {
     var status: Int32 = 0
     while unsafe waitpid(child, &status, 0) < 0 {
       guard errno == EINTR else { throw Failure.noEnd(errno) }
     }
     // A signal's number counts as a code above 128, as a shell shows it.
-    code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
-    self.out = Files.text(out) ?? ""
-    self.errors = Files.text(errors) ?? ""
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
   /// Starts a program with its output in files; the caller waits for it.
