@@ -27,7 +27,7 @@ package enum CatalogueFile {
   private static func catalogue(_ root: JSON) throws -> Catalogue {
     try check(
       root, ["version", "metadata_fee_bytes", "free", "plans", "ignored", "fallback"])
-    return try Catalogue(
+    let catalogue = try Catalogue(
       version: root["version"].requireString(),
       free: plan(root["free"], sold: false),
       paid: paid(root["plans"]),
@@ -35,6 +35,13 @@ package enum CatalogueFile {
       fallbackPlanID: optionalString(root["fallback"]),
       metadataFeeByteCount: root["metadata_fee_bytes"].exists
         ? root["metadata_fee_bytes"].requireInteger() : 1000)
+    for plan in catalogue.paid where plan.isLess(than: catalogue.free) {
+      throw Failure(
+        text:
+          "plan \(plan.id): \(plan.byteCount) bytes are fewer than the \(catalogue.free.byteCount) "
+          + "of the free plan: who pays would have less than who does not")
+    }
+    return catalogue
   }
 
   /// The paid plans, each with the products that mean it alone.

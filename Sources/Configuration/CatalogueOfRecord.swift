@@ -28,6 +28,13 @@ package struct CatalogueOfRecord: Sendable {
     since = try row.instant(4)
   }
 
+  /// The number of the one that holds, without what it says; nil before a coffer-billing has started.
+  package static func lastNumber(reading database: some Queryable) throws -> Int64? {
+    try database.first(
+      "SELECT number FROM billing.catalogues_of_record ORDER BY number DESC LIMIT 1"
+    ) { row in try row.integer(0) }
+  }
+
   /// The one that holds; nil before a coffer-billing has started.
   package static func find(reading database: some Queryable) throws -> CatalogueOfRecord? {
     try all(limit: 1, reading: database).first

@@ -1,25 +1,37 @@
 internal import Base
 internal import Crypto
-internal import HTTPMessages
+package import HTTPMessages
 package import HTTPServer
 
-/// A document of JSON that anybody may fetch and keep; it changes with the program's start alone.
-package enum PublicDocument {
-  /// `GET` of `pattern`; `freshSeconds` is how long a cache need not ask again.
+/// A document of JSON that anybody may fetch and keep.
+package struct PublicDocument: Sendable {
+  private let bytes: [UInt8]
+  private let tag: EntityTag?
+
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    tag = EntityTag(Hex.encode(SHA256.hash(bytes).prefix(16)))
+  }
+
+  /// `GET` of `pattern` for what changes with the program's start alone; `freshSeconds` is how long a
+  /// cache need not ask again.
   package static func route(_ pattern: String, _ bytes: [UInt8], freshSeconds: Int) -> Route {
-    let tag = EntityTag(Hex.encode(SHA256.hash(bytes).prefix(16)))
+    let document = PublicDocument(bytes)
     return Route("GET", pattern) { head, _ in
-      let known = try Preconditions(head.headers).evaluate(current: tag, isSafe: true)
-      var headers = [(name: "Cache-Control", value: "public, max-age=\(freshSeconds)")]
-      if let tag { headers.append(("ETag", tag.field)) }
-      let response: Response
-      if known == .notModified {
-        response = Response(status: 304, headers: headers, body: .bytes([]))
-      } else {
-        headers.append(("Content-Type", "application/json"))
-        response = Response(status: 200, headers: headers, body: .bytes(bytes))
-      }
+      let response = try document.response(to: head, caching: "public, max-age=\(freshSeconds)")
       return .ready(Admission(body: .none, finish: { _ in .ready(response) }))
     }
+  }
+
+  /// Without the document to whom has it; `caching` is what may be done with a copy.
+  package func response(to head: RequestHead, caching: String) throws -> Response {
+    let known = try Preconditions(head.headers).evaluate(current: tag, isSafe: true)
+    var headers = [(name: "Cache-Control", value: caching)]
+    if let tag { headers.append(("ETag", tag.field)) }
+    guard known != .notModified else {
+      return Response(status: 304, headers: headers, body: .bytes([]))
+    }
+    headers.append(("Content-Type", "application/json"))
+    return Response(status: 200, headers: headers, body: .bytes(bytes))
   }
 }

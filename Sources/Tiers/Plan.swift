@@ -27,6 +27,9 @@ package struct Plan: Hashable, Sendable {
     self.products = products
   }
 
+  /// Whether who has it can store less than who has `free`.
+  package func isLess(than free: Plan) -> Bool { !isAddition && byteCount < free.byteCount }
+
   /// What an account of the plan may hold beside bytes; nil: no more than any account may.
   package struct Limits: Hashable, Sendable {
     /// Live files and folders.

@@ -100,8 +100,7 @@ package struct BillingService: Sendable {
       ] + flows.routes(on: database, through: gate, sealing: sealing)
     }
     let documents = [
-      PublicDocument.route(
-        "/v1/plans", ledger.rules.catalogue.plansDocument.encoded(), freshSeconds: 300),
+      GetPlans(ledger: ledger).route(on: database),
       PublicDocument.route("/openapi.json", OpenAPI.billing, freshSeconds: 3600),
     ]
     let deliveries = DeliveryQueue(ledger: ledger, database: database)

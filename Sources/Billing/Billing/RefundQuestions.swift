@@ -79,7 +79,7 @@ struct RefundQuestions: Sendable {
     ) { row in try row.integer(0) }
     let ledger = reads.ledger
     let cap = try ledger.overview(of: account, at: now, reading: reader).current.capByteCount
-    let free = Schedule.free(ledger.rules.catalogue).entry(at: now).capByteCount
+    let free = try Schedule.free(ledger.catalogue(reading: reader)).entry(at: now).capByteCount
     let share = Double(max(0, (used ?? 0) - free)) / Double(max(1, cap - free))
     return RefundEvidence(
       usedMilliunits: Int64(min(1, share) * 100_000), hasFreePlan: free > 0, preference: policy)

@@ -18,7 +18,6 @@ package struct FlowRunner: Sendable {
   private let database: Database
   private let ledger: Ledger
   private let stores: StoreList
-  private let catalogue: Catalogue
   private let sealing: SealingKeys
   private let clock: Clock
 
@@ -28,7 +27,6 @@ package struct FlowRunner: Sendable {
     self.database = database
     self.ledger = ledger
     self.stores = stores
-    catalogue = ledger.rules.catalogue
     self.sealing = sealing
     self.clock = clock
   }
@@ -73,8 +71,13 @@ package struct FlowRunner: Sendable {
     guard let stripe = stores.stripe, let api = stripe.api else {
       throw .transient("no key of Stripe's API is configured", retryAfter: .minutes(5))
     }
-    let customer = try stored {
-      try database.read { try StripeCustomers(of: flow.account, reading: $0) }
+    let (customer, catalogue) = try stored {
+      try database.read { reader in
+        (
+          try StripeCustomers(of: flow.account, reading: reader),
+          try ledger.catalogue(reading: reader)
+        )
+      }
     }
     let steps = FlowSteps(
       api: api, portal: stripe.buying.portal, catalogue: catalogue, flow: flow, customer: customer,

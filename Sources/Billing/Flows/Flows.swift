@@ -156,7 +156,9 @@ package struct Flows: Sendable {
       _ = try StripeCustomers.keep(known, of: account, in: transaction)
     }
     if let plan = intention.plan {
-      state[.price] = try price(of: plan, intention.interval ?? .month)
+      state[.price] = try price(
+        of: plan, intention.interval ?? .month,
+        in: ledger.catalogue(reading: transaction))
     }
     switch intention.kind {
     case .subscribe, .checkout:
@@ -196,8 +198,10 @@ package struct Flows: Sendable {
     return state
   }
 
-  private func price(of id: String, _ interval: Plan.Interval) throws(FlowProblem) -> String {
-    guard let plan = ledger.rules.catalogue.paid.first(where: { $0.id == id && !$0.isAddition })
+  private func price(
+    of id: String, _ interval: Plan.Interval, in catalogue: Catalogue
+  ) throws(FlowProblem) -> String {
+    guard let plan = catalogue.paid.first(where: { $0.id == id && !$0.isAddition })
     else { throw FlowProblem(.planUnknown, [.init("plan", .string(id))]) }
     let price = plan.products.first {
       $0.provider == "stripe" && $0.price?.interval == interval

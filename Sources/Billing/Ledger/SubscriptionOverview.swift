@@ -75,10 +75,11 @@ package struct SubscriptionOverview: Sendable {
   ) throws {
     self.account = account
     self.now = now
-    seller = ledger.seller
+    let catalogue = try ledger.catalogue(reading: database)
+    seller = ledger.seller(of: catalogue)
     let stored = try EntitlementRows.schedule(of: account, reading: database)
     // Of many accounts billing never heard.
-    let schedule = Schedule(stored: stored) ?? .free(ledger.rules.catalogue)
+    let schedule = Schedule(stored: stored) ?? .free(catalogue)
     let current = schedule.entry(at: now)
     self.current = current
     accessEnds = schedule.boundaries.first {
@@ -114,9 +115,9 @@ extension Ledger {
     try SubscriptionOverview(of: account, at: now, self, reading: database)
   }
 
-  fileprivate var seller: ObjectKey.Provider? {
+  fileprivate func seller(of catalogue: Catalogue) -> ObjectKey.Provider? {
     guard let provider = stores.seller?.provider else { return nil }
-    let isSelling = rules.catalogue.paid.contains { plan in
+    let isSelling = catalogue.paid.contains { plan in
       !plan.isAddition && plan.products.contains { $0.provider == provider.rawValue }
     }
     return isSelling ? provider : nil

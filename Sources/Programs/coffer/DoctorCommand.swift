@@ -58,7 +58,7 @@ extension Command {
   private static func catalogue(_ configuration: DatabaseConfiguration) -> Check {
     let record = configuration.catalogue
     guard let given = configuration.givenCatalogue, given.digest != record.digest else {
-      return Check("catalogue", .ok, "\(record.version), as the servers have it")
+      return Check("catalogue", .ok, "\(record.version), the one of record")
     }
     let name = SharedSettings.plans.name
     return Check(

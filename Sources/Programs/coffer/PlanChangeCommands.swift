@@ -45,9 +45,9 @@ extension Command {
     discussion: """
       The one before is kept: coffer plan history lists them, coffer plan show writes one as its file. \
       Running servers of coffer-billing follow at once. Programs that start with another file in \
-      COFFER_PLANS are refused from then on, so give them this one, or none; restart coffer-sync where the \
-      free plan or the fee has changed, and after another fee call coffer usage recount --all. What it was \
-      broken off in goes on when it is called again.
+      COFFER_PLANS are refused from then on, so give them this one, or none. coffer-sync takes the free plan, \
+      limits and the fee from its start: it says where that is to be restarted, and after another fee call \
+      coffer usage recount --all. What it was broken off in goes on when it is called again.
       """,
     arguments: [file],
     options: Act.options,
@@ -65,7 +65,6 @@ extension Command {
         var answer = Answer(
           text: "\(catalogue.version) is the catalogue of record already\n",
           json: ["digest": .string(catalogue.digest), "done": false])
-        let fee = before.rules.catalogue.metadataFeeByteCount
         if record?.digest != catalogue.digest {
           let now = configuration.clock.now()
           answer = try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
@@ -87,9 +86,7 @@ extension Command {
           progress.done = Int64(count)
         }
         var text = answer.text
-        if fee != catalogue.metadataFeeByteCount {
-          text += "the fee has changed: restart coffer-sync, then coffer usage recount --all\n"
-        }
+        if let restart = before.rules.catalogue.restart(for: catalogue) { text += restart + "\n" }
         return Answer(
           text: text, json: answer.json,
           notice: notice(configuration.givenCatalogue, beside: catalogue, invocation.settings))
@@ -147,108 +144,5 @@ extension Command {
         .init("catalogue", .string(catalogue.version)), .init("digest", .string(catalogue.digest)),
         .init("fee", .integer(catalogue.metadataFeeByteCount)),
       ] + sizes)
-  }
-}
-
-/// What `plan diff` has to say.
-private enum DifferenceAnswer {
-  private static let changes: JSONShape = {
-    let boundary: JSONShape = ["cap": .integer, "plan": .text, "reason": .text]
-    return .list(["account": .text, "from": .time, "before": boundary, "after": boundary])
-  }()
-
-  static let shape: JSONShape = [
-    "before": .text, "after": .text, "accounts": .integer, "lose": .integer, "gain": .integer,
-    "renamed": .integer, "fee_before": .integer, "fee_after": .integer,
-    "products": .list([
-      "store": .text, "product": .text, "before": .orNull(.text), "after": .orNull(.text),
-    ]), "losses": changes, "gains": changes,
-  ]
-
-  static func answer(
-    _ difference: CatalogueDifference, from old: Catalogue, to new: Catalogue
-  ) -> Answer {
-    let ids = Set((old.paid + new.paid).map(\.id) + [old.free.id, new.free.id]).sorted()
-    var plans = Table(("PLAN", .left), ("BEFORE", .right), ("AFTER", .right))
-    for id in ids { plans.add(id, size(id, of: old), size(id, of: new)) }
-    var text =
-      plans.text + "\naccounts compared: \(difference.accountCount); \(difference.lossCount) lose, "
-      + "\(difference.gainCount) gain, \(difference.renamedCount) keep their caps under another "
-      + "plan or reason\n"
-    if old.free.byteCount != new.free.byteCount {
-      text += "whoever never had anything to do with billing has the plan \(new.free.id)\n"
-    }
-    let products = old.productChanges(to: new)
-    if !products.isEmpty { text += "\nproducts:\n" + table(products).text + "\n" }
-    let fees = (old.metadataFeeByteCount, new.metadataFeeByteCount)
-    if fees.0 != fees.1 {
-      text +=
-        "each record costs \(fees.1) bytes instead of \(fees.0): once it is applied restart coffer-sync, "
-        + "then coffer usage recount --all\n"
-    }
-    for (title, changes) in [("lose", difference.losses), ("gain", difference.gains)]
-    where !changes.isEmpty {
-      var table = Table(
-        ("ACCOUNT", .left), ("FROM", .left), ("BEFORE", .left), ("AFTER", .left))
-      for change in changes {
-        table.add(
-          change.account.description, change.at.description, shown(change.before),
-          shown(change.after))
-      }
-      text += "\n\(title):\n" + table.text
-    }
-    return Answer(
-      text: text,
-      json: [
-        "before": .string(old.digest), "after": .string(new.digest),
-        "accounts": .integer(Int64(difference.accountCount)),
-        "lose": .integer(Int64(difference.lossCount)),
-        "gain": .integer(Int64(difference.gainCount)),
-        "renamed": .integer(Int64(difference.renamedCount)),
-        "fee_before": .integer(old.metadataFeeByteCount),
-        "fee_after": .integer(new.metadataFeeByteCount),
-        "products": .array(products.map(json)),
-        "losses": .array(difference.losses.map(json)),
-        "gains": .array(difference.gains.map(json)),
-      ])
-  }
-
-  private static func table(_ products: [Catalogue.ProductChange]) -> Table {
-    var table = Table(("STORE", .left), ("PRODUCT", .left), ("BEFORE", .left), ("AFTER", .left))
-    for product in products {
-      table.add(
-        product.provider, product.id, product.before ?? "-",
-        product.after ?? "- (who has it keeps \(product.before ?? "nothing"))")
-    }
-    return table
-  }
-
-  private static func json(_ product: Catalogue.ProductChange) -> JSONValue {
-    [
-      "store": .string(product.provider), "product": .string(product.id),
-      "before": product.before.map { .string($0) } ?? .null,
-      "after": product.after.map { .string($0) } ?? .null,
-    ]
-  }
-
-  private static func size(_ id: String, of catalogue: Catalogue) -> String {
-    catalogue.plan(id).map { ByteCount.text($0.byteCount) } ?? "-"
-  }
-
-  private static func shown(_ boundary: Schedule.Boundary) -> String {
-    "\(ByteCount.text(boundary.capByteCount)) \(boundary.planID) \(boundary.reason.rawValue)"
-  }
-
-  private static func json(_ change: CatalogueDifference.Change) -> JSONValue {
-    func value(_ boundary: Schedule.Boundary) -> JSONValue {
-      [
-        "cap": .integer(boundary.capByteCount), "plan": .string(boundary.planID),
-        "reason": .string(boundary.reason.rawValue),
-      ]
-    }
-    return [
-      "account": .string(change.account.description), "from": .string(change.at.description),
-      "before": value(change.before), "after": value(change.after),
-    ]
   }
 }

@@ -12,7 +12,7 @@ extension Command {
       "version": .text, "metadata_fee_bytes": .integer, "fallback": .orNull(.text),
       "plans": .list([
         "id": .text, "title": .text, "bytes": .integer,
-        "prices": .list(["amount": .integer, "currency": .text, "interval": .text]),
+        "prices": .list(Plan.Price.shape),
         "products": .list(["provider": .text, "id": .text]),
       ]),
     ],
@@ -23,7 +23,7 @@ extension Command {
         ("PRODUCTS", .left))
       let plans = [catalogue.free] + catalogue.paid
       for plan in plans {
-        let prices = plan.prices.map(priceText).joined(separator: ", ")
+        let prices = plan.prices.map(\.text).joined(separator: ", ")
         let products = plan.products.map { "\($0.provider):\($0.id)" }.joined(separator: ", ")
         table.add(
           plan.id, plan.title, ByteCount.text(plan.byteCount), prices.isEmpty ? "-" : prices,
@@ -56,25 +56,29 @@ extension Command {
     }
   }
 
-  private static func priceText(_ price: Plan.Price) -> String {
-    let amount = Money(minorUnits: price.amountMinorUnits, currency: price.currency)
-    return "\(amount)/\(price.interval.rawValue)"
-  }
-
   private static func json(_ plan: Plan) -> JSONValue {
     [
       "id": .string(plan.id), "title": .string(plan.title), "bytes": .integer(plan.byteCount),
-      "prices": .array(
-        plan.prices.map { price in
-          [
-            "amount": .integer(price.amountMinorUnits), "currency": .string(price.currency),
-            "interval": .string(price.interval.rawValue),
-          ]
-        }),
+      "prices": .array(plan.prices.map(\.json)),
       "products": .array(
         plan.products.map { product in
           ["provider": .string(product.provider), "id": .string(product.id)]
         }),
     ]
+  }
+}
+
+extension Plan.Price {
+  static let shape: JSONShape = ["amount": .integer, "currency": .text, "interval": .text]
+
+  var json: JSONValue {
+    [
+      "amount": .integer(amountMinorUnits), "currency": .string(currency),
+      "interval": .string(interval.rawValue),
+    ]
+  }
+
+  var text: String {
+    "\(Money(minorUnits: amountMinorUnits, currency: currency))/\(interval.rawValue)"
   }
 }

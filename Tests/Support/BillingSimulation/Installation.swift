@@ -17,7 +17,7 @@ package import Storage
 package import Stores
 package import Subscriptions
 package import TestEngines
-internal import Tiers
+package import Tiers
 
 /// Billing over a real database, driven step by step in virtual time; it can crash and come back.
 package final class Installation {
@@ -134,6 +134,18 @@ package final class Installation {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
     let now = self.now
     try database.write(for: nil) { transaction in try body(ledger, transaction, now) }
+  }
+
+  /// Makes another catalogue the one of record beside the service that runs, as `coffer plan apply` does.
+  package func apply(_ catalogue: Catalogue) throws {
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue), for: .command)
+    let now = self.now
+    try database.write(for: nil) { transaction in
+      let before = try CatalogueOfRecord.find(reading: transaction)
+      try CatalogueOfRecord.put(catalogue, after: before, at: now, in: transaction)
+      try ledger.takeForce(at: now, in: transaction)
+    }
+    _ = try ledger.deriveAnew(on: database, clock: .fixed(now)) { _, _ in }
   }
 
   /// What an operator would be told that does not follow from the facts; nothing where all does.

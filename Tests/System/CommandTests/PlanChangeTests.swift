@@ -75,6 +75,51 @@ struct PlanChangeTests {
     #expect(json.contains(#""fee_before":1000,"fee_after":2000"#))
   }
 
+  @Test func `a price that changes is told before it is applied`() throws {
+    let dearer = try scratch.write(
+      String(decoding: RecordedStory.catalogue, as: UTF8.self)
+        .replacing("fixtures-1", with: "dearer-2")
+        .replacing(#""amount": 299,"#, with: #""amount": 499,"#),
+      to: "dearer.json")
+    let found = try coffer("plan", "diff", dearer)
+    let lines = found.out.split(separator: "\n").map { line in
+      line.split(separator: " ").joined(separator: " ")
+    }
+    let table = lines.drop { $0 != "prices:" }.dropFirst().prefix(2)
+    #expect(table.first == "PLAN BEFORE AFTER", "\(found.out)\(found.errors)")
+    #expect(
+      table.last?.contains("2.99 USD/month") == true
+        && table.last?.contains("4.99 USD/month") == true)
+    #expect(!found.out.contains("restart coffer-sync"))
+    let json = try coffer("plan", "diff", dearer, "--json").out
+    #expect(json.contains(#""prices":[{"plan":"premium","before":[{"amount":299,"#), "\(json)")
+  }
+
+  @Test func `a changed free plan is told with the restart that it takes`() throws {
+    let freer = try scratch.write(
+      String(decoding: RecordedStory.catalogue, as: UTF8.self)
+        .replacing("fixtures-1", with: "freer-2")
+        .replacing(#""bytes": 1000000\#n"#, with: #""bytes": 2000000\#n"#),
+      to: "freer.json")
+    let sentence =
+      "restart coffer-sync, which until then goes on with the old of these: the free plan, "
+      + "the plans that it names to who has no room\n"
+    #expect(try coffer("plan", "diff", freer).out.contains("once it is applied " + sentence))
+    let applied = try coffer("plan", "apply", freer, "--reason", "more for all", "--yes")
+    #expect(applied.out.hasSuffix("\n" + sentence), "\(applied.out)\(applied.errors)")
+  }
+
+  @Test func `who keeps a plan that is less than the free one is told`() throws {
+    let without = try scratch.write(
+      #"{"version":"generous-2","free":{"id":"free","title":"Free","bytes":90000000000},"plans":[]}"#,
+      to: "generous.json")
+    let found = try coffer("plan", "diff", without)
+    #expect(
+      found.out.contains(
+        "who keeps the plan premium, 30 GB, has less than who pays nothing: 90 GB\n"),
+      "\(found.out)\(found.errors)")
+  }
+
   @Test func `who would lose is told before anything changes`() throws {
     let before = try coffer("account", "list").out
     let found = try coffer("plan", "diff", smaller)

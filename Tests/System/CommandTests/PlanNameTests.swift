@@ -16,6 +16,7 @@ struct PlanNameTests {
     let name = Self.harm + String(repeating: " long", count: 200)
     let plans = try shop.scratch.write(
       String(decoding: RecordedStory.catalogue, as: UTF8.self)
+        .replacing("fixtures-1", with: "joke-2")
         .replacing("\"id\": \"premium\"", with: "\"id\": \(JSONValue.string(name).text)"),
       to: "plans.json")
     let applied = try shop.coffer(

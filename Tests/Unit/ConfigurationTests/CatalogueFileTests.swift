@@ -86,6 +86,11 @@ struct CatalogueFileTests {
         + #","plans":[{"id":"a","title":"A","bytes":1.5,"products":[]}]"#,
       "$.plans[0].bytes: "
     ),
+    (
+      #""version":"1","# + Self.free
+        + #","plans":[{"id":"a","title":"A","bytes":999999,"products":[]}]"#,
+      "plan a: 999999 bytes are fewer than the 1000000 of the free plan"
+    ),
     (#""version":"1","version":"2""#, "$"),
   ])
   func `a refusal says where`(members: String, beginning: String) {

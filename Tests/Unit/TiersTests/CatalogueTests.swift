@@ -70,6 +70,27 @@ struct CatalogueTests {
     #expect(catalogue.plansThatFit(1050, beside: 1000).map(\.id) == ["extra"])
   }
 
+  @Test func `a price that another catalogue changes, adds or takes away is told by its plan`()
+    throws
+  {
+    func catalogue(_ amounts: [String: [Int64]]) throws -> Catalogue {
+      try Catalogue(
+        version: "1", free: free,
+        paid: amounts.map { id, amounts in
+          Plan(
+            id: id, title: id, byteCount: 100,
+            prices: amounts.map {
+              Plan.Price(amountMinorUnits: $0, currency: "usd", interval: .month)
+            })
+        })
+    }
+    let changes = try catalogue(["a": [1], "b": [2], "c": [3, 4], "gone": [5]])
+      .priceChanges(to: catalogue(["a": [9], "b": [], "c": [4, 3], "new": [6]]))
+    #expect(changes.map(\.planID) == ["a", "b"])
+    #expect(changes.map { $0.before.map(\.amountMinorUnits) } == [[1], [2]])
+    #expect(changes.map { $0.after.map(\.amountMinorUnits) } == [[9], []])
+  }
+
   @Test func `the default is what the founding document says`() {
     #expect(Catalogue.standard.free.byteCount == 1_000_000)
     #expect(Catalogue.standard.plan("premium")?.byteCount == 30_000_000_000)

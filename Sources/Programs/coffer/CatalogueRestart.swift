@@ -1,0 +1,28 @@
+internal import Tiers
+
+extension Catalogue {
+  /// What to restart once `new` holds: a coffer-sync that runs has some of a catalogue from its start. Nil
+  /// where that is the same.
+  func restart(for new: Catalogue) -> String? {
+    let hasOtherFee = metadataFeeByteCount != new.metadataFeeByteCount
+    var parts: [String] = []
+    let (old, other) = (free, new.free)
+    if (old.id, old.byteCount, old.limits) != (other.id, other.byteCount, other.limits) {
+      parts.append("the free plan")
+    }
+    if paid.contains(where: { plan in new.plan(plan.id).map { $0.limits != plan.limits } ?? false })
+    {
+      parts.append("the limits beside bytes")
+    }
+    if hasOtherFee { parts.append("the fee of a record") }
+    if offers != new.offers { parts.append("the plans that it names to who has no room") }
+    guard !parts.isEmpty else { return nil }
+    return "restart coffer-sync, which until then goes on with the old of these: "
+      + parts.joined(separator: ", ")
+      + (hasOtherFee ? "; then call coffer usage recount --all" : "")
+  }
+
+  private var offers: Set<[String]> {
+    Set(([free] + paid).map { [$0.id, $0.title, "\($0.byteCount)", "\($0.isAddition)"] })
+  }
+}

@@ -1,0 +1,20 @@
+extension Catalogue {
+  /// That a plan costs something else in another catalogue.
+  package struct PriceChange: Hashable, Sendable {
+    package let planID: String
+    /// What it cost; empty where no amount was named.
+    package let before: [Plan.Price]
+    package let after: [Plan.Price]
+  }
+
+  /// The plans of both catalogues of which a price was added, taken away or changed, in the order of their
+  /// ids. A store's own price is not among them where the catalogue does not name it.
+  package func priceChanges(to other: Catalogue) -> [PriceChange] {
+    paid.compactMap { plan in
+      guard let after = other.paid.first(where: { $0.id == plan.id }),
+        Set(plan.prices) != Set(after.prices)
+      else { return nil }
+      return PriceChange(planID: plan.id, before: plan.prices, after: after.prices)
+    }.sorted { $0.planID < $1.planID }
+  }
+}
