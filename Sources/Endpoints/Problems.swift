@@ -24,7 +24,7 @@ package func problem(for error: any Error, _ head: RequestHead) -> Problem {
       503, "busy", "The server is busy",
       "More writes are waiting than the server takes. Nothing was changed; try again shortly.",
       retryAfterSeconds: seconds)
-  case .unavailable(let reason):
+  case .unavailable(let reason), .forbidden(let reason):
     return storageUnavailable(reason, head)
   default:
     Log.error("request.failed", ["request": head.requestID, "error": String(reflecting: error)])

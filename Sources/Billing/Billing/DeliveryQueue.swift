@@ -108,7 +108,7 @@ extension Error {
   /// Whether the database took nothing, whatever it was given.
   fileprivate var isOfDatabase: Bool {
     switch self as? DatabaseError {
-    case .busy, .unavailable: true
+    case .busy, .unavailable, .forbidden: true
     case .constraint, .statement, .migration, nil: false
     }
   }

@@ -161,7 +161,7 @@ package final class JobRunner: Sendable {
       throw failure
     } catch let error as DatabaseError {
       switch error {
-      case .busy, .unavailable: throw .transient("\(error)", retryAfter: nil)
+      case .busy, .unavailable, .forbidden: throw .transient("\(error)", retryAfter: nil)
       case .constraint, .statement, .migration: throw .refused("\(error)")
       }
     } catch {

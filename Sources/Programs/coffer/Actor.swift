@@ -1,6 +1,5 @@
 internal import Base
 internal import Configuration
-internal import Glibc
 
 /// Who runs this command, as the audit log names them: `ada`, `ada (sudo, Unix user coffer)`,
 /// `carol (Unix user deploy)`.
@@ -15,7 +14,7 @@ enum Actor {
     var reader = SettingsReader(settings, for: .command)
     let given = reader.value(CommandSettings.actor)
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    let user = unixUser()
+    let user = plain(UnixUser.name)
     let caller = environment["SUDO_USER"].map(plain)
     let sudo = caller.map { "sudo by \($0)" }
     if let given { return plain(given) + " (" + listed("Unix user \(user)", sudo) + ")" }
@@ -27,14 +26,6 @@ enum Actor {
 
   private static func listed(_ first: String, _ second: String?) -> String {
     [first, second].compactMap { $0 }.joined(separator: ", ")
-  }
-
-  private static func unixUser() -> String {
-    let id = getuid()
-    guard let entry = unsafe getpwuid(id), let name = unsafe entry.pointee.pw_name else {
-      return "uid \(id)"
-    }
-    return plain(unsafe String(cString: name))
   }
 
   /// On one line, and short.

@@ -70,6 +70,8 @@ extension Command {
   private static func unusable(_ error: DatabaseError) -> Check {
     switch error {
     case .migration(let problem, let remedy): Check("database", .failed, problem, remedy)
+    case .forbidden(let problem):
+      Check("database", .failed, problem, "call it as the user, or role, that the servers have")
     case .unavailable:
       Check(
         "database", .failed, error.description,

@@ -1,6 +1,7 @@
 internal import Archive
 internal import Backup
 internal import Configuration
+internal import Crypto
 internal import HTTPClient
 internal import HTTPMessages
 internal import JSON
@@ -63,6 +64,10 @@ enum Entry {
     case let error as ArchiveError:
       CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
     case ObjectStoreError.unavailable(let reason): CommandFailure(.unavailable, reason)
+    case CryptoError.unknownKey:
+      CommandFailure(
+        .configuration,
+        "what is kept sealed was sealed by none of the keys in \(BillingSettings.sealingKeys.name)")
     case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
     case let refusal as Refusal:
       CommandFailure(.refused, refusal.problem(catalogue: .standard).detail)
@@ -75,7 +80,7 @@ enum Entry {
     case .busy: CommandFailure(.unavailable, "the database is busy; try again")
     case .unavailable(let reason):
       CommandFailure(.unavailable, "the database cannot be used: \(reason)")
-    case .migration: CommandFailure(.configuration, error.description)
+    case .migration, .forbidden: CommandFailure(.configuration, error.description)
     case .constraint(let text), .statement(let text):
       CommandFailure(.software, "a statement failed: \(text)")
     }

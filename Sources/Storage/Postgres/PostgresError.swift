@@ -38,6 +38,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     // Read-only because the server is a standby, or because a reader tried to write: the caller
     // knows which.
     case "25006": return .readOnly
+    case "42501": return .forbidden
     // Named after the connection, but it says that we called the server wrongly.
     case "08P01": return .misuse
     default: break
@@ -55,6 +56,8 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     case locked
     case timedOut
     case readOnly
+    /// The role has not the privilege.
+    case forbidden
     case constraint
     /// The connection, the disk, the memory or the server itself.
     case unavailable

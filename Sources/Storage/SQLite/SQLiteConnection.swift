@@ -101,12 +101,20 @@ package final class SQLiteConnection {
 
   package enum Access: Sendable { case readWrite, readOnly }
 
-  /// Attaches an existing file under a schema name.
+  /// Attaches an existing file under a schema name; one that may not be written is opened for reading
+  /// alone, without a word.
   package func attach(_ path: String, as schema: String, _ access: Access) throws(SQLiteError) {
     let mode = access == .readOnly ? "ro" : "rw"
     let statement = try prepare("ATTACH $1 AS \(schema)", persistent: false)
     try statement.bind("file:\(Self.escaped(path))?mode=\(mode)", at: 0)
     while try statement.step() {}
+  }
+
+  /// Throws `.forbidden` where the file of a schema is open for reading alone.
+  package func requireWritable(_ schema: String) throws(SQLiteError) {
+    guard unsafe sqlite3_db_readonly(handle, schema) == 1 else { return }
+    let path = unsafe sqlite3_db_filename(handle, schema).map { unsafe String(cString: $0) }
+    throw SQLiteError(code: SQLITE_PERM, message: path ?? schema)
   }
 
   /// Runs one statement without parameters that will be run again, such as COMMIT.
@@ -236,8 +244,11 @@ package final class SQLiteConnection {
   private static let spaces: [UInt8] = Array(" \n\t\r".utf8)
 
   static func error(of handle: OpaquePointer) -> SQLiteError {
-    unsafe SQLiteError(
-      code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    let code = unsafe sqlite3_extended_errcode(handle)
+    if code & 0xFF == SQLITE_CANTOPEN, unsafe sqlite3_system_errno(handle) == EACCES {
+      return SQLiteError(code: SQLITE_PERM, message: "the log beside the database")
+    }
+    return SQLiteError(code: code, message: unsafe String(cString: sqlite3_errmsg(handle)))
   }
 
   /// A path inside a URI (https://sqlite.org/uri.html): `%`, `?` and `#` would end or change it.

@@ -19,7 +19,8 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     switch code & 0xFF {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .locked
     case SQLITE_FULL: .full
-    case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM, SQLITE_PERM, SQLITE_AUTH: .outside
+    case SQLITE_PERM: .forbidden
+    case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM, SQLITE_AUTH: .outside
     // The bare code is a write to a file attached read-only: a bug. Its extensions are faults.
     case SQLITE_READONLY: code == SQLITE_READONLY ? .misuse : .outside
     case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
@@ -37,7 +38,9 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     case locked
     /// The disk or the file's own limit is full.
     case full
-    /// The operating system failed us: I/O, permissions, memory.
+    /// The Unix user may not write the file, which `message` names.
+    case forbidden
+    /// The operating system failed us: I/O, memory.
     case outside
     case damaged
     case constraint

@@ -1,3 +1,5 @@
+internal import Base
+
 /// Why the database did not do what it was asked; none of the texts holds a value or a secret.
 ///
 /// A refusal that a transaction's body throws (over the cap, name taken) is not one of these: it
@@ -7,6 +9,8 @@ package enum DatabaseError: Error, Equatable, Sendable {
   case busy(retryAfterSeconds: Int)
   /// The disk is full, the file is locked, the connection is lost. Trying later makes sense.
   case unavailable(reason: String)
+  /// The Unix user, or the role at the database's server, may not do it: for an operator to change.
+  case forbidden(String)
   /// A CHECK, UNIQUE, NOT NULL or foreign key of the schema said no.
   case constraint(String)
   /// A wrong statement or a wrong type: a bug of ours, never the caller's fault.
@@ -16,11 +20,21 @@ package enum DatabaseError: Error, Equatable, Sendable {
   case migration(String, remedy: String = "")
 }
 
+extension DatabaseError {
+  /// Of a file, or directory, that another Unix user has.
+  static func withoutRight(to act: String, _ path: String) -> DatabaseError {
+    .forbidden(
+      "the Unix user \(UnixUser.name) may not \(act) \(path); become the one of the servers, as "
+        + "sudo -u coffer does")
+  }
+}
+
 extension DatabaseError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .busy(let seconds): "the database has too much to do; try again in \(seconds) s"
     case .unavailable(let reason): "the database is not available: \(reason)"
+    case .forbidden(let problem): "the database cannot be used: \(problem)"
     case .constraint(let rule): "the database refused the change: \(rule)"
     case .statement(let problem): "a statement is wrong: \(problem)"
     case .migration(let problem, let remedy):

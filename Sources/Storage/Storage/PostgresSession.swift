@@ -10,6 +10,7 @@ extension PostgresError: EngineError {
     case .constraint: .constraint(constraint ?? message)
     // Every statement of a write transaction may write; so the server has become a standby, or a
     // read snapshot was written to, which is a bug the engine tells apart.
+    case .forbidden: .forbidden("PostgreSQL says: \(message); name the role of the servers")
     case .readOnly: .unavailable(reason: message)
     case .misuse: .statement(message)
     }

@@ -30,16 +30,24 @@ package struct SQLiteFiles: Sendable {
 
   package func createDirectory() throws(DatabaseError) {
     if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
+      if errno == EACCES { throw .withoutRight(to: "make", directory) }
       throw .unavailable(reason: "cannot create the directory \(directory): \(systemError())")
     }
   }
 
-  package func has(_ schema: Schema) -> Bool { unsafe access(path(of: schema), F_OK) == 0 }
+  /// Throws `.forbidden` where nobody may tell, or it may not be read.
+  package func has(_ schema: Schema) throws(DatabaseError) -> Bool {
+    if unsafe access(path(of: schema), R_OK) == 0 { return true }
+    guard errno == EACCES else { return false }
+    throw .withoutRight(to: "read", path(of: schema))
+  }
 
   /// Throws where one file is missing and the other holds something: a new one in its place would hide
   /// that accounts, or all that they paid, are gone. A start that was cut off leaves empty files.
   package func refuseHalf() throws(DatabaseError) {
-    guard let missing = Schema.allCases.first(where: { !has($0) }) else { return }
+    var missing: Schema?
+    for schema in Schema.allCases where try !has(schema) { missing = missing ?? schema }
+    guard let missing else { return }
     var status = stat()
     guard unsafe stat(path(of: missing.other), &status) == 0, status.st_size > 0 else { return }
     throw .migration(

@@ -34,7 +34,7 @@ struct SQLiteMigration: MigrationSite {
 
   func found(_ schema: Schema) throws -> SchemaSite {
     try files.refuseHalf()
-    guard files.has(schema) else {
+    guard try files.has(schema) else {
       throw DatabaseError.migration(
         "no Coffer database is in \(files.directory)", remedy: "coffer migrate makes one")
     }

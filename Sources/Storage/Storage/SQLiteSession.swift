@@ -5,6 +5,7 @@ extension SQLiteError: EngineError {
     switch kind {
     case .locked: .unavailable(reason: "the database is locked by another process")
     case .full: .unavailable(reason: "the disk is full")
+    case .forbidden: .withoutRight(to: "write", message)
     case .outside: .unavailable(reason: message)
     case .damaged: .unavailable(reason: "the database file is damaged: \(message)")
     case .interrupted: .unavailable(reason: "the statement took longer than allowed")

@@ -77,6 +77,7 @@ final class SQLiteWriter: Sendable {
     let locked = MonotonicTime.now()
     while true {
       do {
+        try connection.requireWritable(schema.rawValue)
         try SQLiteBatch(on: connection, counting: work).begin()
         return true
       } catch {

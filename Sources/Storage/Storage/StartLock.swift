@@ -12,6 +12,7 @@ enum StartLock {
     _ path: String, until deadline: MonotonicTime, _ body: () throws -> Void
   ) throws {
     let file = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if file < 0, errno == EACCES { throw DatabaseError.withoutRight(to: "write", path) }
     guard file >= 0 else {
       throw DatabaseError.unavailable(
         reason: "cannot open the lock file \(path): \(systemError())")

@@ -36,6 +36,21 @@ struct PostgresTests {
     #expect(try database.itemIDs() == [1, 2])
   }
 
+  @Test func `a role without the right is told of it, and is no bug of ours`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    #expect(
+      throws: DatabaseError.forbidden(
+        "PostgreSQL says: permission denied for schema sync; name the role of the servers")
+    ) {
+      try database.write(for: nil) { transaction in
+        try transaction.execute("SET LOCAL ROLE pg_monitor")
+        try transaction.execute("UPDATE sync.items SET id = id")
+      }
+    }
+  }
+
   @Test func `a conflict that lasts is repeated up to the bound and then busy`() throws {
     let scratch = try ScratchDatabase(.postgres)
     let database = try scratch.open { $0.conflictAttemptCountMax = 4 }
