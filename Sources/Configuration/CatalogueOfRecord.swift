@@ -49,6 +49,18 @@ package struct CatalogueOfRecord: Sendable {
     ) { row in try CatalogueOfRecord(row) }
   }
 
+  /// The last of another content that bears the version of this one; nil where it is its own.
+  package static func namesake(
+    of catalogue: Catalogue, reading database: some Queryable
+  ) throws -> CatalogueOfRecord? {
+    try database.first(
+      """
+      SELECT \(columns) FROM billing.catalogues_of_record WHERE version = $1 AND digest <> $2
+      ORDER BY number DESC LIMIT 1
+      """, .text(catalogue.version), .text(catalogue.digest)
+    ) { row in try CatalogueOfRecord(row) }
+  }
+
   /// Those below a number, the newest first; at most `limit`.
   package static func all(
     below number: Int64 = .max, limit: Int, reading database: some Queryable

@@ -33,14 +33,18 @@ extension Ledger {
     }
   }
 
-  /// Why nothing can be compared: rules that are not the servers', or that are still being applied.
-  package func whyNoDrift(reading reader: Reader) throws -> String? {
-    guard let row = try RulesInForce(reading: reader) else { return nil }
-    if row.digest != rules.digest {
-      return "this command was given other rules than coffer-billing, so nothing was compared"
-    }
-    return row.isApplied
-      ? nil : "coffer-billing is deriving everything anew, so nothing was compared"
+  /// Why what is stored need not follow from the facts.
+  package enum Incomparable: Sendable {
+    /// It was derived under rules that are not this program's.
+    case otherRules
+    /// Not all of it is derived under the rules in force yet.
+    case unfinished
+  }
+
+  package func whyIncomparable(reading database: some Queryable) throws -> Incomparable? {
+    guard let row = try RulesInForce(reading: database) else { return nil }
+    if row.digest != rules.digest { return .otherRules }
+    return row.isApplied ? nil : .unfinished
   }
 
   /// Compares the subscriptions behind one in the order of their keys, at most `limit`; the last key, nil

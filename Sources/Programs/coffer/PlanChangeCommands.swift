@@ -35,7 +35,10 @@ extension Command {
         let difference = try CatalogueDifference(
           from: ledger, to: catalogue, of: database, at: now, listed: invocation[limit]
         ) { progress.done = Int64($0) }
-        return DifferenceAnswer.answer(difference, from: ledger.rules.catalogue, to: catalogue)
+        var answer = DifferenceAnswer.answer(
+          difference, from: ledger.rules.catalogue, to: catalogue)
+        answer.notice = try database.read { try sharedVersion(catalogue, reading: $0) }
+        return answer
       }
     })
 
@@ -47,12 +50,14 @@ extension Command {
       Running servers of coffer-billing follow at once. Programs that start with another file in \
       COFFER_PLANS are refused from then on, so give them this one, or none. coffer-sync takes the free plan, \
       limits and the fee from its start: it says where that is to be restarted, and after another fee call \
-      coffer usage recount --all. What it was broken off in goes on when it is called again.
+      coffer usage recount --all. What it was broken off in goes on when it is called again, with --yes as \
+      at first.
       """,
     arguments: [file],
     options: Act.options,
     answers: .oneOf([
-      ["digest": .text, "done": .bool], Act.answers(["digest": .text]),
+      ["digest": .text, "done": .bool],
+      Act.answers(["digest": .text, "derived": .integer, "replaced_by": .text]),
     ]),
     run: { invocation in
       let catalogue = try catalogue(at: invocation[file], invocation)
@@ -61,29 +66,26 @@ extension Command {
         let before = try ledgerOfRecord(database, configuration)
         let ledger = Ledger(
           stores: .known, rules: before.rules.replacing(catalogue), for: .command)
-        let record = try database.read { try CatalogueOfRecord.find(reading: $0) }
+        let (record, isUnfinished) = try database.read { reader in
+          (
+            try CatalogueOfRecord.find(reading: reader),
+            try ledger.whyIncomparable(reading: reader) == .unfinished
+          )
+        }
+        let isRecord = record?.digest == catalogue.digest
         var answer = Answer(
           text: "\(catalogue.version) is the catalogue of record already\n",
           json: ["digest": .string(catalogue.digest), "done": false])
-        if record?.digest != catalogue.digest {
+        if !isRecord || isUnfinished {
           let now = configuration.clock.now()
+          let left = try database.read { try ledger.outdatedCount(reading: $0) }
           answer = try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-            let record = try CatalogueOfRecord.find(reading: transaction)
-            try CatalogueOfRecord.put(catalogue, after: record, at: now, in: transaction)
-            try ledger.takeForce(at: now, in: transaction)
-            return Act.Effect(
-              subject: "catalogue \(catalogue.version)",
-              before: record.map { state($0.catalogue) } ?? ["catalogue": nil, "digest": nil],
-              after: state(catalogue), text: "applied  \(catalogue.digest)\n",
-              members: [.init("digest", .string(catalogue.digest))])
+            isRecord
+              ? try goOn(with: catalogue, ledger, left: left, reading: transaction)
+              : try put(catalogue, ledger, at: now, in: transaction)
           }
           guard answer.code == .ok else { return answer }
-        }
-        let progress = Progress(
-          "deriving", .count(of: "subscriptions"),
-          of: try database.read { try ledger.outdatedCount(reading: $0) })
-        _ = try ledger.deriveAnew(on: database, clock: configuration.clock) { count, _ in
-          progress.done = Int64(count)
+          answer = try derive(under: catalogue, ledger, database, configuration.clock, answer)
         }
         var text = answer.text
         if let restart = before.rules.catalogue.restart(for: catalogue) { text += restart + "\n" }
@@ -92,6 +94,80 @@ extension Command {
           notice: notice(configuration.givenCatalogue, beside: catalogue, invocation.settings))
       }
     })
+
+  /// Makes it the one of record.
+  private static func put(
+    _ catalogue: Catalogue, _ ledger: Ledger, at now: Instant, in transaction: Transaction
+  ) throws -> Act.Effect {
+    let record = try CatalogueOfRecord.find(reading: transaction)
+    if let record, record.digest == catalogue.digest {
+      throw CommandFailure(
+        .refused, "\(catalogue.version) is the catalogue of record since \(record.since)")
+    }
+    if let why = try sharedVersion(catalogue, reading: transaction) {
+      throw CommandFailure(.refused, why)
+    }
+    try CatalogueOfRecord.put(catalogue, after: record, at: now, in: transaction)
+    try ledger.takeForce(at: now, in: transaction)
+    return Act.Effect(
+      subject: "catalogue \(catalogue.version)",
+      before: record.map { state($0.catalogue) } ?? ["catalogue": nil, "digest": nil],
+      after: state(catalogue), text: "applied  \(catalogue.digest)\n",
+      members: [.init("digest", .string(catalogue.digest))])
+  }
+
+  /// That its version would mean two catalogues, in history, schedules and figures.
+  private static func sharedVersion(
+    _ catalogue: Catalogue, reading database: some Queryable
+  ) throws -> String? {
+    try CatalogueOfRecord.namesake(of: catalogue, reading: database).map { other in
+      "the version \(catalogue.version) is that of catalogue \(other.number), which says something else; "
+        + "coffer plan apply takes it under another one"
+    }
+  }
+
+  /// Derives the rest under it, where that was broken off.
+  private static func goOn(
+    with catalogue: Catalogue, _ ledger: Ledger, left: Int64, reading transaction: Transaction
+  ) throws -> Act.Effect {
+    guard try ledger.whyIncomparable(reading: transaction) == .unfinished else {
+      throw CommandFailure(.refused, "all was derived meanwhile; look again")
+    }
+    let rest = left == 0 ? "schedules" : counted(left, "subscription")
+    return Act.Effect(
+      subject: "catalogue \(catalogue.version)", before: ["derived": .string("all but \(rest)")],
+      after: ["derived": "all"], members: [.init("digest", .string(catalogue.digest))])
+  }
+
+  /// Another `plan apply` may take its place meanwhile, and derives all that this one has not.
+  private static func derive(
+    under catalogue: Catalogue, _ ledger: Ledger, _ database: Database, _ clock: Clock,
+    _ answer: Answer
+  ) throws -> Answer {
+    func replacement() throws -> CatalogueOfRecord? {
+      let record = try database.read { try CatalogueOfRecord.find(reading: $0) }
+      return record?.digest == catalogue.digest ? nil : record
+    }
+    func replaced(by other: CatalogueOfRecord) -> Answer {
+      answer.adding(
+        "replaced since by \(other.version), catalogue \(other.number), which is derived under instead\n",
+        .init("replaced_by", .string(other.digest)))
+    }
+    let progress = Progress(
+      "deriving", .count(of: "subscriptions"),
+      of: try database.read { try ledger.outdatedCount(reading: $0) })
+    do {
+      let count = try ledger.deriveAnew(on: database, clock: clock) { count, _ in
+        progress.done = Int64(count)
+      }
+      if let other = try replacement() { return replaced(by: other) }
+      return answer.adding(
+        "derived  \(counted(count, "subscription"))\n", .init("derived", .integer(Int64(count))))
+    } catch let error as ConfigurationError {
+      guard let other = try replacement() else { throw error }
+      return replaced(by: other)
+    }
+  }
 
   /// That programs are refused by what this one was given beside the one of record.
   static func notice(
@@ -144,5 +220,13 @@ extension Command {
         .init("catalogue", .string(catalogue.version)), .init("digest", .string(catalogue.digest)),
         .init("fee", .integer(catalogue.metadataFeeByteCount)),
       ] + sizes)
+  }
+}
+
+extension Answer {
+  /// With what became of it after the act.
+  fileprivate func adding(_ line: String, _ member: JSONValue.Member) -> Answer {
+    guard case .object(let members) = json else { preconditionFailure("an act answers an object") }
+    return Answer(text: text + line, json: .object(members + [member]))
   }
 }

@@ -185,6 +185,65 @@ struct PlanChangeTests {
       missing.errors == "coffer: there is no catalogue 4; coffer plan history lists them\n")
   }
 
+  @Test func `a version that means another catalogue already is refused`() throws {
+    let text = String(decoding: RecordedStory.catalogue, as: UTF8.self)
+    let other = try scratch.write(
+      text.replacing("30000000000", with: "40000000000"), to: "other.json")
+    let found = try coffer("plan", "diff", other)
+    #expect(found.code == 0)
+    #expect(found.errors.contains("the version fixtures-1 is that of catalogue 1"))
+    let refused = try coffer("plan", "apply", other, "--reason", "n", "--yes")
+    #expect(refused.code == 1)
+    #expect(refused.errors.contains("the version fixtures-1 is that of catalogue 1"))
+  }
+
+  @Test func `of two catalogues applied at once both are done`() throws {
+    let text = String(decoding: RecordedStory.catalogue, as: UTF8.self)
+    let files = try (1...2).map { number in
+      try scratch.write(
+        text.replacing("fixtures-1", with: "both-\(number)")
+          .replacing("30000000000", with: "2\(number)000000000"), to: "both\(number).json")
+    }
+    let children = try files.map { file in
+      try Finished.start(
+        Binaries.directory + "/coffer", ["plan", "apply", file, "--reason", "n", "--yes"],
+        environment, out: file + ".out", errors: file + ".errors")
+    }
+    let codes = try children.map { try Finished.code(of: $0) }
+    #expect(codes == [0, 0], "\(files.map { Files.text($0 + ".errors") ?? "" })")
+    let record = try coffer("plan", "list").out.contains("21 GB") ? 0 : 1
+    let outs = files.map { Files.text($0 + ".out") ?? "" }
+    for out in outs { #expect(out.contains("applied  "), "\(out)") }
+    #expect(outs[record].contains("derived  "))
+  }
+
+  @Test func `a change that was broken off goes on once that is agreed to`() throws {
+    var shop: FirstPurchase? = try FirstPurchase()
+    let (scratch, environment) = try #require(shop.map { ($0.scratch, $0.environment) })
+    // No server is left that could finish it.
+    shop = nil
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    try database.write(for: nil) { transaction in
+      try transaction.execute("UPDATE billing.rules_in_force SET applied = 0")
+      try transaction.execute("UPDATE billing.subscriptions SET rules = 'others'")
+    }
+    database.close()
+    let words = ["plan", "apply", RecordedStory.cataloguePath, "--reason", "it was cut off"]
+    let doctor = try Finished(["doctor"], environment: environment).out
+    #expect(doctor.contains("not all is derived under the rules in force yet"), "\(doctor)")
+    let shown = try Finished(words, environment: environment)
+    #expect(shown.code == 3)
+    #expect(shown.out.contains("all but 1 subscription"), "\(shown.out)\(shown.errors)")
+    let done = try Finished(words + ["--yes"], environment: environment)
+    #expect(done.code == 0, "\(done.errors)")
+    #expect(done.out.hasSuffix("derived  1 subscription\n"), "\(done.out)")
+    let audit = try Finished(["audit", "list", "--json"], environment: environment).out
+    #expect(audit.contains("\"reason\":\"it was cut off\""))
+    let again = try Finished(words + ["--yes"], environment: environment)
+    #expect(again.out == "fixtures-1 is the catalogue of record already\n")
+  }
+
   private static func digest(of difference: String) throws -> Substring {
     let name = try #require(difference.firstRange(of: "\"before\":\""))
     return difference[name.upperBound...].prefix(64)
