@@ -50,6 +50,8 @@ package enum BillingProgram {
     let jobs = service.jobs()
     jobs.start()
     defer { jobs.stop() }
+    let rules = Periodic("rules", every: 60) { try service.followRules() }
+    defer { rules.stop() }
     let refusals = Periodic("refusals", every: 1, service.refusals.write)
     defer {
       refusals.stop()

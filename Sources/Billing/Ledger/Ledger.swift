@@ -16,7 +16,7 @@ package struct Ledger: Sendable {
   private let readable: Set<ObjectKey.Provider>
   /// Whether apps are told of changes; nil: the database knows.
   private let tellsApps: Bool?
-  private let current: CurrentRules
+  let current: CurrentRules
   let currentCatalogue = CurrentCatalogue()
   private let knownTerms = KnownTerms()
   private let notedProofs = NotedProofs()

@@ -17,7 +17,9 @@ extension Ledger {
   package func deriveAnew(
     on database: Database, clock: Clock, told: (_ count: Int, _ alarms: [Coverage.Alarm]) -> Void
   ) throws -> Int {
-    guard try database.read({ try isOutdated(reading: $0) }) else { return 0 }
+    guard let begun = try database.read({ try RulesInForce(reading: $0) }), !begun.isApplied else {
+      return 0
+    }
     var total = 0
     var count = Self.sliceCountMax
     while count == Self.sliceCountMax {
@@ -41,18 +43,29 @@ extension Ledger {
           after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
       }
     } while last != nil
-    try database.write(for: nil) { try noteApplied(in: $0) }
+    try database.write(for: nil) { try RulesInForce.noteApplied(begun.digest, in: $0) }
     return total
+  }
+
+  /// Finishes what a change of rules left behind: one that was broken off, or one by a server of an earlier
+  /// version that started once more. To be called by servers every now and then; returns how many
+  /// subscriptions it derived.
+  package func followRules(
+    on database: Database, clock: Clock, told: (_ alarms: [Coverage.Alarm]) -> Void
+  ) throws -> Int {
+    if try database.read({ try RulesInForce(reading: $0)?.retaken(by: rules) }) != nil {
+      let now = clock.now()
+      try database.write(for: nil) { transaction in
+        try DeliveryRow.lockSequence(in: transaction)
+        _ = try current.find(at: now, in: transaction)
+      }
+    }
+    return try deriveAnew(on: database, clock: clock) { _, alarms in told(alarms) }
   }
 
   /// Puts these rules in force: from now on every server derives under them.
   package func takeForce(at now: Instant, in transaction: Transaction) throws {
     try RulesInForce.take(rules, at: now, in: transaction)
-  }
-
-  /// Whether anything may be stored that was derived under other rules.
-  package func isOutdated(reading database: some Queryable) throws -> Bool {
-    try RulesInForce(reading: database)?.isApplied == false
   }
 
   /// How many subscriptions `deriveAnew` has to go through.
@@ -95,7 +108,4 @@ extension Ledger {
     return accounts.count < countMax ? nil : accounts.last
   }
 
-  private func noteApplied(in transaction: Transaction) throws {
-    try RulesInForce.noteApplied(rules, in: transaction)
-  }
 }

@@ -18,6 +18,11 @@ extension LedgerRules {
   /// code of another version of this program.
   func with(content: JSON) throws -> LedgerRules? {
     guard try content["policy"].requireString() == policy.version else { return nil }
+    return try adopting(content)
+  }
+
+  /// The same policy with the rest as `content` says, whichever policy that names.
+  func adopting(_ content: JSON) throws -> LedgerRules {
     guard
       let environment = StoreEnvironment(rawValue: try content["environment"].requireString())
     else {

@@ -2,6 +2,7 @@ internal import Base
 internal import Configuration
 internal import JSON
 internal import Storage
+internal import Subscriptions
 internal import Tiers
 
 /// The rules of the `coffer-billing` that started last, with the catalogue of record: everything is
@@ -36,9 +37,20 @@ struct RulesInForce {
     if digest == own.digest { return own }
     guard let rules = try own.with(content: JSON.parse(Array(content.utf8))) else {
       throw DatabaseError.unavailable(
-        reason: "a coffer-billing of another version has started on it; stop this one")
+        reason:
+          "a coffer-billing of another version, with another policy, has started on it: stop one of them, "
+          + "and start the other again")
     }
     return rules
+  }
+
+  /// What a server goes on with where one of an earlier policy, started later, took force: its own policy, with
+  /// the rest as it is. That program cannot know better, and answers 503 from then on. Nil where that is not so.
+  func retaken(by own: LedgerRules) throws -> LedgerRules? {
+    guard digest != own.digest else { return nil }
+    let content = try JSON.parse(Array(content.utf8))
+    guard own.policy.isLater(than: try content["policy"].requireString()) else { return nil }
+    return try own.adopting(content)
   }
 
   private init(
@@ -70,10 +82,10 @@ struct RulesInForce {
   }
 
   /// Notes that everything was derived again, unless others are in force meanwhile.
-  static func noteApplied(_ rules: LedgerRules, in transaction: Transaction) throws {
+  static func noteApplied(_ digest: String, in transaction: Transaction) throws {
     try transaction.execute(
       "UPDATE billing.rules_in_force SET applied = 1 WHERE id = 1 AND digest = $1",
-      .text(rules.digest))
+      .text(digest))
   }
 }
 
@@ -98,7 +110,7 @@ final class CurrentRules: Sendable {
 
   /// Call once the sequence is locked. Before any server has started they are one's own.
   func find(at now: Instant, in transaction: Transaction) throws -> LedgerRules {
-    guard let row = try RulesInForce(reading: transaction) else {
+    guard var row = try RulesInForce(reading: transaction) else {
       try SoldPlans.keep(own.catalogue, after: nil, at: now, in: transaction)
       return own.keeping(try SoldPlans.all(reading: transaction))
     }
@@ -106,6 +118,11 @@ final class CurrentRules: Sendable {
       known.digest == row.digest
     {
       return known.rules
+    }
+    if deriver == .server, let retaken = try row.retaken(by: own) {
+      try RulesInForce.take(retaken, at: now, in: transaction)
+      Log.warning("billing.rules_retaken", ["policy": retaken.policyVersion])
+      row = try RulesInForce(reading: transaction) ?? row
     }
     let rules = try meant(by: row).keeping(try SoldPlans.all(reading: transaction))
     remembered.withLock { $0 = (row.number, row.digest, rules) }
@@ -127,11 +144,13 @@ final class CurrentRules: Sendable {
   }
 
   private func refusal(_ row: RulesInForce) throws -> ConfigurationError {
-    let servers = try JSON.parse(Array(row.content.utf8))["catalogue"]["version"].string ?? ""
+    let content = try JSON.parse(Array(row.content.utf8))
+    let servers = content["catalogue"]["version"].string ?? ""
+    let policy = content["policy"].string ?? ""
     let texts = [
       "the rules of this configuration are not those of coffer-billing: nothing was written",
       "here the catalogue is \(own.catalogue.version) and the policy \(own.policyVersion), "
-        + "there the catalogue is \(servers)",
+        + "there the catalogue is \(servers) and the policy \(policy)",
       "give this command the servers' \(SharedSettings.plans.name), "
         + "\(BillingSettings.sandboxAccounts.name) and stores' settings, or restart coffer-billing with these",
     ]

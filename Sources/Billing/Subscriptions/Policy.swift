@@ -38,6 +38,19 @@ package struct Policy: Hashable, Sendable {
     self.reversals = reversals
   }
 
+  /// Whether a version is of an earlier release than this one: `standard-5` than `standard-6`. False of what
+  /// bears another name.
+  package func isLater(than version: String) -> Bool {
+    func parts(_ version: String) -> (name: Substring, number: Int)? {
+      guard let dash = version.lastIndex(of: "-"),
+        let number = Int(version[version.index(after: dash)...])
+      else { return nil }
+      return (version[..<dash], number)
+    }
+    guard let own = parts(self.version), let other = parts(version) else { return false }
+    return own.name == other.name && other.number < own.number
+  }
+
   package static let standard = Policy(
     version: "standard-6", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
     courtesyForVoided: true, courtesyForUncollectible: false, courtesyForPausedCollection: true)

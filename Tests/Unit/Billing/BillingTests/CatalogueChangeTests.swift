@@ -222,6 +222,31 @@ struct CatalogueChangeTests {
   }
 
   @Test(arguments: TestEngine.available)
+  func `a server of an earlier version that starts once more stops no newer one`(
+    engine: TestEngine
+  ) throws {
+    let (harness, customer) = try paid(engine)
+    let earlier = Policy(
+      version: "standard-1", grace: .days(1), leeway: .days(1), graceAfterUnpaidTrial: false,
+      courtesyForVoided: false, courtesyForUncollectible: false,
+      courtesyForPausedCollection: false)
+    let larger = Plan(
+      id: "premium", title: "Premium", byteCount: 5000, products: Self.premium.products)
+    let theirs = LedgerRules(policy: earlier, catalogue: try rules("new", [larger]).catalogue)
+    try harness.service(rules: theirs).applyRules()
+    let newer = harness.service()
+    #expect(try newer.followRules() == 1)
+    #expect(try newer.followRules() == 0)
+    // The catalogue of record may have changed meanwhile: the policy alone is taken back.
+    #expect(try now(harness, customer) == "premium 5000 subscribed")
+    try harness.service(rules: theirs).applyRules()
+    #expect(try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60)).status == 200)
+    let policies =
+      "SELECT count(*) FROM billing.subscriptions WHERE policy_version LIKE 'standard-1%'"
+    #expect(try harness.count(policies) == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `every price that a product was listed at is kept, as long as it means something`(
     engine: TestEngine
   ) throws {
