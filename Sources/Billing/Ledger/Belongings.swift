@@ -13,8 +13,12 @@ package struct Belongings: Sendable {
   package let subscriptions: [ObjectKey]
   /// Grants, quotas, and how the subscriptions became the account's; in their order.
   package let decided: [Decided]
-  /// In the order in which they came.
+  /// In the order in which they came; those whose bodies were erased are not among them.
   package let deliveries: [DeliverySummary]
+  /// Those whose bodies were erased with the account that they were of before.
+  package let erasedCount: Int
+  /// Of which such told something: only their stores can tell it again. In ascending order.
+  package let erased: [ObjectKey]
 }
 
 extension Ledger {
@@ -40,22 +44,67 @@ extension Ledger {
       case .grant, .ungrant, .quota, .quotaCleared: true
       }
     }
-    let objects = try Set(subscriptions.flatMap { try self.reading(reader).objects(of: $0) })
-    var numbers: Set<Int64> = []
-    for list in SQLList.slices(of: objects.sorted().map { .text($0.description) }, after: 0) {
-      for query in [
-        "SELECT DISTINCT delivery FROM billing.mirrors WHERE object IN (\(list.parameters))",
-        "SELECT DISTINCT delivery FROM billing.links WHERE target IN (\(list.parameters))",
-      ] {
-        numbers.formUnion(
-          try reader.rows(query, values: list.values) { row in try row.integer(0) })
+    let told = try deliveries(tellingOf: subscriptions, reading: reader)
+    let numbers = told.keys.sorted().prefix(Self.deliveryCountMax)
+    let erased = try Self.erased(among: Array(numbers), reading: reader)
+    return Belongings(
+      subscriptions: subscriptions,
+      decided: try decided.map { try onItsOwn($0, reading: reader) },
+      deliveries: try numbers.filter { !erased.contains($0) }.compactMap {
+        try DeliverySummary.find(number: $0, reading: reader)
+      },
+      erasedCount: erased.count,
+      erased: Set(erased.flatMap { told[$0] ?? [] }).sorted())
+  }
+
+  /// The numbers of the deliveries that say something of subscriptions, and of which.
+  private func deliveries(
+    tellingOf subscriptions: [ObjectKey], reading reader: Reader
+  ) throws -> [Int64: Set<ObjectKey>] {
+    var whole: [String: Set<ObjectKey>] = [:]
+    for key in subscriptions {
+      for object in try self.reading(reader).objects(of: key) {
+        whole[object.description, default: []].insert(key)
       }
     }
-    return Belongings(
-      subscriptions: subscriptions, decided: decided,
-      deliveries: try numbers.sorted().prefix(Self.deliveryCountMax).compactMap {
-        try DeliverySummary.find(number: $0, reading: reader)
+    var told: [Int64: Set<ObjectKey>] = [:]
+    for list in SQLList.slices(of: whole.keys.sorted().map { .text($0) }, after: 0) {
+      for query in [
+        "SELECT DISTINCT delivery, object FROM billing.mirrors WHERE object IN (\(list.parameters))",
+        "SELECT DISTINCT delivery, target FROM billing.links WHERE target IN (\(list.parameters))",
+      ] {
+        let rows = try reader.rows(query, values: list.values) { row in
+          (number: try row.integer(0), object: try row.text(1))
+        }
+        for row in rows { told[row.number, default: []].formUnion(whole[row.object] ?? []) }
+      }
+    }
+    return told
+  }
+
+  private static func erased(among numbers: [Int64], reading reader: Reader) throws -> Set<Int64> {
+    try Set(
+      SQLList.slices(of: numbers.map { .integer($0) }, after: 0).flatMap { list in
+        try reader.rows(
+          """
+          SELECT id FROM billing.deliveries
+          WHERE id IN (\(list.parameters)) AND length(sealed) = 0
+          """, values: list.values
+        ) { row in try row.integer(0) }
       })
+  }
+
+  /// What says the same where nobody knows that the account is gone whom a purchase's store, or the purchase
+  /// before it, names: a claim that came after its end would give way to it there. It keeps its id.
+  private func onItsOwn(_ decided: Decided, reading reader: Reader) throws -> Decided {
+    guard case .claim(let account, let key) = decided.decision else { return decided }
+    let subscription = try reading(reader).subscription(key)
+    guard subscription.ownership.evidence == .claim(sequence: decided.sequence),
+      !subscription.candidates.isEmpty
+    else { return decided }
+    let note = "claimed after the account was deleted that it was bought for"
+    return Decided(
+      id: decided.id, at: decided.at, .transfer(account, key, note: note))
   }
 
   /// The secret that a purchase is read by; nil where it needs none. Throws a `CryptoError` where the

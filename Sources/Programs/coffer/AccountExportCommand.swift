@@ -29,9 +29,8 @@ extension Command {
     options: [target] + Act.handyOptions,
     answers: Act.handyAnswers([
       "account": .text, "archive": .text, "bytes": .integer, "records": .integer,
-      "documents": .integer, "deliveries": .integer, "sha256": .text, "erases": .orNull(.time),
-      "links_left": .integer,
-      "shares_left": .integer,
+      "documents": .integer, "deliveries": .integer, "erased_deliveries": .integer, "sha256": .text,
+      "erases": .orNull(.time), "links_left": .integer, "shares_left": .integer,
     ]),
     run: { invocation in
       let path = invocation[target]
@@ -78,6 +77,7 @@ private struct AccountExport {
   private var recordCount = 0
   private var documentCount = 0
   private var deliveryCount = 0
+  private var erasedCount = 0
   private var left: (shares: Int64, links: Int64) = (0, 0)
   private var objects: [(file: Identifier, object: Identifier, byteCount: Int64)] = []
 
@@ -120,6 +120,12 @@ private struct AccountExport {
     var text =
       "records     \(recordCount)\ndocuments   \(documentCount) with content\n"
       + "deliveries  \(deliveryCount)\n"
+    if erasedCount > 0 {
+      let were = erasedCount == 1 ? "1 delivery was" : "\(erasedCount) deliveries were"
+      text +=
+        "erased      \(were), with the account that bought it before; its store is asked again "
+        + "where this is taken in\n"
+    }
     if left.links > 0 || left.shares > 0 {
       text +=
         "left        \(left.links) links and \(left.shares) shares, which are others' as well\n"
@@ -132,6 +138,7 @@ private struct AccountExport {
       .init("records", .integer(Int64(recordCount))),
       .init("documents", .integer(Int64(documentCount))),
       .init("deliveries", .integer(Int64(deliveryCount))),
+      .init("erased_deliveries", .integer(Int64(erasedCount))),
       .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
     ]
   }
@@ -204,13 +211,14 @@ private struct AccountExport {
           .init(key.description, .string(String(decoding: secret.exposed, as: UTF8.self))))
       }
     }
-    deliveryCount = deliveries.count
+    (deliveryCount, erasedCount) = (deliveries.count, belongings.erasedCount)
     try writer.add(
       AccountArchive.billing,
       JSONValue.object([
         .init("subscriptions", .array(belongings.subscriptions.map { .string($0.description) })),
         .init("decisions", .array(belongings.decided.map(\.json))),
         .init("deliveries", .array(deliveries.map(\.json))),
+        .init("erased", .array(belongings.erased.map { .string($0.description) })),
         .init("secrets", .object(secrets)),
       ]).encoded())
   }

@@ -22,7 +22,8 @@ extension Command {
       First every digest and every signature in the archive is checked, and that neither the account, \
       its name, its keys nor its purchases are another's here; one line says what is wrong, and nothing \
       was changed. Then what its stores told and operators decided there holds here, and last, in one \
-      transaction, the account is there with all its records. Its clients find another history and fetch \
+      transaction, the account is there with all its records. Of what was erased there with the account \
+      that had bought it before, its store is asked again. Its clients find another history and fetch \
       everything again. A run that was interrupted is repeated.
       """,
     arguments: [source],
@@ -30,17 +31,19 @@ extension Command {
     answers: Act.handyAnswers([
       "account": .text, "username": .orNull(.text), "records": .integer, "documents": .integer,
       "subscriptions": .integer, "foreign_records": .integer, "sha256": .text,
+      "read": .list(.text), "unread": .list(.text),
     ]),
     run: { invocation in
       let path = invocation[source]
       let arriving = try ArrivingAccount(path)
       do {
-        try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+        let reads = try DatabaseSession.with(invocation, owning: .billing) {
+          database, configuration in
           try AccountArrival(arriving, database, configuration).takeInPurchases()
         }
         return try DatabaseSession.with(invocation) { database, configuration in
           try AccountArrival(arriving, database, configuration).takeInTree(
-            try Act(invocation, on: database))
+            try Act(invocation, on: database), reads)
         }
       } catch { throw ArrivingAccount.failure(error, path) }
     })
@@ -75,18 +78,30 @@ private struct AccountArrival: Sendable {
     for delivery in arriving.deliveries { _ = try prepared(delivery) }
   }
 
+  /// What only stores can tell again: whether they are asked.
+  struct Reads: Sendable {
+    var asked: [ObjectKey] = []
+    /// For want of a key of their API, or of the purchase's token.
+    var unasked: [ObjectKey] = []
+  }
+
   /// Deliveries and decisions, which are kept under their ids and so come in once.
-  func takeInPurchases() throws {
+  func takeInPurchases() throws -> Reads {
     try requireMeans()
     let ledger = Ledger(stores: .known, configuration)
     let (arriving, account, now) = (arriving, account, now)
+    let transferred = arriving.transferred
     try database.read { reader in
       try ledger.requireServersRules(reading: reader)
       if let obstacle = try arriving.account.obstacle(reading: reader) {
         throw MovingError(obstacle)
       }
       for key in arriving.subscriptions {
-        if let owner = try Ledger.owner(of: key, reading: reader), owner != account {
+        guard let owner = try Ledger.owner(of: key, reading: reader), owner != account else {
+          continue
+        }
+        // A run that was interrupted may leave it with who was erased there, whom its store names.
+        guard transferred.contains(key), try Account.find(reader, owner) == nil else {
           throw MovingError("\(key) is another account's here")
         }
       }
@@ -104,11 +119,19 @@ private struct AccountArrival: Sendable {
         try sealing().seal(secret.exposed, context: PreparedDelivery.payloadContext(key))
       )
     }
-    try database.write(for: nil) { transaction in
+    return try database.write(for: nil) { transaction in
       for (key, payload) in payloads {
         try ledger.takeIn(key, payload: payload, at: now, in: transaction)
       }
       try ledger.takeIn(arriving.decided, of: account, at: now, in: transaction)
+      var reads = Reads()
+      for key in arriving.erased {
+        switch try ledger.read(key, at: now, in: transaction) {
+        case .asked: reads.asked.append(key)
+        case .withoutKey, .withoutToken: reads.unasked.append(key)
+        }
+      }
+      return reads
     }
   }
 
@@ -137,10 +160,10 @@ private struct AccountArrival: Sendable {
 
   // MARK: the tree
 
-  func takeInTree(_ act: Act) throws -> Answer {
+  func takeInTree(_ act: Act, _ reads: Reads) throws -> Answer {
     let objects = try writeObjects()
     do {
-      return try insert(act, objects.keys)
+      return try insert(act, objects.keys, reads)
     } catch {
       for key in objects.keys.values { try? objects.store?.delete(key) }
       throw error
@@ -178,7 +201,9 @@ private struct AccountArrival: Sendable {
     return (keys, store)
   }
 
-  private func insert(_ act: Act, _ objects: [Identifier: Identifier]) throws -> Answer {
+  private func insert(
+    _ act: Act, _ objects: [Identifier: Identifier], _ reads: Reads
+  ) throws -> Answer {
     let (arriving, catalogue, now) = (arriving, configuration.catalogue, now)
     let digest = Hex.encode(arriving.archive.digest)
     return try act.atOnce(at: now) { transaction in
@@ -207,7 +232,8 @@ private struct AccountArrival: Sendable {
         text: "account        \(moved.id)\nrecords        \(arriving.tree.recordCount)\n"
           + "documents      \(documentCount) with content\n"
           + "subscriptions  \(arriving.subscriptions.count)\n"
-          + (foreign > 0 ? "foreign        \(foreign) records that others signed\n" : ""),
+          + (foreign > 0 ? "foreign        \(foreign) records that others signed\n" : "")
+          + reads.text,
         members: [
           .init("account", .string(moved.id.description)),
           .init("username", moved.username.map { .string($0.shown) } ?? .null),
@@ -215,7 +241,24 @@ private struct AccountArrival: Sendable {
           .init("documents", .integer(documentCount)),
           .init("subscriptions", .integer(Int64(arriving.subscriptions.count))),
           .init("foreign_records", .integer(foreign)), .init("sha256", .string(digest)),
-        ])
+        ] + reads.members)
     }
+  }
+}
+
+extension AccountArrival.Reads {
+  fileprivate var text: String {
+    asked.map { "read           \($0) is next, as something of it was erased there\n" }.joined()
+      + unasked.map { key in
+        "unread         \(key): something of it was erased there; coffer subscription read asks its "
+          + "store, once a key or its token is at hand\n"
+      }.joined()
+  }
+
+  fileprivate var members: [JSONValue.Member] {
+    [
+      .init("read", .array(asked.map { .string($0.description) })),
+      .init("unread", .array(unasked.map { .string($0.description) })),
+    ]
   }
 }

@@ -20,6 +20,8 @@ struct ArrivingAccount: Sendable {
   let subscriptions: [ObjectKey]
   let decided: [Decided]
   let deliveries: [ArchivedDelivery]
+  /// The subscriptions of which something was erased there, so that only their stores tell it.
+  let erased: [ObjectKey]
   /// What purchases are read by.
   let secrets: [(key: ObjectKey, secret: Secret)]
 
@@ -44,12 +46,9 @@ struct ArrivingAccount: Sendable {
       try tree.requireWhole()
       self.tree = tree
       let billing = try Self.json(AccountArchive.billing, archive)
-      subscriptions = try billing["subscriptions"].requireArray().map { json in
-        guard let key = json.string.flatMap({ ObjectKey($0) }) else {
-          throw MovingError("it names a subscription that is none")
-        }
-        return key
-      }
+      subscriptions = try Self.subscriptions(try billing["subscriptions"].requireArray())
+      // Programs of before did not write it.
+      erased = try Self.subscriptions(billing["erased"].array ?? [])
       let id = account.id
       decided = try billing["decisions"].requireArray().map { try Decided($0, of: id) }
       deliveries = try billing["deliveries"].requireArray().map { try ArchivedDelivery($0) }
@@ -58,6 +57,14 @@ struct ArrivingAccount: Sendable {
         return (key, Secret(try json.requireString()))
       }
     } catch { throw Self.failure(error, path) }
+  }
+
+  /// The subscriptions that operators made its own there, or a claim that goes along as if they had.
+  var transferred: Set<ObjectKey> {
+    Set(
+      decided.compactMap { one in
+        if case .transfer(_, let key, _) = one.decision { key } else { nil }
+      })
   }
 
   /// The records of one page.
@@ -74,6 +81,15 @@ struct ArrivingAccount: Sendable {
       throw MovingError("\(file.name) is no document's content")
     }
     return id
+  }
+
+  private static func subscriptions(_ list: [JSON]) throws -> [ObjectKey] {
+    try list.map { json in
+      guard let key = json.string.flatMap({ ObjectKey($0) }) else {
+        throw MovingError("it names a subscription that is none")
+      }
+      return key
+    }
   }
 
   private static func json(_ name: String, _ archive: ArchiveReader) throws -> JSON {
