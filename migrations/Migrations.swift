@@ -39,6 +39,8 @@ package enum Migrations {
     Migration(
       number: 14, name: "sessions", isAdditive: true,
       sql: PackageResources.sync_0014_sessions_sql),
+    Migration(
+      number: 15, name: "moved", isAdditive: true, sql: PackageResources.sync_0015_moved_sql),
   ]
 
   package static let billing: [Migration] = [

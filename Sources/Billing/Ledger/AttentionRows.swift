@@ -36,7 +36,9 @@ struct AttentionRows: Equatable {
     case .none:
       if let end { rows.append(Row(.unowned, until: end)) }
     case .deletedAccount:
-      if subscription.willRenew { rows.append(Row(.stillBilled, until: .distantFuture)) }
+      if subscription.willRenew, !subscription.hasMoved {
+        rows.append(Row(.stillBilled, until: .distantFuture))
+      }
     case .token, .predecessor, .claim, .transfer: break
     }
     if subscription.isDirty { rows.append(Row(.contradiction, until: .distantFuture)) }

@@ -77,6 +77,13 @@ package struct LeavingAccount: Sendable {
     ) { row in (try row.optionalInstant(0), try row.optionalInstant(1) != nil) }
   }
 
+  /// Whether another Coffer has it: what it pays for goes on there, and is nothing to tell its stores of here.
+  static func hasMoved(_ account: Identifier, reading database: any Queryable) throws -> Bool {
+    try database.first(
+      "SELECT moved FROM sync.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in try row.integer(0) == 1 } ?? false
+  }
+
   package static func begin(
     _ account: Identifier, asked: Instant, at now: Instant, in transaction: Transaction
   ) throws {

@@ -15,11 +15,12 @@ extension Ledger {
   private static let sliceCountMax: Int64 = 250
 
   /// The subscriptions of the account that would be billed again, or of which something is still to be
-  /// collected.
+  /// collected; none of one that another Coffer has.
   package func collecting(
     of account: Identifier, reading database: any Queryable
   ) throws -> [ObjectKey] {
-    try database.rows(
+    guard try !LeavingAccount.hasMoved(account, reading: database) else { return [] }
+    return try database.rows(
       """
       SELECT object FROM billing.subscriptions WHERE owner = $1
         AND (will_renew = 1 OR label_without_access IN ('on_hold', 'paused'))
@@ -28,11 +29,12 @@ extension Ledger {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  /// Those of the account that are not over, as far as is known.
+  /// Those of the account that are not over, as far as is known; none of one that another Coffer has.
   package func living(
     of account: Identifier, reading database: any Queryable
   ) throws -> [ObjectKey] {
-    try database.rows(
+    guard try !LeavingAccount.hasMoved(account, reading: database) else { return [] }
+    return try database.rows(
       """
       SELECT object FROM billing.subscriptions
       WHERE owner = $1 AND label_without_access <> 'revoked' ORDER BY object LIMIT 200

@@ -29,6 +29,9 @@ extension LedgerReading {
     subscription.insert(
       try decisions(
         about: key, isDecided: stored.isDecided, candidates: subscription.candidates))
+    if subscription.willRenew, let former = subscription.ownership.former {
+      subscription.hasMoved = try LeavingAccount.hasMoved(former, reading: database)
+    }
     return subscription
   }
 

@@ -5,6 +5,8 @@ package struct Ownership: Hashable, Sendable {
   /// Nil where it is nobody's.
   package let account: Identifier?
   package let evidence: Evidence
+  /// Whose it was last, where that account was deleted and nobody's it is.
+  package let former: Identifier?
 
   package enum Evidence: Hashable, Sendable {
     /// Nothing names an owner.
@@ -36,12 +38,19 @@ package struct Ownership: Hashable, Sendable {
     }
     self =
       Self.claimed(after: deleted, decisions)
-      ?? Ownership(account: nil, evidence: .deletedAccount)
+      ?? Ownership(formerlyOf: account)
   }
 
   private init(account: Identifier?, evidence: Evidence) {
     self.account = account
     self.evidence = evidence
+    former = nil
+  }
+
+  private init(formerlyOf account: Identifier) {
+    self.account = nil
+    evidence = .deletedAccount
+    former = account
   }
 
   private static func base(
@@ -64,15 +73,15 @@ package struct Ownership: Hashable, Sendable {
   /// The first claim after `sequence` whose account still exists, or was the last to be deleted.
   private static func claimed(after sequence: Int64, _ decisions: Decisions) -> Ownership? {
     var sequence = sequence
-    var wasDeleted = false
+    var former: Identifier?
     for claim in decisions.claims where claim.sequence > sequence {
       guard let deleted = decisions.deletion(of: claim.account) else {
         return Ownership(account: claim.account, evidence: .claim(sequence: claim.sequence))
       }
       sequence = deleted
-      wasDeleted = true
+      former = claim.account
     }
-    return wasDeleted ? Ownership(account: nil, evidence: .deletedAccount) : nil
+    return former.map { Ownership(formerlyOf: $0) }
   }
 }
 

@@ -12,6 +12,8 @@ package struct Subscription: Sendable {
   package var predecessor: Identifier?
   /// Since when its store has not answered reads of it; nil while it does.
   package var unansweredSince: Instant?
+  /// Whether its last owner, who is deleted here, has it in another Coffer.
+  package var hasMoved = false
 
   /// `record` is its store's, mostly with nothing known yet.
   package init(_ key: ObjectKey, _ record: any StoreRecord) {
@@ -82,6 +84,7 @@ extension Subscription: Hashable {
   package static func == (a: Subscription, b: Subscription) -> Bool {
     a.key == b.key && a.record.isSame(as: b.record) && a.decisions == b.decisions
       && a.predecessor == b.predecessor && a.unansweredSince == b.unansweredSince
+      && a.hasMoved == b.hasMoved
   }
 
   package func hash(into hasher: inout Hasher) {

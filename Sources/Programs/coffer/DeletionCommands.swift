@@ -1,7 +1,12 @@
+internal import Audit
 internal import Base
 internal import Configuration
 internal import JSON
+internal import KnownStores
+internal import Ledger
 internal import Storage
+internal import Stores
+internal import Subscriptions
 internal import Sync
 
 extension Command {
@@ -9,6 +14,9 @@ extension Command {
     "--now", text: "erase it at once, without the days in which it can be kept after all")
   private static let exportFirst = Parameter<Bool>.flag(
     "--export-first", text: "erase it only after coffer account export wrote it into an archive")
+  private static let moved = Parameter<Bool>.flag(
+    "--moved", text: "its stores are told nothing: another Coffer has it, by an archive of this one"
+  )
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "go on behind this one, as the page before says",
@@ -21,11 +29,12 @@ extension Command {
       Nothing of it is written from now on; it can be read, and exported (coffer account export), until \
       COFFER_DELETION_DELAY_DAYS are over. Then coffer-sync erases keys, names, records, contents and \
       shares, and coffer-billing what its stores delivered; Stripe and Google Play are told at once to bill \
-      no more. What is kept, and why, is in docs/leaving.md. Where its end was asked for already, --now \
+      no more, unless --moved says that another Coffer has the account, which goes on with what it pays \
+      for. What is kept, and why, is in docs/leaving.md. Where its end was asked for already, --now \
       brings it forward. Its owner asks for it by DELETE /v1/account.
       """,
     arguments: [CommonArguments.account],
-    options: [now, exportFirst] + Act.options,
+    options: [now, exportFirst, moved] + Act.options,
     answers: Act.answers(["account": .text, "erases": .orNull(.time)]),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
@@ -35,29 +44,36 @@ extension Command {
         if isExported, invocation[now] {
           throw CommandFailure(.usage, "--now and --export-first say two things: choose one")
         }
+        let hasMoved = invocation[moved]
+        if hasMoved, isExported {
+          throw CommandFailure(.usage, "--moved is said of an account that was exported already")
+        }
+        let ledger = Ledger(stores: .known, configuration)
+        let exported = try database.read { reader in
+          try lastExport(of: invocation[CommonArguments.account], reading: reader)
+        }
         return try Act(invocation, on: database).whenConfirmed(at: moment) { transaction in
           let (account, known) = try DatabaseSession.lockedAccount(
             transaction, invocation[CommonArguments.account])
           let consequences = try DeletionConsequences(of: account.id, reading: transaction)
           let erases =
             isExported ? nil : invocation[now] ? moment : moment + .days(days)
+          if hasMoved, exported == nil {
+            throw CommandFailure(
+              .refused,
+              "no export of \(account.id) is in the audit log: coffer account export comes first")
+          }
+          let ofStores = try StoreConsequences(
+            of: account.id, hasMoved: hasMoved || known?.hasMoved == true, exported: exported,
+            ledger,
+            reading: transaction)
           if let known {
-            guard invocation[now] else {
-              throw CommandFailure(
-                .refused,
-                "the end of \(account.id) was asked for on \(known.asked); it "
-                  + (known.erases.map { "is erased from \($0) on" } ?? "waits for its export")
-                  + ", and --now erases it at once")
-            }
-            if let moment = known.erases, moment <= configuration.clock.now() {
-              throw CommandFailure(
-                .refused,
-                "\(account.id) is erased from \(moment) on, which is past: coffer-sync does it")
-            }
+            try requireSooner(
+              known, isNow: invocation[now], hasMoved: hasMoved, at: configuration.clock.now())
             _ = try AccountDeletion.hasten(account.id, erasing: moment, in: transaction)
           } else {
             _ = try AccountDeletion.ask(
-              for: account.id, erasing: erases, at: moment, in: transaction)
+              for: account.id, erasing: erases, hasMoved: hasMoved, at: moment, in: transaction)
           }
           let state: AccountDeletion.State = isExported ? .exporting : .waiting
           return Act.Effect(
@@ -67,7 +83,9 @@ extension Command {
                 .init("state", .string(known?.state.rawValue ?? "kept")),
                 .init("erases", time(known?.erases)),
               ] + consequences.figures),
-            after: ["state": .string(state.rawValue), "erases": time(erases)],
+            after: .object(
+              [.init("state", .string(state.rawValue)), .init("erases", time(erases))]
+                + ofStores.members),
             text: "\(account.id) is erased "
               + (erases.map { "from \($0) on" }
                 ?? "some days after coffer account export \(account.id) --to <path>")
@@ -80,6 +98,30 @@ extension Command {
         }
       }
     })
+
+  /// Throws where an end that was asked for is not to come sooner, or was told to stores that --moved spares.
+  private static func requireSooner(
+    _ known: AccountDeletion, isNow: Bool, hasMoved: Bool, at moment: Instant
+  ) throws {
+    guard known.hasMoved || !hasMoved else {
+      throw CommandFailure(
+        .refused,
+        "the end of \(known.account) was asked for without --moved on \(known.asked), and its "
+          + "stores may have been told; coffer deletion cancel keeps it")
+    }
+    guard isNow else {
+      throw CommandFailure(
+        .refused,
+        "the end of \(known.account) was asked for on \(known.asked); it "
+          + (known.erases.map { "is erased from \($0) on" } ?? "waits for its export")
+          + ", and --now erases it at once")
+    }
+    if let erases = known.erases, erases <= moment {
+      throw CommandFailure(
+        .refused, "\(known.account) is erased from \(erases) on, which is past: coffer-sync does it"
+      )
+    }
+  }
 
   static let deletionCancel = Command(
     words: ["deletion", "cancel"],
@@ -126,7 +168,7 @@ extension Command {
       "deletions",
       of: [
         "account": .text, "username": .orNull(.text), "state": .text, "asked": .time,
-        "erases": .orNull(.time), "erased": .orNull(.time),
+        "erases": .orNull(.time), "erased": .orNull(.time), "moved": .bool,
       ]),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
@@ -165,13 +207,24 @@ extension Command {
     return reader.value(SyncSettings.deletionDelayDays) ?? 7
   }
 
+  /// More acts on one account are not looked through.
+  private static let actCountMax = 1000
+
+  /// When it was exported for the last time.
+  private static func lastExport(of name: String, reading reader: Reader) throws -> Instant? {
+    var query = AuditQuery()
+    query.account = try DatabaseSession.account(reader, name).id
+    return try query.entries(after: nil, limit: actCountMax, reading: reader)
+      .first { $0.act == accountExport.name }?.at
+  }
+
   private static func json(_ deletion: AccountDeletion, _ name: String?) -> JSONValue {
     [
       "account": .string(deletion.account.description),
       "username": name.map { .string($0) } ?? .null,
       "state": .string(deletion.state.rawValue), "asked": .string(deletion.asked.description),
       "erases": time(deletion.erases),
-      "erased": time(deletion.erased),
+      "erased": time(deletion.erased), "moved": .bool(deletion.hasMoved),
     ]
   }
 
@@ -184,5 +237,31 @@ extension DeletionConsequences {
   /// As an act shows them.
   fileprivate var figures: [JSONValue.Member] {
     members.filter { $0.name != "shared_with" }
+  }
+}
+
+/// What the end of an account does about what it pays for, in words.
+private struct StoreConsequences {
+  let members: [JSONValue.Member]
+
+  init(
+    of account: Identifier, hasMoved: Bool, exported: Instant?, _ ledger: Ledger,
+    reading transaction: Transaction
+  ) throws {
+    let sentences = try ledger.collecting(of: account, reading: transaction).map { key in
+      let traits = try StoreList.known.store(of: key).traits
+      guard !hasMoved else {
+        return "\(traits.title) goes on billing \(key.id), for the Coffer that has it now"
+      }
+      guard traits.orders.contains(.stopRenewal) else {
+        return "\(traits.title) goes on billing \(key.id): its customer alone can end that"
+      }
+      return "\(traits.title) is told to bill \(key.id) no more"
+        + (exported.map { ", though it was exported on \($0): --moved leaves that to who has it" }
+          ?? "")
+    }
+    members =
+      (hasMoved ? [.init("moved", .bool(true))] : [])
+      + (sentences.isEmpty ? [] : [.init("stores", .array(sentences.map { .string($0) }))])
   }
 }

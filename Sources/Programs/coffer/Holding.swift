@@ -18,19 +18,30 @@ struct Holding {
       grant.from <= now && grant.until.map { now < $0 } ?? true
     }
     let quota = try QuotaOverride.current(of: account, at: now, reading: transaction)
-    members = [
-      .init("cap", .integer(cap.byteCount)), .init("plan", .string(cap.planID)),
-      .init("reason", .string(cap.reason.rawValue)),
-      .init("grants", .string(grants.map(Self.text).joined(separator: ", "))),
-      .init("quota", quota.map { .integer($0.byteCount) } ?? .null),
-      .init("quota_until", quota?.until.map { .string($0.description) } ?? .null),
-    ]
+    let deletion = try AccountDeletion.find(account, reading: transaction)
+    members =
+      [
+        .init("cap", .integer(cap.byteCount)), .init("plan", .string(cap.planID)),
+        .init("reason", .string(cap.reason.rawValue)),
+        .init("grants", .string(grants.map(Self.text).joined(separator: ", "))),
+        .init("quota", quota.map { .integer($0.byteCount) } ?? .null),
+        .init("quota_until", quota?.until.map { .string($0.description) } ?? .null),
+      ]
+      + (deletion?.ahead.map { [.init("leaving", .string($0))] } ?? [])
   }
 
   var json: JSONValue { .object(members) }
 
   private static func text(_ grant: Grant) -> String {
     grant.planID + (grant.until.map { " until \($0)" } ?? "")
+  }
+}
+
+extension AccountDeletion {
+  /// What is still to come of it, for whoever gives the account something; nil once it is erased.
+  var ahead: String? {
+    guard erased == nil else { return nil }
+    return erases.map { "erased from \($0) on" } ?? "erased once it was exported"
   }
 }
 

@@ -14,6 +14,8 @@ package struct AccountDeletion: Sendable, Equatable {
   package let erased: Instant?
   /// Since when an operator lets it write nothing, whatever becomes of the deletion; nil: not at all.
   package let suspended: Instant?
+  /// Whether another Coffer has it: no store is told to bill it no more.
+  package let hasMoved: Bool
 
   package enum State: String, Sendable {
     case exporting, waiting, erasing, erased
@@ -25,7 +27,9 @@ package struct AccountDeletion: Sendable, Equatable {
     return erases == nil ? .exporting : .waiting
   }
 
-  private static let columns = "account_id, asked_ms, erase_ms, begun_ms, erased_ms, suspended_ms"
+  private static let columns = """
+    account_id, asked_ms, erase_ms, begun_ms, erased_ms, suspended_ms, moved
+    """
 
   private init(_ row: borrowing Row) throws {
     account = try row.id(0)
@@ -34,6 +38,7 @@ package struct AccountDeletion: Sendable, Equatable {
     begun = try row.optionalInstant(3)
     erased = try row.optionalInstant(4)
     suspended = try row.optionalInstant(5)
+    hasMoved = try row.integer(6) == 1
   }
 
   package static func find(
@@ -75,15 +80,16 @@ package struct AccountDeletion: Sendable, Equatable {
   /// Asks for it, and lets nothing of the account be written any more; asked for already, it stays as it
   /// is. Without a moment it is erased once it is exported. False where there is no such account.
   package static func ask(
-    for account: Identifier, erasing moment: Instant?, at now: Instant, in transaction: Transaction
+    for account: Identifier, erasing moment: Instant?, hasMoved: Bool = false, at now: Instant,
+    in transaction: Transaction
   ) throws -> Bool {
     guard try lock(account, in: transaction) else { return false }
     let count = try transaction.execute(
       """
-      INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, suspended_ms)
-      SELECT id, $2, $3, suspended_ms FROM sync.accounts WHERE id = $1
+      INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, suspended_ms, moved)
+      SELECT id, $2, $3, suspended_ms, $4 FROM sync.accounts WHERE id = $1
       ON CONFLICT (account_id) DO NOTHING
-      """, .id(account), .instant(now), .instant(moment))
+      """, .id(account), .instant(now), .instant(moment), .integer(hasMoved ? 1 : 0))
     guard count == 1 else { return true }
     try transaction.execute(
       "UPDATE sync.accounts SET suspended_ms = coalesce(suspended_ms, $2) WHERE id = $1",

@@ -6,7 +6,7 @@ internal import Sync
 
 /// What coffer-sync does, and keeps, of an account that is to be gone.
 extension BuyingShop {
-  package func askForEnd() throws {
+  package func askForEnd(hasMoved: Bool = false) throws {
     let (account, now) = (account, installation.now)
     try inSync { transaction in
       try transaction.execute(
@@ -14,7 +14,8 @@ extension BuyingShop {
         INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
         VALUES ($1, $1, 0, 0, 0) ON CONFLICT (id) DO NOTHING
         """, .id(account))
-      _ = try AccountDeletion.ask(for: account, erasing: now + .days(7), at: now, in: transaction)
+      _ = try AccountDeletion.ask(
+        for: account, erasing: now + .days(7), hasMoved: hasMoved, at: now, in: transaction)
     }
   }
 

@@ -116,9 +116,43 @@ struct LeavingCommandTests {
     let id = try erase()
     let released = try act("subscription", "release", id, "--json")
     #expect(released.code == 0, "\(released.errors)")
+    let again = try act("subscription", "release", id)
+    #expect(again.code == 1)
+    #expect(again.errors == "coffer: \(id) owns nothing, and nothing is given to it\n")
     #expect(released.out.contains(#""plan":"premium","reason":"granted""#))
     #expect(released.out.contains(#""after":{"subscriptions":0,"cap":1000000,"plan":"free""#))
     #expect(released.out.contains("\"released\":\"\(id)\""))
+  }
+
+  @Test func `only an account that was exported is told to be another Coffer's`() throws {
+    let early = try act("account", "delete", "ada", "--moved")
+    #expect(early.code == 1)
+    #expect(early.errors.hasSuffix(" is in the audit log: coffer account export comes first\n"))
+    let exported = try coffer("account", "export", "ada", "--to", scratch.path + "/ada.tar")
+    #expect(exported.code == 0, "\(exported.errors)")
+    let moved = try act("account", "delete", "ada", "--moved", "--json")
+    #expect(moved.code == 0, "\(moved.errors)")
+    #expect(moved.out.contains(#""erases":"2026-03-09T09:55:00Z","moved":true}"#))
+    #expect(try coffer("deletion", "list", "--json").out.contains(#""moved":true"#))
+  }
+
+  @Test func `what is given to an account that leaves is shown with its end`() throws {
+    #expect(try act("account", "delete", "ada").code == 0)
+    let shown = try coffer("entitlement", "grant", "ada", "--plan", "premium", "--reason", "x")
+    #expect(shown.code == 3)
+    #expect(
+      shown.out.contains(
+        #/leaving +erased from 2026-03-09T09:55:00Z on +erased from 2026-03-09T09:55:00Z on/#))
+  }
+
+  @Test func `stores that were told already are not spared any more`() throws {
+    #expect(try coffer("account", "export", "ada", "--to", scratch.path + "/ada.tar").code == 0)
+    #expect(try act("account", "delete", "ada").code == 0)
+    let late = try act("account", "delete", "ada", "--now", "--moved")
+    #expect(late.code == 1)
+    #expect(late.errors.contains(" was asked for without --moved on 2026-03-02T09:55:00Z, and "))
+    let both = try act("account", "delete", "ada", "--export-first", "--moved")
+    #expect(both.code == 64)
   }
 
   private var id: String {
