@@ -9,6 +9,8 @@ package struct AuditQuery: Sendable {
   /// As an entry tells it, or what stands there before what is told in brackets.
   package var actor: String?
   package var since: Instant?
+  /// What they were done to: found among all since then.
+  package var subject: String?
 
   package init() {}
 
@@ -49,6 +51,10 @@ package struct AuditQuery: Sendable {
       values += [.text(actor), .text(actor + " ("), .text(actor + " )")]
       let first = values.count - 2
       sql += " AND (actor = $\(first) OR (actor >= $\(first + 1) AND actor < $\(first + 2)))"
+    }
+    if let subject {
+      values.append(.text(subject))
+      sql += " AND subject = $\(values.count)"
     }
     values.append(.integer(limit))
     sql += " ORDER BY at_ms DESC, number DESC LIMIT $\(values.count)"

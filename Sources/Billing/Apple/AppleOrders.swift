@@ -20,8 +20,7 @@ extension AppleAPI {
     var reading = AppleReading(self)
     try reading.readStatuses(record.id)
     let now = reading.answer.facts.compactMap { $0.transaction(of: record.id) }
-    let known = record.transactions.values.compactMap { $0.contents.first }
-    guard let end = known.end, now.end == end else {
+    guard let end = record.end, now.end == end else {
       throw .refused(
         status: 0, "it ends at another time than was known; look again, it is read next")
     }
@@ -73,7 +72,7 @@ extension AppleAPI {
 
 extension [AppleTransaction] {
   /// When the period of the newest ends; nil where there is none.
-  fileprivate var end: Instant? {
+  var end: Instant? {
     self.max { ($0.purchaseDate, $0.expiresDate) < ($1.purchaseDate, $1.expiresDate) }?.expiresDate
   }
 }

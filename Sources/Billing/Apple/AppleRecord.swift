@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 package import Subscriptions
 package import Tiers
 
@@ -60,6 +60,8 @@ package struct AppleRecord: StoreRecord {
     expectsPayment && !renewal.contents.contains { $0.commitmentWillRenew == false }
       && !newest.contains { $0.commitment != nil && $0.revocation != nil }
   }
+
+  package var end: Instant? { transactions.values.compactMap { $0.contents.first }.end }
 
   private var expectsPayment: Bool {
     renewal.contents.contains { renewal in

@@ -83,6 +83,9 @@ package struct GoogleRecord: StoreRecord {
     return accounts.count == 1 ? .account(account, by: "purchase") : .contested
   }
 
+  /// Its orders tell only until when they were paid.
+  package var end: Instant? { purchase.contents.first?.end }
+
   package var pause: Pause? {
     purchase.contents.first { $0.state == .paused }.map {
       Pause(since: $0.ended, reason: .requested)

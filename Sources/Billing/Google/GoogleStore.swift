@@ -183,13 +183,12 @@ package struct GoogleStore: Store {
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure) {
     let (api, token) = try reach(request)
-    let known = (record as? GoogleRecord)?.purchase.contents.first
     switch order {
     case .stopRenewal: try api.stopRenewal(token: token)
     case .end: try api.revoke(token: token)
     case .refund(let id, _, _): try api.refund(order: id)
     case .extend(let days, _):
-      try api.extend(token: token, by: .days(days), knownEnd: known?.end)
+      try api.extend(token: token, by: .days(days), knownEnd: record.end)
     }
   }
 

@@ -7,8 +7,8 @@ package enum StoreOrder: Sendable, Equatable {
   /// It ends now.
   case end
   /// Money goes back: so much of a payment, or all that is left of it. The payment is named as `Bill`
-  /// names it; `earlierCount` is how many reversals of the purchase are known, so that the same order,
-  /// sent again before the store's word of the first has come, is the same one.
+  /// names it; `earlierCount` is how many refunds of that payment are known, so that the same order, sent
+  /// again before the store's word of the first has come, is the same one.
   case refund(payment: String, amount: Money?, earlierCount: Int)
   /// Days are given: what is paid for ends so much later, and renews then.
   case extend(days: Int64, because: ExtensionCause)

@@ -28,7 +28,7 @@ extension StripeAPI {
         }
         form.append(("amount", String(count)))
       }
-      let name = "coffer-refund-\(payment)-\(amount?.amount ?? "rest")-\(earlierCount)"
+      let name = "coffer-refund-\(invoice)-\(amount?.amount ?? "rest")-\(earlierCount)"
       try send("POST", "/v1/refunds", form, key: name)
     }
   }

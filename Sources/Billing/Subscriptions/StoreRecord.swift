@@ -41,6 +41,9 @@ package protocol StoreRecord: Hashable, Sendable {
   /// What its store tells of products and money, for people.
   var bill: Bill { get }
 
+  /// When what its store granted last ends, which an extension moves; nil where nothing tells.
+  var end: Instant? { get }
+
   /// Since when its store waits to be told that it was delivered, or takes it back.
   var unacknowledgedSince: Instant? { get }
 
@@ -54,6 +57,7 @@ package protocol StoreRecord: Hashable, Sendable {
 extension StoreRecord {
   package func unknown(of key: ObjectKey) -> [ObjectKey] { [] }
   package func companions(of key: ObjectKey) -> [ObjectKey] { [] }
+  package var end: Instant? { bill.payments.compactMap(\.to).max() }
   package var unacknowledgedSince: Instant? { nil }
   package var pause: Pause? { nil }
   package var isTest: Bool { false }

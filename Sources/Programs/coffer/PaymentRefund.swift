@@ -8,6 +8,10 @@ struct PaymentRefund: Sendable {
   private let payment: String
   let paid: Money
   private let paidSum: MoneySum
+  /// How many refunds are known that are of it, or may be, whatever became of them.
+  let count: Int
+  /// The last of them, for people.
+  let newest: String?
   /// Nil where its store does not tell how much it was.
   private let goneBackSum: MoneySum?
 
@@ -22,6 +26,13 @@ struct PaymentRefund: Sendable {
       gone = part.flatMap { part in gone.map { $0 + part } }
     }
     goneBackSum = gone
+    let refunds = bill.reversals.filter { reversal in
+      reversal.kind == .refund && reversal.payment.map { $0 == payment.object } ?? true
+    }
+    count = refunds.count
+    newest = refunds.first.map { refund in
+      "\(refund.object.id) (\(refund.amount.map { "\($0), " } ?? "")\(refund.word))"
+    }
   }
 
   private var leftSum: MoneySum? { goneBackSum.map { paidSum - $0 } }
@@ -41,19 +52,19 @@ struct PaymentRefund: Sendable {
     let sum = part.flatMap { MoneySum($0) } ?? leftSum
     let total = sum.flatMap { sum in goneBackSum.map { $0 + sum } }
     return (
-      members(goneBack: text(goneBackSum), goes: nil),
+      members(goneBack: text(goneBackSum), count, goes: nil),
       members(
-        goneBack: text(total),
+        goneBack: text(total), count + 1,
         goes: sum.map { .string(money($0).description) }
           ?? .string("all that is left, which \(store) does not tell"))
     )
   }
 
-  private func members(goneBack: JSONValue, goes: JSONValue?) -> JSONValue {
+  private func members(goneBack: JSONValue, _ count: Int, goes: JSONValue?) -> JSONValue {
     .object(
       [
         .init("payment", .string(payment)), .init("paid", .string(paid.description)),
-        .init("gone_back", goneBack),
+        .init("gone_back", goneBack), .init("refunds", .integer(Int64(count))),
       ] + (goes.map { [.init("goes_back", $0)] } ?? []))
   }
 

@@ -38,6 +38,8 @@ extension Command {
       if let cause = ExtensionCause(rawValue: text) { return cause }
       throw CommandFailure(.usage, "\(name) is satisfaction, outage or other")
     }, otherwise: .other)
+  private static let another = Parameter<Bool>.flag(
+    "--another", text: "one more, where the same got no answer and was done since")
   private static let answers = Act.answers(["subscription": .text, "store": .text])
 
   static let subscriptionCancel = Command(
@@ -68,13 +70,14 @@ extension Command {
       there. It is shown how much was paid, how much went back before and how much goes back now; \
       more than is left is refused. Google Play gives a payment back as a whole, and of one that went \
       back in part it does not always tell how much is left. The same refund ordered twice, before the \
-      store's word of the first has come, is one.
+      store's word of the first has come, is one. Where the first got no answer and a refund is known \
+      since, the same is refused for thirty days: it was done. --another makes one more.
       """,
     arguments: [named],
-    options: [payment, amount] + Act.options,
+    options: [payment, amount, another] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[named], invocation) { bill in
+      try StandingOrder(invocation[named], invocation, wantsAnother: invocation[another]) { bill in
         try refund(of: invocation[payment], invocation[amount], bill)
       }.run()
     })
@@ -86,13 +89,14 @@ extension Command {
       The App Store and Google Play do it for a subscription that runs, with the key of their API that is \
       configured; both tell it themselves afterwards, and what is owed follows from that alone. It is \
       done only while the subscription ends when Coffer knows it to: ordered again before the store's \
-      word has come, it is refused instead of given twice.
+      word has come, it is refused instead of given twice. Where the first got no answer and another end \
+      is known since, so many days are refused for thirty days, too, unless with --another.
       """,
     arguments: [named],
-    options: [days, cause] + Act.options,
+    options: [days, cause, another] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[named], invocation) { _ in
+      try StandingOrder(invocation[named], invocation, wantsAnother: invocation[another]) { _ in
         guard let days = invocation[days] else {
           throw CommandFailure(.usage, "subscription extend needs --days <days>")
         }
@@ -122,7 +126,7 @@ extension Command {
         "\(part.amount) has more digits behind the point than \(part.currency) has: \(digits)")
     }
     if let refusal = refund.refusal(of: part) { throw CommandFailure(.refused, refusal) }
-    return .refund(payment: name, amount: part, earlierCount: bill.reversals.count)
+    return .refund(payment: name, amount: part, earlierCount: refund.count)
   }
 }
 
@@ -130,14 +134,16 @@ extension Command {
 private struct StandingOrder: Sendable {
   private let named: NamedSubscription
   private let invocation: Invocation
+  private let wantsAnother: Bool
   private let order: @Sendable (Bill) throws -> StoreOrder
 
   init(
-    _ named: NamedSubscription, _ invocation: Invocation,
+    _ named: NamedSubscription, _ invocation: Invocation, wantsAnother: Bool = false,
     _ order: @escaping @Sendable (Bill) throws -> StoreOrder
   ) {
     self.named = named
     self.invocation = invocation
+    self.wantsAnother = wantsAnother
     self.order = order
   }
 
@@ -160,31 +166,30 @@ private struct StandingOrder: Sendable {
           .refused, "nothing is known of \(key): coffer subscription read has its store asked")
       }
       let request = try request(key, database, configuration)
-      let unanswered = try database.read { try openOrder(key, subscription, at: now, $0) }
+      let unanswered = try database.read { try UnansweredOrders(about: key, at: now, reading: $0) }
       let act = try Act(invocation, on: database)
       return try act.whenConfirmed(
         at: now,
         { transaction in
           // Where nobody is left to note the answer, it is read what became of it.
           _ = try ledger.read(key, at: now + Self.answerSpan, in: transaction)
-          return try effect(of: order, on: key, store, ledger, transaction)
-            .telling(unanswered)
+          return try effect(of: order, on: key, store, ledger, unanswered, transaction)
         },
         then: { entry, answer in
-          var (step, outcome) = ("done", "done")
+          var (step, outcome) = (UnansweredOrders.Outcome.done, "done")
           var failure: CommandFailure?
           do throws(APIFailure) {
             try store.perform(order, request, subscription.record)
           } catch {
             outcome = "\(error)"
             let told = Self.failure(error, store)
-            step = told.code == .unavailable ? Self.unansweredStep : "refused"
+            step = told.code == .unavailable ? .unanswered : .refused
             failure = told
           }
           let told = Act.Effect(
             subject: key.description, account: subscription.ownership.account,
             before: ["asked": .string(order.kind.rawValue), "in": .string(entry.description)],
-            after: ["answered": .string(outcome)], step: step)
+            after: ["answered": .string(outcome)], step: step.rawValue)
           try database.write(for: nil) { transaction in
             try act.note(told, because: invocation[Act.reason], at: now, in: transaction)
             _ = try ledger.read(key, payload: nil, at: now, in: transaction)
@@ -195,26 +200,6 @@ private struct StandingOrder: Sendable {
             json: answer.json)
         })
     }
-  }
-
-  private static let unansweredStep = "unanswered"
-  /// How many of the newest acts are looked through.
-  private static let actCountMax = 100
-
-  /// After a day it was read what became of an order.
-  private static let unansweredSpan = Instant.Span.days(1)
-
-  /// The last order about it, where no answer of its store's came.
-  private func openOrder(
-    _ key: ObjectKey, _ subscription: Subscription, at now: Instant, _ reader: Reader
-  ) throws -> AuditEntry? {
-    var query = AuditQuery()
-    query.account = subscription.ownership.account
-    query.since = now - Self.unansweredSpan
-    let last = try query.entries(after: nil, limit: Self.actCountMax, reading: reader)
-      .first { $0.isOrder && $0.subject == key.description }
-    guard let last, let outcome = try last.outcome(reading: reader) else { return last }
-    return outcome.act.hasSuffix(Self.unansweredStep) ? last : nil
   }
 
   private func check(_ order: StoreOrder, _ store: any Store) throws(CommandFailure) {
@@ -238,12 +223,13 @@ private struct StandingOrder: Sendable {
   /// What will be asked for beside what is known.
   private func effect(
     of order: StoreOrder, on key: ObjectKey, _ store: any Store, _ ledger: Ledger,
-    _ transaction: Transaction
+    _ unanswered: UnansweredOrders, _ transaction: Transaction
   ) throws -> Act.Effect {
     let subscription = try ledger.reading(transaction).subscription(key)
     let isUnpaid = [.pending, .onHold, .paused].contains(
       subscription.record.labelWithoutAccess(hadAccess: true))
     let (before, after): (JSONValue, JSONValue)
+    var news = ""
     switch order {
     case .stopRenewal where !isUnpaid || !store.traits.endsUnpaidAtOnce:
       before = ["renews": .bool(subscription.record.willRenew)]
@@ -254,28 +240,35 @@ private struct StandingOrder: Sendable {
         "renews": false,
         "ends": store.traits.refundsAtEnd ? "now, and the last payment goes back" : "now",
       ]
-    case .refund(let id, let amount, _):
+    case .refund(let id, let amount, let earlierCount):
       let bill = subscription.record.bill
       guard let payment = bill.payments.first(where: { $0.object.id == id }),
         let refund = PaymentRefund(of: payment, bill)
       else { throw CommandFailure(.refused, "nothing tells any more how much \(id) was paid with") }
+      guard refund.count == earlierCount else {
+        throw CommandFailure(.refused, "a refund of \(id) has come meanwhile; look again")
+      }
       (before, after) = refund.change(by: amount, at: store.traits.title)
+      news = refund.newest.map { "\($0) is known" } ?? ""
     case .extend(let days, let cause):
-      let end = subscription.record.bill.payments.compactMap(\.to).max()
+      let end = subscription.record.end
       before = ["ends": end.map { .string($0.description) } ?? "unknown"]
       after = [
         "ends": end.map { .string(($0 + .days(days)).description) } ?? "unknown",
         "days": .integer(days),
         "because": .string(cause.rawValue),
       ]
+      news = end.map { "its end is \($0)" } ?? ""
     }
-    return Act.Effect(
+    let effect = Act.Effect(
       subject: key.description,
       account: subscription.ownership.account, before: before, after: after,
       members: [
         .init("subscription", .string(key.description)),
         .init("store", .string(store.provider.rawValue)),
       ], step: AuditEntry.orderStep)
+    return try unanswered.told(
+      in: effect, of: invocation.name, wantsAnother: wantsAnother, news: news)
   }
 
   /// With the secret that deliveries told, where the store is asked by one.
@@ -301,28 +294,14 @@ private struct StandingOrder: Sendable {
   private static func failure(_ failure: APIFailure, _ store: any Store) -> CommandFailure {
     let title = store.traits.title
     switch failure {
-    case .transient:
+    // What nobody can read says nothing of what was done.
+    case .transient, .malformed:
       return CommandFailure(
         .unavailable,
         "\(title): \(failure); it may have been done or not: the subscription is read next, and "
-          + "ordering it again is safe")
+          + "the same again is done once")
     case .misconfigured: return CommandFailure(.configuration, "\(title): \(failure)")
     default: return CommandFailure(.refused, "\(title): \(failure); nothing was done")
     }
-  }
-}
-
-extension Act.Effect {
-  /// With what was ordered before and may have been done or not.
-  fileprivate func telling(_ order: AuditEntry?) -> Act.Effect {
-    guard let order else { return self }
-    let text = "\(order.name) of \(order.at); the same again is done once"
-    func told(_ state: JSONValue) -> JSONValue {
-      guard case .object(let members) = state else { return state }
-      return .object(members + [.init("unanswered", .string(text))])
-    }
-    var effect = self
-    (effect.before, effect.after) = (told(before), told(after))
-    return effect
   }
 }

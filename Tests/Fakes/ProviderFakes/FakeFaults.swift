@@ -13,6 +13,7 @@ package final class FakeFaults: Sendable {
     var replicaLag = Instant.Span.seconds(0)
     var requestCount = 0
     var failures: [Int: Failure] = [:]
+    var losesAnswer = false
   }
 
   private let state = Locked(State())
@@ -34,6 +35,17 @@ package final class FakeFaults: Sendable {
       for (index, failure) in failures.enumerated() {
         state.failures[state.requestCount + index] = failure
       }
+    }
+  }
+
+  /// Lets the next order be done and its answer be lost, at stores whose fake can.
+  package func loseNextAnswer() { state.withLock { $0.losesAnswer = true } }
+
+  /// Whether the answer to what was just done is lost.
+  package func losesAnswer() -> Bool {
+    state.withLock { state in
+      defer { state.losesAnswer = false }
+      return state.losesAnswer
     }
   }
 

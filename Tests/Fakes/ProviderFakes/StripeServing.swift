@@ -35,7 +35,13 @@ extension FakeStripe {
     let world = state.withLock { $0.world(at: now, lag: faults.replicaLag) }
     do throws(StripeReads.Refusal) {
       try authorize(request)
-      if request.method != "GET" { return try obey(request, version) }
+      if request.method != "GET" {
+        let answer = try obey(request, version)
+        guard !faults.losesAnswer() else {
+          throw .init(status: 500, code: nil, message: "Something failed.")
+        }
+        return answer
+      }
       let (segments, parameters) = try read(request)
       let reads = StripeReads(
         rendering: StripeRendering(world: world, version: version), now: now)

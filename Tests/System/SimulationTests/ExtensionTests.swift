@@ -54,6 +54,29 @@ struct ExtensionTests {
     #expect(ends == before + .days(7))
   }
 
+  @Test func `the end that is shown before Google Play gives days is the one that they move`()
+    throws
+  {
+    let shop = try PlayShop()
+    let token = shop.store.buy(.premiumMonthly, for: PlayShop.account)
+    try shop.pass(.hours(2))
+    let key = try PlayShop.key(token)
+    let store = LivePlay.store(shop.store, Clock { [clock = shop.store.clock] in clock.now })
+    func end() throws -> Instant? {
+      try shop.installation.database.read { reader in
+        try Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
+          .reading(reader).subscription(key).record.end
+      }
+    }
+    for days: Int64 in [7, 3] {
+      let before = try #require(try end())
+      #expect(before == shop.store.truth(of: token).paid.map(\.to).max())
+      try Self.order(days, key, secret: Secret(token), at: store, shop.installation)()
+      try shop.pass(.hours(1))
+      #expect(try end() == before + .days(days))
+    }
+  }
+
   @Test func `a purchase that is over gets no days`() throws {
     let shop = try PlayShop()
     let token = shop.store.buy(.premiumMonthly, for: PlayShop.account)
