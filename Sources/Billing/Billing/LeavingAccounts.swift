@@ -83,9 +83,20 @@ struct LeavingAccounts: Sendable {
       if !isLate, let result = try stop(leaving, lease) { return result }
       return become(.waiting, leaving, again: now)
     case .waiting:
+      let due = min(erasure.moment ?? .distantFuture, now + Self.waitingSpan)
+      let soon = now + Self.findingSpan
+      do throws(JobFailure) {
+        // What came to be its own since, or renews again.
+        let isLate = erasure.moment.map { $0 + Self.endPatience <= now } ?? false
+        if !isLate, let result = try stop(leaving, lease) { return result }
+      } catch {
+        Log.warning(
+          "billing.leaving", ["account": account.description, "reason": error.reason])
+        guard erasure.hasBegun else {
+          return become(.waiting, leaving, again: max(min(due, now + Self.refusedSpan), soon))
+        }
+      }
       guard erasure.hasBegun else {
-        let soon = now + Self.findingSpan
-        let due = min(erasure.moment ?? .distantFuture, now + Self.waitingSpan)
         return become(.waiting, leaving, again: max(due, soon))
       }
       try end(leaving, until: (erasure.moment ?? now) + Self.endPatience)

@@ -132,6 +132,13 @@ extension Command {
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           let key = try named.known(to: ledger, reading: transaction)
           let account = try DatabaseSession.livingAccount(transaction, invocation[newOwner])
+          // Whatever it got, its stores would be told to bill no more.
+          guard try AccountDeletion.find(account.id, reading: transaction) == nil else {
+            throw CommandFailure(
+              .refused,
+              "account \(account.shown) leaves: its end was asked for, and coffer deletion cancel keeps it"
+            )
+          }
           let before = try Possession(of: key, from: nil, to: account, ledger, at: now, transaction)
           guard before.owner != account.id else {
             throw CommandFailure(.refused, "account \(account.shown) owns it already")
@@ -179,8 +186,12 @@ extension Command {
           }
           let before = try state()
           try ledger.decide(.accountDeleted(account), at: now, in: transaction)
+          let after = try state()
+          guard before != after else {
+            throw CommandFailure(.refused, "\(account) owns nothing, and nothing is given to it")
+          }
           return Act.Effect(
-            subject: account.description, account: account, before: before, after: try state(),
+            subject: account.description, account: account, before: before, after: after,
             text: "\(account) owns nothing any more\n",
             members: [.init("released", .string(account.description))])
         }

@@ -165,6 +165,21 @@ struct ExplainTests {
     #expect(!logged.contains("(ada)") && !logged.contains("(bob)"))
   }
 
+  /// Stripe would have to bill no more from then on, and nobody would see why.
+  @Test func `who leaves is given no subscription`() throws {
+    try createHeir()
+    let asked = try Finished(
+      ["account", "delete", "bob", "--reason", "n", "--yes"], environment: environment)
+    #expect(asked.code == 0, "\(asked.errors)")
+    let refused = try Finished(
+      ["subscription", "transfer", Self.subscription, "bob", "--reason", "n", "--yes"],
+      environment: environment)
+    #expect(refused.code == 1)
+    #expect(
+      refused.errors.hasSuffix(
+        "(bob) leaves: its end was asked for, and coffer deletion cancel keeps it\n"))
+  }
+
   /// As an operator finds it on a receipt of the App Store's.
   @Test func `a store's number names what is known, and what may be one or another is named whole`()
     throws

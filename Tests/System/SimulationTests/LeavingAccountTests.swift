@@ -156,6 +156,27 @@ struct LeavingAccountTests {
     #expect(try shop.isErased)
   }
 
+  @Test func `what comes to the account while it waits is billed no more, either`() throws {
+    let (shop, _) = try paying()
+    try shop.askForEnd()
+    try shop.pass(.hours(1))
+    let late = shop.stripe.buy(account: shop.account)
+    try shop.pass(.days(2))
+    #expect(shop.stripe.isCancelling(late))
+  }
+
+  @Test func `what comes to the account in its last hour is billed no more, either`() throws {
+    let (shop, _) = try paying()
+    try shop.askForEnd()
+    try shop.pass(.minutes(7 * 24 * 60 - 90))
+    let late = shop.stripe.buy(account: shop.account)
+    try shop.pass(.minutes(90))
+    try shop.beginErasing()
+    try shop.pass(.hours(6))
+    #expect(shop.stripe.isCancelling(late))
+    #expect(try shop.isErased)
+  }
+
   @Test func `a store that never answers holds the erasure up for three days, and no longer`()
     throws
   {
