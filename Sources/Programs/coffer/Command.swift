@@ -61,6 +61,8 @@ struct Answer: Sendable {
   let json: JSONValue
   /// A line for people beside either form, on stderr; nil for none.
   var notice: String?
+  /// What is left to do once it is written whole; nil for nothing.
+  var whenWritten: (@Sendable () -> Void)?
 }
 
 /// Why a command did not do what it was asked for; `text` is one line.

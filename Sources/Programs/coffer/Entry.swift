@@ -39,6 +39,7 @@ enum Entry {
       } else {
         try StandardOutput.write(answer.text)
       }
+      answer.whenWritten?()
       if let notice = answer.notice { complain([notice]) }
       return answer.code
     } catch let error as ConfigurationError {

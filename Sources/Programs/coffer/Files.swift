@@ -55,6 +55,26 @@ enum OutputFile {
 
   static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+  /// Whether two paths are of one file, which need not be there.
+  static func isSame(_ path: String, _ other: String) -> Bool {
+    if let file = place(path), let otherFile = place(other) { return file == otherFile }
+    let (directory, name) = split(path)
+    let (otherDirectory, otherName) = split(other)
+    return name == otherName && place(directory) == place(otherDirectory)
+  }
+
+  /// Where a file lies, whatever leads there; nil where there is none.
+  private static func place(_ path: String) -> [UInt64]? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    return [UInt64(status.st_dev), UInt64(status.st_ino)]
+  }
+
+  private static func split(_ path: String) -> (directory: String, name: Substring) {
+    guard let slash = path.lastIndex(of: "/") else { return (".", path[...]) }
+    return (String(path[...slash]), path[path.index(after: slash)...])
+  }
+
   /// Writes a file in the place of one that may be there, which stays until this one is whole.
   static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {
     let new = path + ".new"

@@ -33,8 +33,8 @@ extension Command {
       payment is not known here. Storage is as of now. All subscriptions are read in one snapshot, \
       with progress on stderr, while the servers go on. With --resume each page of them is read in a \
       snapshot of its own: the figures are of between two times, both of which are told. The file is \
-      written every few seconds and removed at the end; another month, catalogue, database or version \
-      needs another.
+      written every few seconds and removed once the answer is written; another month, catalogue, \
+      database or version needs another.
       """,
     options: [month, page, force, resume],
     answers: ReportJSON.shape,
@@ -45,6 +45,10 @@ extension Command {
       }
       guard path != "-" else {
         throw CommandFailure(.usage, "--html takes a file: the tables go to standard output")
+      }
+      if let path, let file = invocation[resume], OutputFile.isSame(path, file) {
+        throw CommandFailure(
+          .usage, "--html and --resume take two files: \(file) is removed at the end")
       }
       if let path, !invocation[force] { try OutputFile.requireNew(path) }
       return try DatabaseSession.with(invocation, options: DatabaseSession.wholeReads) {
@@ -61,10 +65,11 @@ extension Command {
             try OutputFile.write(bytes, to: path)
           }
         }
-        if let file = invocation[resume] { OutputFile.remove(file) }
+        let begun = invocation[resume]
         return Answer(
           text: ReportText(figures).text, json: ReportJSON.value(figures),
-          notice: path.map { "the page is in \($0)" })
+          notice: path.map { "the page is in \($0)" },
+          whenWritten: { if let begun { OutputFile.remove(begun) } })
       }
     })
 

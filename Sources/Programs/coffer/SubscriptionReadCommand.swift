@@ -7,6 +7,7 @@ internal import Ledger
 internal import Storage
 internal import Stores
 internal import Subscriptions
+internal import Tiers
 
 extension Command {
   private static let purchase = Parameter<NamedSubscription>.required(
@@ -42,9 +43,7 @@ extension Command {
             switch try ledger.read(key, payload: payload, at: now, in: transaction) {
             case .asked: break
             case .withoutKey:
-              throw CommandFailure(
-                .refused,
-                "\(key.provider.rawValue) is never asked: no key of its API is configured")
+              throw CommandFailure(.refused, unread(key, ledger))
             case .withoutToken:
               throw CommandFailure(
                 .refused,
@@ -62,6 +61,18 @@ extension Command {
         }
       }
     })
+
+  /// Why its store is not asked of it.
+  private static func unread(_ key: ObjectKey, _ ledger: Ledger) -> String {
+    let environment = ledger.rules.grantingEnvironment
+    let granting = ObjectKey(
+      provider: key.provider, environment: environment, kind: key.kind, id: key.id)
+    guard ledger.isReadable(granting) else {
+      return "\(key.provider.rawValue) is never asked: no key of its API is configured"
+    }
+    return "\(key) is never asked for: the key of its store's API is taken for one of the "
+      + "\(environment.rawValue) environment"
+  }
 }
 
 extension NamedPurchase {

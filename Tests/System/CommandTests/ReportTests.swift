@@ -41,6 +41,10 @@ struct ReportTests {
       ),
       (["--month", "September"], 64, "--month takes a month like 2026-10"),
       (["--force"], 64, "--force is for --html"),
+      (
+        ["--html", "x", "--resume", "./x", "--force"], 64,
+        "--html and --resume take two files: ./x is removed at the end"
+      ),
       (["--html", "-"], 64, "--html takes a file: the tables go to standard output"),
       (
         ["--html", "/nowhere/report.html"], 1,
@@ -83,6 +87,15 @@ struct ReportTests {
           == "coffer: \(file) was begun with another \(member), \(other): name another file\n")
     }
     try Files.write(begun, to: file)
+    let unheard = try Finished(
+      path: "/bin/sh",
+      [
+        "-c", "exec \"$@\" >/dev/full", "sh", Binaries.directory + "/coffer", "report", "--month",
+        "2026-09", "--resume", file,
+      ],
+      environment: shop.environment)
+    #expect(unheard.code == 69)
+    #expect(Files.text(file) != nil)
     let resumed = try shop.coffer("report", "--month", "2026-09", "--resume", file, "--json")
     #expect(resumed.code == 0, "\(resumed.errors)")
     #expect(
