@@ -26,7 +26,8 @@ package struct TreeAudit {
 
   /// Reads one slice more: files, then the account's shares of others' files.
   package mutating func readSlice(_ reader: Reader) throws -> [TreeFinding] {
-    guard let owner = try Owner(reader, account) else {
+    // Of one that is being erased some rows are gone, and others are not yet.
+    guard let owner = try Owner(reader, account), owner.erasure != .begun else {
       isRead = true
       return []
     }
@@ -41,7 +42,7 @@ package struct TreeAudit {
     areFilesRead = files.count < Self.sliceRowCount
     filesReadTo = files.last?.sequence ?? filesReadTo
     var findings = try TreeSlice(reader, files, of: owner, objects).findings()
-    if areFilesRead, try FileRecord.find(reader, owner.root) == nil {
+    if areFilesRead, owner.erasure == .none, try FileRecord.find(reader, owner.root) == nil {
       findings.append(TreeFinding(.root, owner.root))
     }
     return findings
@@ -62,7 +63,10 @@ package struct TreeAudit {
     for share in shares {
       if share.sequence > owner.sequence { findings.append(TreeFinding(.number, share.file)) }
       guard let file = try FileRecord.find(reader, share.file) else {
-        findings.append(TreeFinding(.shareOfNothing, share.file))
+        // From what is left of an ended share its sharee learns that the owner was erased.
+        if try share.state.isLive || Erasure.of(share.owner, reader) == .none {
+          findings.append(TreeFinding(.shareOfNothing, share.file))
+        }
         continue
       }
       if file.owner != share.owner { findings.append(TreeFinding(.shareOwner, share.file)) }
@@ -97,6 +101,7 @@ package struct TreeAudit {
     let account: Identifier
     let root: Identifier
     let sequence: Int64
+    let erasure: Erasure
 
     init?(_ reader: Reader, _ account: Identifier) throws {
       let row = try reader.first(
@@ -105,6 +110,21 @@ package struct TreeAudit {
       guard let row else { return nil }
       self.account = account
       (root, sequence) = row
+      erasure = try Erasure.of(account, reader)
+    }
+  }
+
+  /// How much of an account is gone.
+  enum Erasure {
+    case none, begun, done
+
+    static func of(_ account: Identifier, _ reader: Reader) throws -> Erasure {
+      try reader.first(
+        """
+        SELECT erased_ms FROM sync.account_deletions
+        WHERE account_id = $1 AND begun_ms IS NOT NULL
+        """, .id(account)
+      ) { row in try row.optionalInteger(0) == nil ? .begun : .done } ?? .none
     }
   }
 }
@@ -142,8 +162,8 @@ package struct TreeFinding: Sendable, Equatable {
       case .content: "content is in one place, where its size says, and as long as its row says"
       case .object: "the object of a document is there, whole, and no garbage"
       case .link: "a link lies in its owner's tree and in no folder that others see"
-      case .signature: "a key that the server knows has signed what the record says"
-      case .shareOfNothing: "a share's file exists"
+      case .signature: "a key that the server knows, or erased, has signed what the record says"
+      case .shareOfNothing: "a share's file exists, or its owner was erased"
       case .shareOwner: "a share names the owner of its file"
       case .shareLink: "a share is accepted exactly while a link of its sharee lives"
       case .view: "an account has a view of a tree exactly while a share of it is accepted"

@@ -141,9 +141,8 @@ struct TreeSlice {
 
   private func signatures() throws -> [TreeFinding] {
     var keys: [[UInt8]: Ed25519PublicKey] = [:]
-    for list in SQLList.slices(
-      of: Set(files.compactMap(\.author?.key)).map { .blob($0) }, after: 0)
-    {
+    let authors = Set(files.compactMap(\.author?.key))
+    for list in SQLList.slices(of: authors.map { .blob($0) }, after: 0) {
       for key in try reader.rows(
         "SELECT public_key FROM sync.device_keys WHERE public_key IN (\(list.parameters))",
         values: list.values, row: { row in try row.blob(0) })
@@ -151,7 +150,17 @@ struct TreeSlice {
         keys[key] = Ed25519PublicKey(bytes: key)
       }
     }
+    // Nothing tells whose keys those were that went with their accounts.
+    if keys.count < authors.count, try hasErasedAccounts() {
+      for key in authors where keys[key] == nil { keys[key] = Ed25519PublicKey(bytes: key) }
+    }
     return files.filter { !$0.isRoot && !isSigned($0, keys) }.map { TreeFinding(.signature, $0.id) }
+  }
+
+  private func hasErasedAccounts() throws -> Bool {
+    try reader.first(
+      "SELECT 1 FROM sync.account_deletions WHERE begun_ms IS NOT NULL LIMIT 1"
+    ) { _ in true } ?? false
   }
 
   /// Files of before the second migration have no author. One that its folder took along keeps the
@@ -177,10 +186,17 @@ struct TreeSlice {
       ) { row in try Share(row: row) }
       for share in shares {
         if share.owner != owner.account { findings.append(TreeFinding(.shareOwner, share.file)) }
-        if !isSigned(share) { findings.append(TreeFinding(.signature, share.file)) }
+        if try !isSigned(share) && !isEndedByErasure(share) {
+          findings.append(TreeFinding(.signature, share.file))
+        }
       }
     }
     return findings
+  }
+
+  /// A share ends with its sharee, whom nobody signs for any more.
+  private func isEndedByErasure(_ share: Share) throws -> Bool {
+    try share.state == .rejected && TreeAudit.Erasure.of(share.account, reader) != .none
   }
 
   private func isSigned(_ share: Share) -> Bool {

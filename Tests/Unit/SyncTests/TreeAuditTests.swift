@@ -41,14 +41,57 @@ import Testing
   }
 
   private func laws() throws -> Set<TreeFinding.Law> {
+    try laws(of: [try ada.account, try bob.account])
+  }
+
+  private func laws(of accounts: [Identifier]) throws -> Set<TreeFinding.Law> {
     var laws: Set<TreeFinding.Law> = []
-    for device in [ada, bob] {
-      var audit = TreeAudit(try device.account, objects: server.objects)
+    for account in accounts {
+      var audit = TreeAudit(account, objects: server.objects)
       while !audit.isRead {
         laws.formUnion(try server.database.read { try audit.readSlice($0) }.map(\.law))
       }
     }
     return laws
+  }
+
+  /// Erases an account, and looks at both trees after every slice.
+  private func lawsWhileErasing(_ device: TestDevice) throws -> Set<TreeFinding.Law> {
+    let (account, now) = (try device.account, server.clock.now)
+    _ = try server.database.write(for: nil) { transaction in
+      try AccountDeletion.ask(for: account, erasing: now, at: now, in: transaction)
+    }
+    let accounts = [try ada.account, try bob.account]
+    var found: Set<TreeFinding.Law> = []
+    var isDue = true
+    while isDue {
+      isDue = try server.sweeper().sweepErasure()
+      found.formUnion(try laws(of: accounts))
+    }
+    return found
+  }
+
+  @Test func `the tree of whom something was shared with obeys the rules when its owner is erased`()
+    throws
+  {
+    let declined = try ada.add("folder")
+    try Self.accept(
+      try ada.batch(shares: [
+        ShareChange(
+          expect: "new",
+          ShareStatement(
+            file: declined, account: try bob.account,
+            state: .granted(mode: "read", key: [UInt8](1...48))))
+      ]))
+    #expect(try lawsWhileErasing(ada) == [])
+  }
+
+  @Test func `a tree that an erased account wrote to obeys the rules`() throws {
+    let shared = try ada.add("folder")
+    _ = try ada.share(shared, with: bob, mode: "write")
+    _ = try bob.add(in: shared, owner: try ada.account)
+    #expect(try laws() == [])
+    #expect(try lawsWhileErasing(bob) == [])
   }
 
   private func execute(_ sql: String, _ values: [SQLValue]) throws {
