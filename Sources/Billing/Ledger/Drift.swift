@@ -11,7 +11,9 @@ extension Ledger {
     /// Of a page of so many all are listed.
     package static let listedCountMax = 200
 
+    /// Of subscriptions.
     package private(set) var checkedCount: Int64 = 0
+    package private(set) var checkedScheduleCount: Int64 = 0
     /// Those that say something else than their facts; the first of them.
     package private(set) var subscriptions: [ObjectKey] = []
     /// Those whose schedule does not follow from what they own; the first of them.
@@ -27,7 +29,9 @@ extension Ledger {
       if subscriptions.count < Self.listedCountMax { subscriptions.append(key) }
     }
 
-    fileprivate mutating func add(_ account: Identifier) {
+    fileprivate mutating func add(_ account: Identifier, _ isSame: Bool) {
+      checkedScheduleCount += 1
+      guard !isSame else { return }
       differingCount += 1
       if accounts.count < Self.listedCountMax { accounts.append(account) }
     }
@@ -77,6 +81,44 @@ extension Ledger {
     try compare(&drift, keys, reading: reader)
   }
 
+  /// The accounts behind one of which anything may follow for what they store, in the order of their ids.
+  ///
+  /// Rows of a schedule may be missing, and others be left over: so it is whoever has one of them, owns
+  /// something, or was given something.
+  package func accounts(
+    behind last: Identifier, limit: Int, reading reader: Reader
+  ) throws -> [Identifier] {
+    var found: Set<Identifier> = []
+    for (column, source) in [
+      ("account_id", "billing.entitlements WHERE"),
+      ("owner", "billing.subscriptions WHERE owner IS NOT NULL AND"),
+      ("account_id", "billing.decisions WHERE kind IN ('grant', 'quota') AND"),
+    ] {
+      found.formUnion(
+        try reader.rows(
+          "SELECT DISTINCT \(column) FROM \(source) \(column) > $1 ORDER BY \(column) LIMIT $2",
+          .id(last), .integer(limit)
+        ) { row in try row.id(0) })
+    }
+    return Array(found.sorted().prefix(limit))
+  }
+
+  /// Compares the schedules of accounts with what follows from what they own and were given.
+  package func compare(
+    _ drift: inout Drift, schedulesOf accounts: [Identifier], reading reader: Reader
+  ) throws {
+    let rules = rules.keeping(try SoldPlans.all(reading: reader))
+    let (reading, free) = (reading(reader), Schedule.free(rules.catalogue).boundaries)
+    for id in accounts {
+      let account = try reading.account(id)
+      let schedule = Self.schedule(
+        try coverages(of: id, reading, under: rules), account.decided, under: rules)
+      // Nothing is written for an account that was never owed anything.
+      let stored = account.boundaries.isEmpty ? free : account.boundaries
+      drift.add(id, schedule.boundaries == stored)
+    }
+  }
+
   /// Derives what is listed again, and writes what follows from the facts. The rules must be the servers'.
   package func repair(_ drift: Drift, at now: Instant, in transaction: Transaction) throws {
     try DeliveryRow.lockSequence(in: transaction)
@@ -93,7 +135,6 @@ extension Ledger {
   private func compare(_ drift: inout Drift, _ keys: [String], reading reader: Reader) throws {
     let rules = rules.keeping(try SoldPlans.all(reading: reader))
     let reading = reading(reader)
-    var owners: Set<Identifier> = []
     for key in keys.compactMap({ ObjectKey($0) }) {
       guard let row = try reading.stored(key).row, row.rules == rules.digest else { continue }
       let subscription = try reading.subscription(key)
@@ -104,13 +145,6 @@ extension Ledger {
         subscription, coverage, attention, rules: rules, at: row.updated,
         transitionCount: row.transitionCount)
       drift.add(key, derived.says(theSameAs: row))
-      if let owner = row.owner { owners.insert(owner) }
-    }
-    for owner in owners.sorted() {
-      let coverages = try coverages(of: owner, reading, under: rules)
-      let account = try reading.account(owner)
-      let schedule = Self.schedule(coverages, account.decided, under: rules)
-      if schedule.boundaries != account.boundaries { drift.add(owner) }
     }
   }
 }

@@ -24,19 +24,21 @@ extension Doctor {
           + "was broken off, and so does a coffer-billing that starts")
     case nil: break
     }
-    var (checked, differing, first) = (Int64(0), Int64(0), String?.none)
+    var (checked, schedules, differing, first) = (Int64(0), Int64(0), Int64(0), String?.none)
     try drifts(ledger) { drift in
       checked += drift.checkedCount
+      schedules += drift.checkedScheduleCount
       differing += drift.differingCount
       first =
         first ?? drift.subscriptions.first.map { "the subscription \($0.id)" }
         ?? drift.accounts.first.map { "the schedule of the account \($0)" }
       if let act = extent.fixing, drift.differingCount > 0 { try repair(drift, ledger, act) }
     }
-    guard checked > 0 else {
-      return Check("drift", .skipped, "there is no subscription to derive")
+    guard checked + schedules > 0 else {
+      return Check("drift", .skipped, "there is no subscription and no schedule to derive")
     }
-    let what = "\(counted(checked, "subscription"))\(sampleText) and the schedules of their owners"
+    let what =
+      "\(counted(checked, "subscription")) and \(counted(schedules, "schedule"))\(sampleText)"
     guard let first else { return Check("drift", .ok, "as the facts say: \(what)") }
     let text = "\(counted(differing, "row")) of \(what), the first is \(first)"
     return extent.fixes
@@ -53,6 +55,10 @@ extension Doctor {
       var drift = Ledger.Drift()
       let start = randomAccount()
       try database.read { try ledger.compare(&drift, from: start, limit: limit, reading: $0) }
+      let accounts = try sample { account, limit in
+        try database.read { try ledger.accounts(behind: account, limit: limit, reading: $0) }
+      }
+      try database.read { try ledger.compare(&drift, schedulesOf: accounts, reading: $0) }
       return try each(drift)
     }
     let progress = Progress(
@@ -64,6 +70,24 @@ extension Doctor {
         try ledger.compare(&drift, after: after, limit: limit, reading: $0)
       }
       progress.done += drift.checkedCount
+      try each(drift)
+    }
+    try schedules(ledger, each)
+  }
+
+  /// All of them, after the subscriptions that they follow from: what was put right there is right here.
+  private func schedules(_ ledger: Ledger, _ each: (Ledger.Drift) throws -> Void) throws {
+    let limit = Ledger.Drift.listedCountMax
+    let progress = Progress("deriving schedules", .count(of: "accounts"))
+    var last: Identifier? = Identifier(high: 0, low: 0)
+    while let behind = last {
+      var drift = Ledger.Drift()
+      last = try database.read { reader in
+        let accounts = try ledger.accounts(behind: behind, limit: limit, reading: reader)
+        try ledger.compare(&drift, schedulesOf: accounts, reading: reader)
+        return accounts.last
+      }
+      progress.done += drift.checkedScheduleCount
       try each(drift)
     }
   }

@@ -158,6 +158,15 @@ package final class Installation {
         try ledger.compare(&drift, after: after, limit: 100, reading: reader)
       }
     }
+    try database.read { reader in
+      var last = Identifier(high: 0, low: 0)
+      while true {
+        let accounts = try ledger.accounts(behind: last, limit: 100, reading: reader)
+        guard let end = accounts.last else { return }
+        try ledger.compare(&drift, schedulesOf: accounts, reading: reader)
+        last = end
+      }
+    }
     let count = try database.read { reader in
       try reader.first("SELECT count(*) FROM billing.subscriptions") { try $0.integer(0) } ?? 0
     }

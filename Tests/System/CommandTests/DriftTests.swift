@@ -48,6 +48,42 @@ struct DriftTests {
     #expect(try shop.coffer("audit", "verify").code == 0)
   }
 
+  /// Whose schedule follows from decisions alone, or from nothing.
+  @Test(arguments: [
+    (
+      "UPDATE billing.entitlements SET cap_bytes = cap_bytes + 7 WHERE reason = 'granted'", bob
+    ),
+    ("DELETE FROM billing.entitlements WHERE account_id <> x'\(ada)'", bob),
+    (
+      "INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason) "
+        + "VALUES (x'00000000000040008000000000000009', 0, 7000000000000, 'premium', 'granted')",
+      "00000000-0000-4000-8000-000000000009"
+    ),
+  ])
+  func `a schedule without a subscription is compared, too, and derived again`(
+    change: String, account: String
+  ) throws {
+    let shop = try FirstPurchase()
+    _ = try shop.coffer(
+      "account", "create", "--id", Self.bob, "--username", "bob", "--public-key",
+      "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=")
+    let granted = try shop.coffer(
+      "entitlement", "grant", "bob", "--plan", "premium", "--reason", "press", "--yes")
+    #expect(granted.code == 0, "\(granted.errors)")
+    #expect(try drift(shop, "--all").contains("as the facts say: 1 subscription and 2 schedules"))
+    try shop.write(change)
+    for words in [[], ["--all"]] {
+      let found = try Finished(["doctor"] + words, environment: shop.environment).out
+      #expect(found.contains("the first is the schedule of the account \(account)"), "\(found)")
+    }
+    #expect(try drift(shop, "--all", "--fix").contains(#""state":"ok","text":"derived again: "#))
+    #expect(try drift(shop, "--all").contains(#""state":"ok""#))
+    #expect(try shop.coffer("audit", "list").out.contains("doctor"))
+  }
+
+  private static let bob = "0b5c0a2e-0000-4000-8000-00000000000b"
+  private static let ada = FirstPurchase.account.filter { $0 != "-" }
+
   private func cap(_ explained: String) -> Substring? {
     explained.firstMatch(of: #/"cap(_bytes)?":(\d+)/#)?.output.2
   }

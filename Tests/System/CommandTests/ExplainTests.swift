@@ -115,7 +115,7 @@ struct ExplainTests {
     #expect(wrong.code == 1)
     #expect(
       wrong.out.contains(
-        "not as the facts say: 1 row of 1 subscription and the schedules of their owners, "
+        "not as the facts say: 1 row of 1 subscription and 1 schedule, "
           + "the first is the schedule of the account \(Self.account)"))
   }
 
