@@ -185,7 +185,7 @@ struct Reconciler: Sendable {
     do {
       slice = try database.read { reader in
         try run.slice(
-          ledger, store.traits, within: interval ?? .days(1), at: now, reading: reader)
+          ledger, store, within: interval ?? .days(1), at: now, reading: reader)
       }
     } catch {
       throw .transient("\(error)", retryAfter: nil)

@@ -22,35 +22,47 @@ extension Reconciliation {
   }
 
   /// The next subscriptions, of which those are to be read that are due: in a whole run all, else those
-  /// whose paid time ends or ended about now, and those that their store will soon have forgotten.
+  /// whose paid time ended since the run before or ends about now, and those that their store will soon
+  /// have forgotten. A run is whole, too, where a list of the `store`'s forgot how that time began.
   package func slice(
-    _ ledger: Ledger, _ traits: StoreTraits, within span: Instant.Span, at now: Instant,
+    _ ledger: Ledger, _ store: any Store, within span: Instant.Span, at now: Instant,
     reading database: some Queryable
   ) throws -> Slice {
+    let partsRead = store.traits.partsRead
+    let isWhole = isWhole || store.listings.contains { $0.isForgotten(since: since, at: now) }
     let prefix = "\(provider.rawValue):"
     let rows = try database.rows(
       """
-      SELECT object, coverage FROM billing.subscriptions WHERE object > $1 AND object < $2
-      ORDER BY object LIMIT $3
+      SELECT object, coverage, will_renew FROM billing.subscriptions
+      WHERE object > $1 AND object < $2 ORDER BY object LIMIT $3
       """, .text(place ?? prefix), .text("\(provider.rawValue);"),
       .integer(Int64(Self.sliceCount))
-    ) { row in (try row.text(0), try row.text(1)) }
+    ) { row in (try row.text(0), try row.text(1), try row.integer(2) == 1) }
     let reading = ledger.reading(database)
     var slice = Slice()
-    for (object, text) in rows {
+    for (object, text, willRenew) in rows {
       guard let key = ObjectKey(object), ledger.isReadable(key) else { continue }
-      let coverage = try Coverage(text: text)
-      let moments = [coverage.paidEnd, coverage.end.map { $0 + Self.lastSpan }]
-      let isDue = moments.contains { moment in
-        moment.map { now - span <= $0 && $0 <= now + span } ?? false
-      }
-      guard isWhole || isDue else { continue }
-      let parts =
-        traits.partsRead > 0 ? try reading.parts(of: key, limit: traits.partsRead) : []
+      guard
+        try isWhole || isDue(Coverage(text: text), willRenew: willRenew, within: span, at: now)
+      else { continue }
+      let parts = partsRead > 0 ? try reading.parts(of: key, limit: partsRead) : []
       slice.due.append((key, parts))
     }
     if rows.count == Self.sliceCount { slice.next = rows.last?.0 }
     return slice
+  }
+
+  /// What stores told since the run before may be lost: after an outage of ours, or with what came after a
+  /// backup that was restored. So that run, and not now, is where the time begins that is looked at.
+  private func isDue(
+    _ coverage: Coverage, willRenew: Bool, within span: Instant.Span, at now: Instant
+  ) -> Bool {
+    let begin = min(since ?? now, now)
+    let moments = [coverage.paidEnd, coverage.end.map { $0 + Self.lastSpan }].compactMap(\.self)
+    if moments.contains(where: { begin - span <= $0 && $0 <= now + span }) { return true }
+    // Runs were left out: who was on hold or paused before may have paid meanwhile.
+    let isLate = begin + span + .days(1) < now
+    return isLate && willRenew && (coverage.paidEnd ?? now) <= now
   }
 
   /// Has what is due of a slice read, without the parts where all of them are `shown` as they are known.

@@ -35,7 +35,8 @@ extension Ledger {
       return
     }
     let coverage = try Coverage(text: row.coverage)
-    if coverage.awaitsRenewal(at: now) {
+    // One that comes after the leeway, because nobody was there to look, asks once all the same.
+    if coverage.awaitsRenewal(at: now) || row.willRenew && coverage.lacksRenewal(at: now) {
       try Jobs.request(Self.readJob, key.description, due: now, in: transaction)
     }
     guard let next = coverage.nextRenewalCheck(after: now) else { return }

@@ -31,6 +31,12 @@ package struct StoreListing: Sendable, Equatable {
 }
 
 extension StoreListing {
+  /// Whether it no longer tells, by `now`, all that happened since then; nil: ever.
+  package func isForgotten(since: Instant?, at now: Instant) -> Bool {
+    guard let memory else { return false }
+    return (since ?? .distantPast) < now - memory
+  }
+
   private static let proofPrefix = "listed by "
 
   /// How the proof of what a store's own list showed is named, as `Delivery.proof` is; `signature` is
@@ -66,8 +72,7 @@ package struct StorePageRequest: Sendable {
 
   /// Whether the store no longer remembers, by `now`, how what is asked for began; some refuse to tell the rest.
   package func isForgotten(at now: Instant) -> Bool {
-    guard let since, let memory = listing.memory else { return false }
-    return since < now - memory
+    listing.isForgotten(since: since, at: now)
   }
 }
 

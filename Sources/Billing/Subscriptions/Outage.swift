@@ -53,4 +53,10 @@ extension Coverage {
       ($0.why == .leeway || $0.why == .storeUnreachable) && $0.contains(now)
     }
   }
+
+  /// Whether all that is known is over at `now`, and its last was waiting for a renewal.
+  package func lacksRenewal(at now: Instant) -> Bool {
+    guard let last = intervals.max(by: { $0.to < $1.to }) else { return false }
+    return (last.why == .leeway || last.why == .storeUnreachable) && last.to <= now
+  }
 }

@@ -55,6 +55,20 @@ final class PlayShop {
     while clock.now < end { try go(to: min(clock.now + .minutes(10), end)) }
   }
 
+  /// Lets time pass while our installation does nothing and hears nothing.
+  func beAway(_ span: Instant.Span) {
+    clock.advance(by: span)
+    installation.now = clock.now
+    store.catchUp()
+  }
+
+  /// The same, but for what is pushed: it was taken, and is lost with what took it, as after a backup was
+  /// restored.
+  func lose(_ span: Instant.Span) {
+    beAway(span)
+    for delivery in store.dueDeliveries { store.answered(delivery, status: 200) }
+  }
+
   private func go(to moment: Instant) throws {
     clock.set(moment)
     installation.now = moment
