@@ -39,7 +39,7 @@ extension Command {
       "copied_bytes": .integer, "manifest_sha256": .text,
     ],
     run: { invocation in
-      try DatabaseSession.with(invocation) { database, configuration in
+      try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let place = try objectsDirectory(configuration)
         var used = [place]
         let source: BackupRun.Source
@@ -55,6 +55,7 @@ extension Command {
           let command = invocation[dump] ?? PostgresTools.dump
           source = .dump { path in
             try PostgresTools.run(command, ["COFFER_DUMP": path, "COFFER_DUMP_OF": url.text])
+            try PostgresTools.require(PostgresTools.list, of: path)
           }
         }
         let backup = try BackupRun(

@@ -29,8 +29,8 @@ extension Command {
       it should be, and a sample of what is charged and owed. Objects are not copied where the disk can \
       link them, so room is needed for the database alone. Code 1 where anything is wrong; with \
       --max-age, a backup that is too old is. Runs that began later and left no backup are told. A dump \
-      of PostgreSQL is loaded and looked at where --database names a database for it, which stays; else \
-      only its bytes are known to be right.
+      of PostgreSQL is read whole by pg_restore, and loaded and looked at where --database names a \
+      database for it, which stays: drop and create it before the next time.
       """,
     arguments: [wanted],
     options: [scratch, loaded, maxAge],
@@ -46,7 +46,7 @@ extension Command {
   private static func verify(_ invocation: Invocation, in directory: String) throws -> Answer {
     let now = try DatabaseConfiguration.clock(invocation.settings).now()
     let restore = try Restore(of: invocation[wanted], into: directory, linksObjects: true)
-    try restore.requireDump(for: invocation[loaded])
+    try restore.requirePlace(in: invocation[loaded])
     let progress = StagedProgress()
     let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
       progress.set("restoring", done, of: total)
@@ -107,16 +107,20 @@ extension Command {
       return [Check("database", .skipped, "it is not whole, so it was not looked at")]
     }
     do {
+      if case .dump(let path) = outcome.database {
+        try PostgresTools.require(PostgresTools.read, of: path)
+      }
       let restored = try Restored(restore, outcome, loadedInto: invocation[loaded])
       guard let location = restored.database else {
         return [
           Check(
-            "database", .warning, "the dump was read, and not loaded",
+            "database", .warning, "pg_restore read the dump, which was not loaded",
             "--database <url> has it loaded into an empty database and looked at")
         ]
       }
       var configuration = try DatabaseConfiguration(invocation.settings, of: location)
-      let database = try Database.open(location, owning: .sync, .requiresSchema)
+      // A copy for this look alone: what an earlier version left is brought up to date to be looked at.
+      let database = try Database.open(location, owning: .sync)
       defer { database.close() }
       try database.read { try configuration.settleCatalogue(reading: $0) }
       return Doctor(

@@ -16,6 +16,31 @@ enum PostgresTools {
     --dbname="$COFFER_DUMP_INTO" "$COFFER_DUMP"
     """
 
+  /// Refuses what is no dump of both schemas and their rows.
+  static let list = """
+    list=$(pg_restore --list "$COFFER_DUMP") || exit
+    for schema in sync billing; do
+      case $list in
+      *" SCHEMA - $schema "*" TABLE DATA $schema migrations "*) ;;
+      *) echo "the dump has no schema $schema with its rows" >&2; exit 1 ;;
+      esac
+    done
+    """
+
+  /// The same, and reads all of it: one that was cut off has a whole list.
+  static let read = """
+    \(list)
+    exec pg_restore --file=/dev/null "$COFFER_DUMP"
+    """
+
+  /// Has `list` or `read` judge a dump.
+  static func require(_ judge: String, of dump: String) throws(CommandFailure) {
+    do { try run(judge, ["COFFER_DUMP": dump]) } catch {
+      throw CommandFailure(
+        .refused, "\(dump) is no whole dump of a Coffer database; above it says why")
+    }
+  }
+
   /// Runs a shell command and waits for its end. What it prints goes to stderr, since stdout is the
   /// answer's. `variables` are added to the environment.
   static func run(_ command: String, _ variables: [String: String]) throws(CommandFailure) {
@@ -52,4 +77,19 @@ enum PostgresTools {
 extension Secret {
   /// For an environment that only this user sees.
   var text: String { String(decoding: exposed, as: UTF8.self) }
+
+  /// A database's URL as anybody may see it: without its passwords.
+  var withoutPassword: String {
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var shown = String(parts[0])
+    if let scheme = shown.firstRange(of: "://"),
+      let end = shown[scheme.upperBound...].lastIndex(of: "@"),
+      let colon = shown[scheme.upperBound..<end].firstIndex(of: ":")
+    {
+      shown.removeSubrange(colon..<end)
+    }
+    let members = parts.dropFirst().first?.split(separator: "&") ?? []
+    let kept = members.filter { !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=") }
+    return kept.isEmpty ? shown : shown + "?" + kept.joined(separator: "&")
+  }
 }

@@ -20,8 +20,10 @@ extension Command {
     abstract: "Puts a backup into an empty directory, held against its digests on the way.",
     discussion: """
       Writes <directory>/objects and then <directory>/database; nothing that is in use is touched. The \
-      settings that make the servers use them are printed. Clients find another history there and \
-      fetch everything again. What stores told since the backup is not in it: have them send again what \
+      settings that make the servers use them are printed, without a password. A database of an earlier \
+      version stays one until coffer migrate or a server brings it up to date. Clients find another history there and \
+      fetch everything again. Accounts that were erased since the backup are back, until coffer account \
+      delete --now erases each again (docs/leaving.md). What stores told since the backup is not in it: have them send again what \
       they sent since, or read what is doubtful with coffer subscription read. A dump of PostgreSQL is \
       loaded by its own pg_restore into --database; without that option it is named and left alone.
       """,
@@ -34,7 +36,7 @@ extension Command {
     run: { invocation in
       let progress = StagedProgress()
       let restore = try Restore(of: invocation[wanted], into: invocation[into])
-      try restore.requireDump(for: invocation[loaded])
+      try restore.requirePlace(in: invocation[loaded])
       let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
         progress.set("restoring", done, of: total)
       }
@@ -74,17 +76,18 @@ struct Restored {
 
   /// No client's cursor of before fits what was restored.
   private static func renewHistory(of location: DatabaseLocation) throws {
-    let database = try Database.open(location, owning: .sync)
+    let database = try Database.open(location, owning: .sync, .acceptsEarlier)
     defer { database.close() }
     try History.renew(database)
   }
 
   var answer: Answer {
     let (name, place) =
-      switch (outcome.database, database) {
-      case (.sqlite(let directory), _): ("COFFER_DATABASE", "sqlite://\(directory)")
-      case (.dump(let path), nil): ("dump", path)
-      case (.dump, .some), (.damaged, _): ("COFFER_DATABASE", "as given")
+      switch (database, outcome.database) {
+      case (.sqlite(let directory)?, _): ("COFFER_DATABASE", "sqlite://\(directory)")
+      case (.postgres(let url)?, _): ("COFFER_DATABASE", url.withoutPassword)
+      case (nil, .dump(let path)), (nil, .sqlite(let path)), (nil, .damaged(let path)):
+        ("dump", path)
       }
     var answer = Answer(
       text: """
@@ -100,10 +103,11 @@ struct Restored {
         "object_count": .integer(outcome.objectCount),
         "damaged_count": .integer(outcome.damagedCount), "damaged": damaged,
       ])
-    if outcome.damagedCount > 0 {
-      answer.code = .refused
-      answer.notice = outcome.objectDamage
-    }
+    if outcome.damagedCount > 0 { answer.code = .refused }
+    answer.notice =
+      (outcome.objectDamage.map { $0 + "; " } ?? "")
+      + "who was erased since \(restore.head.taken) is back; before the servers are opened, erase each "
+      + "again: coffer account delete <account> --now (docs/leaving.md)"
     return answer
   }
 
@@ -113,11 +117,17 @@ struct Restored {
 }
 
 extension Restore {
-  /// Only a dump is loaded into a database.
-  func requireDump(for database: DatabaseLocation?) throws(CommandFailure) {
-    guard isDump || database == nil else {
+  /// Only a dump is loaded into a database, and only into one that has nothing of ours.
+  func requirePlace(in database: DatabaseLocation?) throws {
+    guard let database else { return }
+    guard isDump else {
       throw CommandFailure(
         .usage, "--database is for a backup of PostgreSQL; this one is of SQLite")
+    }
+    if let schema = try Database.schemas(at: database).first {
+      throw CommandFailure(
+        .usage,
+        "the database that --database names has a schema \(schema) already: dropdb and createdb it")
     }
   }
 }

@@ -1,5 +1,6 @@
 package import Base
 internal import Glibc
+internal import Postgres
 
 /// Both schemas of the database, open for writing one and reading both.
 ///
@@ -20,6 +21,8 @@ package final class Database: Sendable {
     case migrates
     /// Changes nothing: a mistyped place must not become a new and empty database.
     case requiresSchema
+    /// Changes nothing either, and takes the schemas of an earlier version: for what was restored.
+    case acceptsEarlier
   }
 
   /// Throws `DatabaseError.migration` when the schema is not this program's, or is to be there and
@@ -39,6 +42,24 @@ package final class Database: Sendable {
         try PostgresEngine(url: url, preparation, options: options)
       }
     return Database(engine, owning: schema, options: options)
+  }
+
+  /// The schemas that a place has, of whatever version, so that nothing is loaded over them.
+  package static func schemas(at location: DatabaseLocation) throws -> [Schema] {
+    switch location {
+    case .sqlite(let directory):
+      let files = SQLiteFiles(directory: directory)
+      return Schema.allCases.filter { files.has($0) }
+    case .postgres(let url):
+      let options = DatabaseOptions()
+      do {
+        let server = PostgresServer(url: url, options: options)
+        let site = try PostgresMigration(server, options: options)
+        return try Schema.allCases.filter { try site.has($0) }
+      } catch let error as PostgresError {
+        throw error.databaseError
+      }
+    }
   }
 
   private init(_ engine: any Engine, owning schema: Schema, options: DatabaseOptions) {

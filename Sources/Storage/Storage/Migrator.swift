@@ -46,7 +46,9 @@ struct Migrator {
   func prepare(_ preparation: Database.Preparation) throws {
     switch preparation {
     case .migrates: try migrate()
-    case .requiresSchema: try check()
+    case .requiresSchema:
+      for plan in try plans() { try plan.requireNothingPending() }
+    case .acceptsEarlier: _ = try plans()
     }
   }
 
@@ -61,10 +63,9 @@ struct Migrator {
     }
   }
 
-  /// Throws where there is anything to create or to migrate, having touched nothing.
-  private func check() throws {
-    let found = try Schema.allCases.map { ($0, try site.found($0)) }
-    for (schema, site) in found { try plan(schema, site).requireNothingPending() }
+  /// What is pending in schemas that are there. Throws where one is missing, having touched nothing.
+  private func plans() throws -> [MigrationPlan] {
+    try Schema.allCases.map { ($0, try site.found($0)) }.map { try plan($0, $1) }
   }
 
   private func plan(_ schema: Schema, _ site: SchemaSite) throws -> MigrationPlan {

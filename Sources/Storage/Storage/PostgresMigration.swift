@@ -59,7 +59,7 @@ struct PostgresMigration: MigrationSite {
     }
   }
 
-  private func has(_ schema: Schema) throws -> Bool {
+  func has(_ schema: Schema) throws -> Bool {
     let sql = "SELECT CASE WHEN to_regnamespace($1) IS NULL THEN 'no' ELSE 'yes' END"
     return try text(sql, .text(schema.rawValue)) == "yes"
   }

@@ -174,6 +174,71 @@ import Testing
     #expect(Files.permissions(stale) == nil)
   }
 
+  /// PostgreSQL with its schemas, and an object store.
+  private func postgres() throws -> Installation {
+    let installation = try Installation(.postgres)
+    #expect(try installation.start(.sync).stop() == .exited(0))
+    return installation
+  }
+
+  @Test(
+    .enabled(if: TestEngine.postgresURL != nil),
+    arguments: [
+      #"echo junk > "$COFFER_DUMP""#,
+      #"pg_dump --dbname=postgres://127.0.0.1:1/none | gzip > "$COFFER_DUMP""#,
+      #"pg_dump --format=custom --schema=sync --file="$COFFER_DUMP" --dbname="$COFFER_DUMP_OF""#,
+      #"pg_dump --format=custom --schema-only --file="$COFFER_DUMP" --dbname="$COFFER_DUMP_OF""#,
+    ])
+  func `a dump that has not both schemas is no backup`(command: String) throws {
+    let refused = try postgres().command("backup", backups, "--dump", command)
+    #expect(refused.end == .exited(1), "\(refused.output)")
+    #expect(refused.output.contains("is no whole dump of a Coffer database"))
+    #expect(!Files.names(in: backups).contains { $0.hasPrefix("2") })
+  }
+
+  @Test(.enabled(if: TestEngine.postgresURL != nil))
+  func `a dump that was cut off is found without a database to load it into`() throws {
+    let installation = try postgres()
+    let made = try installation.command(
+      "backup", backups, "--dump",
+      #"pg_dump --format=custom -n sync -n billing "$COFFER_DUMP_OF" | head -c -200 > "$COFFER_DUMP""#
+    )
+    #expect(made.end == .exited(0), "its list is whole: \(made.output)")
+    let verified = try verify(installation)
+    #expect(verified.code == .exited(1))
+    #expect(state("digests", verified.json) == "ok")
+    #expect(state("database", verified.json) == "failed")
+  }
+
+  @Test(.enabled(if: TestEngine.postgresURL != nil))
+  func `a database that has a schema already is refused, and the backup is not called bad`() throws
+  {
+    let installation = try postgres()
+    _ = try backUp(installation)
+    let spare = try ScratchDatabase(.postgres)
+    guard case .postgres(let secret) = spare.location else { return }
+    let url = String(decoding: secret.exposed, as: UTF8.self)
+    let first = try verify(installation, "--database", url)
+    #expect(first.code == .exited(0), "\(first.json)")
+    let second = try installation.command("backup", "verify", backups, "--database", url)
+    #expect(second.end == .exited(64))
+    #expect(second.output.contains("has a schema sync already: dropdb and createdb it"))
+  }
+
+  @Test(.enabled(if: TestEngine.postgresURL != nil))
+  func `a restore into PostgreSQL prints the setting, without the password`() throws {
+    let installation = try postgres()
+    _ = try backUp(installation)
+    let spare = try ScratchDatabase(.postgres)
+    guard case .postgres(let secret) = spare.location else { return }
+    let url = String(decoding: secret.exposed, as: UTF8.self)
+    let restored = try installation.command(
+      "restore", backups, "--into", scratch.path + "/restored", "--database",
+      url.replacing("postgres://postgres@", with: "postgres://postgres:secret@"))
+    #expect(restored.end == .exited(0), "\(restored.output)")
+    #expect(restored.output.contains("\nCOFFER_DATABASE=\(url)\n"))
+  }
+
   @Test func `what is missing of a backup is code 1, and the rest is looked at`() throws {
     let (installation, _) = try written()
     let made = try #require(try backUp(installation)["backup"].string)
@@ -202,9 +267,11 @@ import Testing
     try Files.createFolder(place)
     let restored = try installation.command(
       "restore", backups, "--into", "\(place)/../place/back", "--json")
-    let json = try JSON.parse(Array(restored.output.utf8))
+    let lines = restored.output.split(separator: "\n")
+    let json = try JSON.parse(Array(try #require(lines.first).utf8))
     #expect(json["database"].string?.hasSuffix("/place/back/database") == true)
     #expect(json["objects"].string?.contains("..") == false)
+    #expect(lines.last?.contains("who was erased since") == true)
   }
 
   @Test func `a restore that was cut off earlier is named`() throws {

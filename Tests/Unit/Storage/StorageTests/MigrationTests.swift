@@ -34,6 +34,33 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `what was restored opens with the schemas that it has, and keeps them`(
+    engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine)
+    try scratch.open { $0.syncMigrations = [first] }.close()
+    let database = try scratch.open(preparation: .acceptsEarlier) {
+      $0.syncMigrations = [first, second]
+    }
+    defer { database.close() }
+    try database.write(for: nil) { try $0.execute("INSERT INTO sync.a (id, t) VALUES (1, 'x')") }
+    let count = try database.read { reader in
+      try reader.first("SELECT count(*) FROM sync.migrations") { row in try row.integer(0) }
+    }
+    #expect(count == 1)
+    #expect(try Database.schemas(at: scratch.location) == [.sync, .billing])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `nothing is restored into a place without schemas, and none is made`(
+    engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine)
+    #expect(throws: DatabaseError.self) { try scratch.open(preparation: .acceptsEarlier) { _ in } }
+    #expect(try Database.schemas(at: scratch.location) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an edited migration stops the start`(engine: TestEngine) throws {
     let scratch = try ScratchDatabase(engine)
     try scratch.open { $0.syncMigrations = [first] }.close()
