@@ -34,8 +34,9 @@ extension Command {
     ]),
     run: { invocation in
       let path = invocation[target]
-      return try DatabaseSession.with(invocation, options: DatabaseSession.wholeReads) {
-        database, configuration in
+      return try DatabaseSession.withCatalogueOfRecord(
+        invocation, options: DatabaseSession.wholeReads
+      ) { database, configuration in
         let now = configuration.clock.now()
         let writer = try ArchiveWriter(
           path, kind: AccountArchive.kind, format: AccountArchive.format, at: now)

@@ -35,9 +35,10 @@ enum DatabaseSession {
 
   /// For what derives nothing: it tells by the catalogue of record, whichever was given.
   static func withCatalogueOfRecord<Result>(
-    _ invocation: Invocation, _ body: (Database, DatabaseConfiguration) throws -> Result
+    _ invocation: Invocation, options: DatabaseOptions = DatabaseOptions(),
+    _ body: (Database, DatabaseConfiguration) throws -> Result
   ) throws -> Result {
-    try withAnyCatalogue(invocation) { database, given in
+    try withAnyCatalogue(invocation, options: options) { database, given in
       var configuration = given
       try database.read { try configuration.takeCatalogueOfRecord(reading: $0) }
       return try body(database, configuration)

@@ -28,7 +28,7 @@ extension Command {
     ]),
     run: { invocation in
       let (uses, note) = (invocation[uses], invocation[Act.remark] ?? "")
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
         let expires = now + .days(invocation[days])
         return try Act(invocation, on: database).atOnce(at: now) { transaction in
@@ -61,7 +61,7 @@ extension Command {
       ]),
     run: { invocation in
       let limit = invocation[limit]
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
         let (page, notice) = try database.read { reader in
           let after = try invocation[after].map { try find($0, reader) }
@@ -105,7 +105,7 @@ extension Command {
     answers: Act.answers(["revoked": .text]),
     run: { invocation in
       let id = invocation[invite]
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           let found = try Invite.find(transaction, id)

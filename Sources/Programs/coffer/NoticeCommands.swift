@@ -37,7 +37,8 @@ extension Command {
       "next": .orNull(.text),
     ],
     run: { invocation in
-      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         let (receiver, page): (Notices.Receiver?, ListPage<NoticeRow>) = try database.read {
           reader in
@@ -81,7 +82,8 @@ extension Command {
     options: [since, account] + Act.options,
     answers: Act.answers(["notices": .integer]),
     run: { invocation in
-      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         guard try database.read({ try Notices.receiver(reading: $0) }) != nil else {
           throw CommandFailure(
@@ -124,7 +126,8 @@ extension Command {
     options: Act.options,
     answers: Act.answers(["enabled": .bool]),
     run: { invocation in
-      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
           guard let disabled = try Notices.receiver(reading: transaction)?.disabled else {

@@ -40,7 +40,8 @@ extension Command {
     options: [whole, noWait],
     answers: ["runs": .list(runShape)],
     run: { invocation in
-      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         let providers = try asked(invocation[store], database)
         try database.write(for: nil) { transaction in
@@ -71,7 +72,8 @@ extension Command {
     options: [limit, of, after],
     answers: .page("runs", of: runShape),
     run: { invocation in
-      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         let found = try database.read { reader in
           let last = try invocation[after].map { try listed($0, reader) }

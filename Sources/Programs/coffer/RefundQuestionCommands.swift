@@ -31,7 +31,8 @@ extension Command {
         "answered": .orNull(.time), "answer": .orNull(.text),
       ]),
     run: { invocation in
-      try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
+      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
         let now = configuration.clock.now()
         let page: ListPage<RefundQuestionRow> = try database.read { reader in
           let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }

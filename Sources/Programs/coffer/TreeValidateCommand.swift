@@ -33,7 +33,7 @@ extension Command {
       guard named == nil || invocation[AccountWalk.after] == nil else {
         throw CommandFailure(.usage, "--after is for --all")
       }
-      return try DatabaseSession.with(invocation) { database, configuration in
+      return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         var round = ValidationRound(
           database, try configuration.objectsDirectory.map { try ObjectStore(existing: $0) },
           Recount(database, catalogue: configuration.catalogue))

@@ -49,7 +49,7 @@ extension Command {
           throw CommandFailure(
             .refused, "\(path) is signed by its store: only Stripe's are made anew")
         }
-        let account = try DatabaseSession.with(invocation) { database, _ in
+        let account = try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
           try database.read { try DatabaseSession.account($0, name).id }
         }
         fixture.body = try DeliveryOfToday.made(

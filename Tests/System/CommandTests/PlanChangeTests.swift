@@ -314,6 +314,23 @@ struct PlanChangeTests {
       doctor.out.contains("catalogue    failed   COFFER_PLANS is fixtures-1"), "\(doctor.out)")
   }
 
+  @Test func `what decides nothing by the catalogue goes on beside another file`() throws {
+    #expect(
+      try coffer("plan", "apply", smaller, "--reason", "dearer disks", "--yes").code == 0)
+    _ = try ObjectStore(directory: scratch.path + "/objects")
+    var environment = environment
+    environment["COFFER_OBJECTS"] = "file://\(scratch.path)/objects"
+    for words in [
+      ["backup", scratch.path + "/backups"], ["backup", "verify", scratch.path + "/backups"],
+      ["tree", "validate", "--all"], ["account", "export", "ada", "--to", scratch.path + "/ada"],
+      ["invite", "create"], ["invite", "list"], ["notice", "list"], ["reconcile", "list"],
+      ["refund", "questions"],
+    ] {
+      let found = try Finished(words, environment: environment)
+      #expect(found.code == 0, "\(words): \(found.errors)")
+    }
+  }
+
   @Test(arguments: ["coffer-sync", "coffer-billing", "coffer"])
   func `a program with another file than the one of record ends with both digests, code 78`(
     program: String
