@@ -254,15 +254,18 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// One for each store that owes answers, however many it owes.
+  /// One for each store that owes answers, however many it owes. Reads that were given up are told as such.
   private static func unanswered(of stores: StoreList, _ reader: Reader) throws -> [Attention] {
     try stores.compactMap { store in
       let name = store.provider.rawValue
       let found = try reader.first(
         """
-        SELECT count(*), min(since_ms) FROM (SELECT since_ms FROM billing.unanswered
-          WHERE object >= $1 AND object < $2 LIMIT $3) AS found
-        """, .text(name + ":"), .text(name + ";"), .integer(countMax)
+        SELECT count(*), min(since_ms) FROM (SELECT u.since_ms FROM billing.unanswered AS u
+          WHERE u.object >= $1 AND u.object < $2
+            AND NOT EXISTS (SELECT 1 FROM billing.jobs AS j
+              WHERE j.kind = $3 AND j.object = u.object AND j.dead = 1)
+          LIMIT $4) AS found
+        """, .text(name + ":"), .text(name + ";"), .text(Ledger.readJob), .integer(countMax)
       ) { row in (try row.integer(0), try row.optionalInstant(1)) }
       guard let (count, first) = found, let first else { return nil }
       // A key that is refused, or an object that is not there, is no outage of the store's: its words say so.
@@ -270,7 +273,7 @@ package struct AttentionList: Sendable {
         """
         SELECT j.last_error FROM billing.unanswered AS u
           JOIN billing.jobs AS j ON j.kind = $3 AND j.object = u.object
-        WHERE u.object >= $1 AND u.object < $2 LIMIT 1
+        WHERE u.object >= $1 AND u.object < $2 AND j.dead = 0 LIMIT 1
         """, .text(name + ":"), .text(name + ";"), .text(Ledger.readJob)
       ) { row in try row.optionalText(0) }.flatMap { $0 }
       return Attention(

@@ -114,7 +114,7 @@ struct AttentionTests {
       .text("stripe:live:subscription:sub_1"), .id(ada), .instant(now))
     try transaction.execute(
       "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
-      .text("stripe:live:subscription:sub_1"), .instant(now))
+      .text("stripe:live:subscription:sub_2"), .instant(now))
     try transaction.execute(
       """
       INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations, attempts,
