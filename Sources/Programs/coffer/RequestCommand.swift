@@ -32,7 +32,8 @@ extension Command {
     words: ["request"],
     abstract: "Sends one request to coffer-sync, signed as a device signs it.",
     discussion: "For admins who want to see what a client sees. The key file is one that "
-      + "account create wrote. Prints the status and the answer.",
+      + "account create wrote. Prints the status and the answer. For coffer-billing give both --url and "
+      + "--authority, one of COFFER_BILLING_AUTHORITIES: it takes no signature for another host.",
     arguments: [method, target],
     options: [keyFile, body, signChanges, header, authority, url, output],
     answers: Exchange.shape,
