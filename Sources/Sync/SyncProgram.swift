@@ -26,6 +26,7 @@ package enum SyncProgram {
       try database.read { try History.isEstablished(reading: $0) }
       ? ObjectStore(existing: directory) : ObjectStore(directory: directory)
     try History.establish(database)
+    try objects.belong(to: database.read { try History.current($0).id })
     let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
     let limits = SyncLimits(configuration.limits)
     let api = SyncAPI(

@@ -163,6 +163,9 @@ struct Doctor {
 
   // MARK: What is charged and owed
 
+  /// Fewer may all be somebody's mistake: a purchase may name any account.
+  private static let strangerCountMin = 10
+
   /// Whether both schemas are of one installation and one moment: who is owed something has an account.
   private func owners() throws -> Check {
     var (checked, strange, first) = (0, 0, Identifier?.none)
@@ -185,14 +188,14 @@ struct Doctor {
     let what = "\(counted(checked, "account"))\(sampleText) that billing owes something"
     guard let first else { return Check("owners", .ok, "known to sync: \(what)") }
     let text = "unknown to sync: \(Int64(strange).grouped) of \(what), the first is \(first)"
-    return strange == checked
+    return strange == checked && strange >= Self.strangerCountMin
       ? Check(
         "owners", .failed, text,
         "restore both halves of the database from one backup: these are of two installations")
       : Check(
         "owners", .warning, text,
-        "coffer find \(first) shows who named it; where it was there before, the rows of sync are older "
-          + "than those of billing")
+        "coffer attention lists them (unknown_account), coffer find \(first) shows who named it; where it "
+          + "was there before, the rows of sync are older than those of billing")
   }
 
   private func owed(behind account: Identifier, _ limit: Int) throws -> [Identifier] {

@@ -23,8 +23,8 @@ extension Command {
     discussion: """
       Each check says in one line what it found, and what to do. Code 1 where one failed; a warning \
       does not fail. Without options it takes a few seconds whatever there is: it looks at a sample. \
-      Objects of nobody are deleted where they are older than a day and no backup runs. What --fix put \
-      right is said, and kept in the audit log. Run it as the servers' user, with their settings. \
+      Objects of nobody are deleted where they are older than a day, no backup runs, and the store is \
+      for a day this database's, with which coffer-sync started on it. What --fix put right is said, and kept in the audit log. Run it as the servers' user, with their settings. \
       Progress is on stderr.
       """,
     options: [all, walk, deep, online, fix] + Act.handyOptions,

@@ -142,10 +142,11 @@ extension Doctor {
     }
     guard let objects else { return Check("orphans", .skipped, Self.unknownPlace) }
     let audit = ObjectAudit(database, objects)
+    let stranger = try stranger(to: objects)
     let used = try audit.usedCount()
     let progress = Progress("walking the object store", .count(of: "parts"), of: 256)
     let (deleted, left) = try audit.orphans(
-      usedCount: used, at: Clock.system.now(), deletes: extent.fixes
+      usedCount: used, at: Clock.system.now(), deletes: extent.fixes && stranger == nil
     ) { progress.done = $0 }
     func text(_ found: ObjectAudit.Found) -> String {
       "\(counted(found.count, "object")) (\(ByteCount.text(found.byteCount)))"
@@ -155,10 +156,41 @@ extension Doctor {
     }
     let done = deleted.count > 0 ? "no row named \(text(deleted)): deleted" : ""
     guard left.count > 0 else { return Check("orphans", .ok, done, isRepair: true) }
+    if let stranger {
+      return Check(
+        "orphans", stranger.state, "no row names \(text(left)): kept, since \(stranger.why)",
+        stranger.remedy)
+    }
     let rest = "no row names \(text(left))" + (extent.fixes ? ": kept while a backup runs" : "")
     return Check(
       "orphans", .warning, done.isEmpty ? rest : "\(done); \(rest)",
       "coffer doctor --objects --fix deletes them", isRepair: deleted.count > 0)
+  }
+
+  /// Why rows say nothing of what is garbage among the objects: they may be another database's, which
+  /// names them. Nil where coffer-sync started with both, so long ago that a mistake was noticed.
+  private func stranger(
+    to objects: ObjectStore
+  ) throws -> (state: Check.State, why: String, remedy: String)? {
+    guard let owner = try objects.owner() else {
+      return (
+        .warning, "coffer-sync of this database has not started on this store",
+        "start coffer-sync where both are of one installation, and look again a day later"
+      )
+    }
+    guard owner.history == (try database.read(History.id)) else {
+      return (
+        .failed,
+        "coffer-sync of another database, or of another state of it, started on this store",
+        "have COFFER_DATABASE and COFFER_OBJECTS name one installation's, as coffer-sync has them"
+      )
+    }
+    return owner.since < Clock.system.now() - ObjectAudit.grace
+      ? nil
+      : (
+        .warning, "coffer-sync of this database started on this store less than a day ago",
+        "look again a day after that"
+      )
   }
 
   func leftovers() throws -> Check {

@@ -64,6 +64,54 @@ package final class ObjectStore: Sendable {
     }
   }
 
+  /// Whose the objects are, and since when.
+  package struct Owner: Sendable {
+    package let history: Identifier
+    package let since: Instant
+  }
+
+  /// The history of the database whose server started with these objects last; nil where none did.
+  package func owner() throws(ObjectStoreError) -> Owner? {
+    let file = unsafe Glibc.open(historyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw Self.failure("open")
+    }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = unsafe read(file, &bytes, bytes.count)
+    var status = stat()
+    guard count >= 0, unsafe fstat(file, &status) == 0 else { throw Self.failure("read") }
+    let line = String(decoding: bytes.prefix(count).prefix { $0 != 10 }, as: UTF8.self)
+    return Identifier(line).map {
+      Owner(history: $0, since: Instant(seconds: Int64(status.st_mtim.tv_sec)))
+    }
+  }
+
+  /// Has the objects be those of a database with this history from now on.
+  ///
+  /// Throws where they are another's that may be in use: each would delete what only the other knows.
+  package func belong(to history: Identifier) throws(ObjectStoreError) {
+    let known = try owner()?.history
+    guard known != history else { return }
+    let others = try identifiers(in: "instances").filter { $0 != instance && isRunning($0) }
+    guard known == nil || others.isEmpty else {
+      throw .unavailable(
+        reason: "the object store is another database's, and a program runs on it")
+    }
+    let unfinished = temporaryPath(instance)
+    let file = unsafe Glibc.open(
+      unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw Self.failure("create") }
+    defer { close(file) }
+    let line = Array("\(history)\n".utf8)
+    guard unsafe write(file, line, line.count) == line.count, fsync(file) == 0 else {
+      throw Self.failure("write")
+    }
+    guard unsafe rename(unfinished, historyPath) == 0 else { throw Self.failure("publish") }
+    try Self.synchronize(directory)
+  }
+
   /// Keeps every process from deleting objects for as long as the hold lives: what was in use when it
   /// was taken can be read meanwhile.
   package func hold() throws(ObjectStoreError) -> ObjectHold {
@@ -188,6 +236,8 @@ package final class ObjectStore: Sendable {
     try Self.synchronize(fanOut(key).inner)
     try deleteLeftover(key)
   }
+
+  private var historyPath: String { "\(directory)/history" }
 
   private func temporaryPath(_ key: Identifier) -> String { "\(directory)/tmp/\(key)" }
 

@@ -13,6 +13,8 @@ struct DoctorTests {
   private static let account = "0b5c0a2e-0000-4000-8000-000000000001"
   private static let object = Identifier(high: 0xABCD_0000_0000_4000, low: 0x8000_0000_0000_0007)
 
+  private static let history = Identifier(high: 3, low: 3)
+
   private let scratch: ScratchDirectory
   private let environment: [String: String]
   private let objects: ObjectStore
@@ -51,6 +53,11 @@ struct DoctorTests {
       VALUES ($1, 2, 21000, 'content_changed', $1, 0)
       """, account)
     try write("UPDATE sync.files SET height = 1 WHERE kind = 'folder'")
+    try write(
+      "INSERT INTO sync.history (id, history_id, cursor_key) VALUES (1, $1, $1)",
+      .id(Self.history))
+    try objects.belong(to: Self.history)
+    try age("history")
   }
 
   private static func store(_ key: Identifier, in objects: ObjectStore) throws {
@@ -182,8 +189,20 @@ struct DoctorTests {
     }
   }
 
+  private static func stranger(_ number: UInt64) -> Identifier {
+    Identifier(high: 9, low: number)
+  }
+
+  @Test func `few owners whom sync does not know are strays, not another installation's`() throws {
+    for number in 1...9 as ClosedRange<UInt64> { try owe(Self.stranger(number)) }
+    let strays = try Finished(["doctor", "--json"], environment: environment).out
+    let check = strays.split(separator: "{").first { $0.hasPrefix(#""name":"owners""#) } ?? ""
+    #expect(check.contains(#""state":"warning""#), "\(strays)")
+    #expect(check.contains("unknown_account"), "\(strays)")
+  }
+
   @Test func `two halves of different installations are told from a stray owner`() throws {
-    try owe(Identifier(high: 9, low: 9))
+    for number in 1...10 as ClosedRange<UInt64> { try owe(Self.stranger(number)) }
     let none = try line("owners")
     #expect(none.code == 1 && none.text.contains("failed"), "\(none.text)")
     try owe(try #require(Identifier(Self.account)))
@@ -191,8 +210,7 @@ struct DoctorTests {
     #expect(stray.text.contains("warning"), "\(stray.text)")
     #expect(
       stray.text.hasSuffix(
-        "1 of 2 accounts that billing owes something, the first is \(Identifier(high: 9, low: 9))")
-    )
+        "10 of 11 accounts that billing owes something, the first is \(Self.stranger(1))"))
   }
 
   @Test func `a strange directory among the objects keeps nobody from the rest`() throws {
@@ -236,11 +254,57 @@ struct DoctorTests {
     #expect(try objects.open(young) != nil)
   }
 
+  @Test(arguments: [["--objects"], ["--objects", "--fix"]])
+  func `a database on whose store another one's server started deletes nothing of it`(
+    words: [String]
+  ) throws {
+    try age(Self.object)
+    let other = environment.merging(["COFFER_DATABASE": "sqlite://\(scratch.path)/other"]) { $1 }
+    #expect(try Finished(["migrate"], environment: other).code == 0)
+    let found = try Finished(["doctor"] + words, environment: other)
+    #expect(found.code == 1)
+    #expect(
+      found.out.contains(
+        "failed   no row names 1 object (20 kB): kept, since coffer-sync of another database, or of "
+          + "another state of it, started on this store"), "\(found.out)")
+    #expect(!found.out.contains("--fix"))
+    #expect(try objects.open(Self.object) != nil)
+  }
+
+  @Test func `a store on which no server has started loses nothing`() throws {
+    #expect(Files.remove("\(scratch.path)/objects/history"))
+    let old = Identifier(high: 5, low: 5)
+    try Self.store(old, in: objects)
+    try age(old)
+    let kept = try line("orphans", "--objects", "--fix")
+    #expect(kept.code == 0)
+    #expect(
+      kept.text.hasSuffix(
+        "warning  no row names 1 object (20 kB): kept, since coffer-sync of this database has not "
+          + "started on this store"), "\(kept.text)")
+    #expect(try objects.open(old) != nil)
+  }
+
+  @Test func `a store that is this database's for less than a day loses nothing`() throws {
+    try objects.belong(to: Identifier(high: 4, low: 4))
+    try objects.belong(to: Self.history)
+    let old = Identifier(high: 5, low: 5)
+    try Self.store(old, in: objects)
+    try age(old)
+    let kept = try line("orphans", "--objects", "--fix").text
+    #expect(kept.hasSuffix("this database started on this store less than a day ago"), "\(kept)")
+    #expect(try objects.open(old) != nil)
+  }
+
   /// Has an object look as if it was written years ago.
   private func age(_ key: Identifier) throws {
+    let digits = "\(key)"
+    try age("\(digits.prefix(2))/\(digits.dropFirst(2).prefix(2))/\(key)")
+  }
+
+  private func age(_ name: String) throws {
     let times = [timespec](repeating: timespec(tv_sec: 1_700_000_000, tv_nsec: 0), count: 2)
-    let path = "\(scratch.path)/objects/00/00/\(key)"
-    try #require(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
+    try #require(unsafe utimensat(AT_FDCWD, "\(scratch.path)/objects/\(name)", times, 0) == 0)
   }
 
   @Test func `rows that are yet to come fail the clock`() throws {

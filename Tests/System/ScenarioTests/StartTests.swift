@@ -89,6 +89,24 @@ import Testing
     #expect(Files.permissions(installation.directory + "/objects") == nil)
   }
 
+  @Test func `a store is of one database at a time: of that whose server started on it last`()
+    throws
+  {
+    let owner = try Installation()
+    let store = owner.directory + "/objects"
+    let stranger = try Installation(settings: ["COFFER_OBJECTS": "file://\(store)"])
+    let sync = try owner.start(.sync)
+    let history = try #require(Files.text(store + "/history"))
+    let refused = try stranger.launch(.sync)
+    #expect(refused.process.wait(within: .seconds(30)) == .exited(69))
+    #expect(
+      refused.lastWords.contains("the object store is another database's"), "\(refused.lastWords)")
+    #expect(Files.text(store + "/history") == history)
+    #expect(sync.stop() == .exited(0))
+    #expect(try stranger.start(.sync).stop() == .exited(0))
+    #expect(Files.text(store + "/history") != history)
+  }
+
   @Test(arguments: [Program.sync, .billing])
   func `a program that is older than its database is not started again`(program: Program) throws {
     let installation = try Installation()

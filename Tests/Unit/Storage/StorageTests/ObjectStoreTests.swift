@@ -38,6 +38,22 @@ import Testing
     #expect(try store.open(key) != nil)
   }
 
+  @Test func `a store keeps whose it is, and is another's only when nobody else uses it`() throws {
+    let scratch = try ScratchDirectory()
+    let (first, second) = (Identifier(high: 1, low: 1), Identifier(high: 2, low: 2))
+    let store = try ObjectStore(directory: scratch.path)
+    #expect(try store.owner() == nil)
+    var other: ObjectStore? = try ObjectStore(directory: scratch.path)
+    try store.belong(to: first)
+    try other?.belong(to: first)
+    #expect(throws: ObjectStoreError.self) { try store.belong(to: second) }
+    #expect(try other?.owner()?.history == first)
+    other = nil
+    try store.belong(to: second)
+    #expect(try ObjectStore(directory: scratch.path).owner()?.history == second)
+    #expect(try store.leftovers(before: .distantFuture) == [])
+  }
+
   @Test func `an empty object exists`() throws {
     let scratch = try ScratchDirectory()
     let store = try ObjectStore(directory: scratch.path)
