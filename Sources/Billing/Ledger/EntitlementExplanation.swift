@@ -30,6 +30,8 @@ package struct EntitlementExplanation: Sendable {
   package let grants: [Grant]
   /// What was decided for it, and what took a subscription from it, the newest first.
   package let decisions: [Decided]
+  /// What it owned and does not any more, the newest first.
+  let lost: [Loss]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
   package let paysTwiceSince: Instant?
   /// Since when there is nothing left of the account; nil while there is.
@@ -75,6 +77,13 @@ package struct EntitlementExplanation: Sendable {
     package let attention: [Attention]
     /// The newest first.
     package let transitions: [Transition]
+  }
+
+  /// A subscription that went from the account.
+  struct Loss: Sendable {
+    let at: Instant
+    /// The number of the delivery or the decision that it came from.
+    let entry: Int64?
   }
 
   package struct OpenRead: Sendable {
@@ -126,7 +135,7 @@ package struct EntitlementExplanation: Sendable {
     package let entry: Int64?
   }
 
-  /// How many decisions are told.
+  /// How many decisions are told, and how many losses known.
   private static let decisionCountMax: Int64 = 50
 
   /// `catalogue` tells what an account has that billing never heard of; `moment` is another time than
@@ -176,6 +185,7 @@ package struct EntitlementExplanation: Sendable {
           row in try row.optionalInstant(0)
         }.flatMap { $0 }
       }
+    lost = try Self.losses(of: account, reading: reader)
     let keys = try reader.rows(
       "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
     ) { row in try row.text(0) }
@@ -184,6 +194,18 @@ package struct EntitlementExplanation: Sendable {
     subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
       try Subscription(key, at: now, about: moment ?? now, catalogue, reading)
     }
+  }
+
+  private static func losses(of account: Identifier, reading reader: Reader) throws -> [Loss] {
+    try reader.rows(
+      """
+      SELECT coalesce(t.noticed_ms, t.at_ms), t.entry FROM billing.transitions AS t
+      WHERE t.cause = 'owner' AND t.state_before <> 'none' AND t.state_before = $1
+        AND NOT EXISTS (SELECT 1 FROM billing.subscriptions AS s
+          WHERE s.object = t.object AND s.owner = $2)
+      ORDER BY t.at_ms DESC LIMIT $3
+      """, .text(account.description), .id(account), .integer(decisionCountMax)
+    ) { row in Loss(at: try row.instant(0), entry: try row.optionalInteger(1)) }
   }
 }
 
@@ -199,6 +221,9 @@ extension EntitlementExplanation {
     let boundaries = moment <= now ? schedule : remaining
     return boundaries.last { $0.from <= moment } ?? boundaries[0]
   }
+
+  /// Whether nothing is left of the account at `moment`, as far as is known.
+  package var isErasedThen: Bool { (erased ?? erases).map { $0 <= moment } ?? false }
 
   /// Whether a store still tries to collect for any of its subscriptions, so that a payment that
   /// succeeds brings a plan back.

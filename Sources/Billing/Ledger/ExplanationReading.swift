@@ -24,7 +24,8 @@ extension EntitlementExplanation.Subscription {
     willRenew = row.willRenew
     isDirty = row.isDirty
     ownerEvidence = row.ownerEvidence
-    bill = known.record.bill
+    transitions = try reading.transitions(of: key)
+    bill = known.record.bill.adding(undoneIn: transitions)
     let isAcknowledged = try Ledger.isAcknowledged(key, reading: reading.database)
     let waiting = isAcknowledged ? nil : known.unacknowledgedSince
     acknowledgedBy = waiting.flatMap { since in traits.acknowledgementSpan.map { since + $0 } }
@@ -44,7 +45,27 @@ extension EntitlementExplanation.Subscription {
     unknownProducts = coverage.unknownProducts
     ignoredItems = Set(bill.items.filter { catalogue.ignores($0, of: key.provider) })
     attention = try reading.attention(to: key, at: now)
-    transitions = try reading.transitions(of: key)
+  }
+}
+
+extension Bill {
+  /// With what was taken back once and is not any more: the store's objects do not tell that they were.
+  fileprivate func adding(undoneIn transitions: [EntitlementExplanation.Transition]) -> Bill {
+    let revoked = Label.revoked.rawValue
+    let ends = transitions.filter { $0.before == revoked }.compactMap { end in
+      transitions.first { $0.after == revoked && $0.at <= end.at }?.at
+    }
+    let undone = Set(ends).compactMap { end -> Reversal? in
+      let payment = payments.first { payment in
+        payment.from.map { $0 <= end } ?? false && payment.to.map { end < $0 } ?? false
+      }
+      guard let payment, reversals.allSatisfy({ ![nil, payment.object].contains($0.payment) })
+      else { return nil }
+      return Reversal(
+        payment.object, .revocation, .void, word: "reversed", at: end, amount: nil,
+        of: payment.object)
+    }
+    return Bill(items: items, payments: payments, reversals: reversals + undone)
   }
 }
 

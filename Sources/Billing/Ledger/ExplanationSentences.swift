@@ -25,7 +25,7 @@ extension EntitlementExplanation {
     text +=
       isPaused
       ? "its subscription is paused, until it is resumed"
-      : "\(because(current.reason)), \(until(current, after: now))"
+      : "\(because(current)), \(until(current, after: now))"
     if usedByteCount > current.capByteCount {
       text += "; it holds \(ByteCount.text(usedByteCount)), so that nothing can be added until it "
       text += "holds less, and nothing is deleted"
@@ -49,8 +49,9 @@ extension EntitlementExplanation {
   }
 
   private var future: String {
-    "If nothing more comes, your account may store \(size(owedThen)) on \(date(moment)) because "
-      + "\(because(owedThen.reason)), \(until(owedThen, after: moment))."
+    if isErasedThen { return "If nothing more comes, the account is erased by then." }
+    return "If nothing more comes, your account may store \(size(owedThen)) on \(date(moment)) "
+      + "because \(because(owedThen)), \(until(owedThen, after: moment))."
   }
 
   private func until(_ boundary: Schedule.Boundary, after moment: Instant) -> String {
@@ -59,6 +60,8 @@ extension EntitlementExplanation {
     case .paymentFailed where awaitsPayment: return "until a payment succeeds"
     case .disputed: return "until that is decided"
     case .quotaSet: return "until we change it"
+    case .refunded where billedAgain != nil: return "until the next period is paid"
+    case .lapsed where awaitsReport(\.labelThen): return "until its payment is reported"
     case .neverSubscribed, .paymentFailed, .lapsed, .grantRevoked, .refunded:
       return "until a plan is bought"
     case .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted:
@@ -73,13 +76,13 @@ extension EntitlementExplanation {
     var known = "What is known today says the same."
     if !isSame {
       known = "By what is known today it was owed \(size(owed)) then, because "
-      known += because(owed.reason, isPast: true)
+      known += because(owed, isPast: true)
       known += noticedLater.map { ", which was not known before \(date($0))." } ?? "."
     }
     let next = timeline.first { $0.from > moment && $0.from <= now && !isSize(held, of: $0) }
     return [
       "On \(date(moment)) your account could store \(size(held)) because "
-        + "\(because(held.reason, isPast: true)).", known,
+        + "\(because(held, isPast: true)).", known,
       next.map { "That size held until \(date($0.from)), and then it was \(size($0))." }
         ?? "That size holds to this day.",
     ]
@@ -107,7 +110,7 @@ extension EntitlementExplanation {
   private static let sameEvent = Instant.Span.minutes(5)
 
   private var last: String {
-    let told = (moneyEvents + decisionEvents).filter { $0.at <= now }
+    let told = (moneyEvents + decisionEvents + lossEvents).filter { $0.at <= now }
     func newest(_ events: [Event]) -> Event? {
       events.enumerated().max { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }?.element
     }
@@ -122,7 +125,11 @@ extension EntitlementExplanation {
       isSize(before, of: after)
       ? "" : ", and your account went from \(size(before)) to \(size(after))"
     guard let event, event.at + Self.sameEvent > after.from else {
-      return sentence(Event(at: after.from, text: happened(after.reason) + change))
+      let cause = lateNews(of: after, since: before)
+      return sentence(
+        Event(
+          at: cause?.at ?? after.from,
+          text: (cause?.text ?? happened(after, since: before)) + change))
     }
     let isAnother = event.isReversal && before.capByteCount < after.capByteCount
     guard !isAnother, event.at < after.from + Self.sameEvent else { return sentence(event) }
@@ -130,7 +137,53 @@ extension EntitlementExplanation {
   }
 
   private func isNear(_ event: Event, _ step: Schedule.Boundary) -> Bool {
-    step.from - Self.sameEvent < event.at && event.at < step.from + Self.sameEvent
+    isNear(event.at, step.from)
+  }
+
+  private func isNear(_ a: Instant, _ b: Instant) -> Bool {
+    b - Self.sameEvent < a && a < b + Self.sameEvent
+  }
+
+  /// The money that a step came of where it was heard of later than it went or came.
+  private func lateNews(
+    of step: Schedule.Boundary, since before: Schedule.Boundary
+  ) -> Event? {
+    let causes: [Event] =
+      switch (before.reason, step.reason) {
+      case (_, .refunded): subscriptions.flatMap { reversals(of: $0, heardAt: step) }
+      // What is paid at last after a failure, or again, bears the time of the first try.
+      case (.neverSubscribed, .subscribed), (.lapsed, .subscribed), (.leeway, .subscribed),
+        (.storeUnreachable, .subscribed):
+        subscriptions.flatMap { payments(of: $0, heardAt: step) }
+      default: []
+      }
+    return causes.max { $0.at < $1.at }.map {
+      Event(at: $0.at, text: "\($0.text), which we heard of on \(date(step.from))")
+    }
+  }
+
+  private func reversals(of subscription: Subscription, heardAt step: Schedule.Boundary) -> [Event]
+  {
+    let ends = subscription.transitions.filter { transition in
+      transition.cause == "fact" && transition.after == Label.revoked.rawValue
+        && transition.noticed.map { isNear($0, step.from) } ?? false
+    }
+    // A dispute bears the time at which it began.
+    return subscription.bill.reversals.filter { reversal in
+      reversal.kind != .dispute && reversal.state == .done
+        && ends.contains { isNear($0.at, reversal.at) }
+    }.map { Event(at: $0.at, text: $0.clause) }
+  }
+
+  private func payments(of subscription: Subscription, heardAt step: Schedule.Boundary) -> [Event] {
+    let evidence = subscription.intervals.filter { interval in
+      interval.planID == step.planID && interval.why == step.reason
+        && interval.from <= step.from && step.from < interval.to
+        && interval.deliveries.contains { isNear($0.received, step.from) }
+    }.map { Coverage.Evidence($0.evidence.kind, $0.evidence.id) }
+    return subscription.bill.payments.filter {
+      $0.state == .paid && $0.at < step.from && evidence.contains($0.object)
+    }.map { Event(at: $0.at, text: $0.clause(subscription.store)) }
   }
 
   /// Whether what was paid gives the plan that came about then, or gave the larger one that went.
@@ -143,6 +196,14 @@ extension EntitlementExplanation {
       interval.from - Self.sameEvent < after.from && after.from < interval.to + Self.sameEvent
         && (plans.contains { $0.planID == interval.planID }
           || catalogue.plan(interval.planID)?.isAddition ?? false)
+    }
+  }
+
+  /// Whether what is paid at a step had been paid before the one that went ahead of it.
+  private func isPaid(since before: Schedule.Boundary, at step: Schedule.Boundary) -> Bool {
+    subscriptions.flatMap { $0.intervals }.contains { interval in
+      interval.planID == step.planID && interval.why == step.reason
+        && interval.from < before.from && step.from < interval.to
     }
   }
 
@@ -168,7 +229,10 @@ extension EntitlementExplanation {
         case .quota(_, let byteCount, _, _):
           "we set your account's size to \(ByteCount.text(byteCount))"
         case .quotaCleared: "we gave your account back the size that it is owed"
-        case .claim: "a purchase was claimed for your account"
+        case .claim(let owner, _):
+          owner == account
+            ? "a purchase was claimed for your account"
+            : "a purchase of your account was claimed for another"
         case .transfer(let owner, _, _):
           owner == account
             ? "a purchase was moved to your account"
@@ -179,11 +243,19 @@ extension EntitlementExplanation {
     }
   }
 
+  /// Purchases that went without a decision, as a store named another owner.
+  private var lossEvents: [Event] {
+    lost.filter { lost in !decisions.contains { $0.sequence == lost.entry } }.map {
+      Event(at: $0.at, text: "a purchase went from your account")
+    }
+  }
+
   // MARK: what happens next
 
   private static let nothingComes = "Nothing changes by itself from here on."
 
   private var next: String {
+    if leaving != nil { return end }
     if let waiting = subscriptions.first(where: { $0.openReads.contains { $0.isFailing } }),
       let read = waiting.openReads.first(where: { $0.isFailing }), let since = read.unansweredSince
     {
@@ -198,7 +270,7 @@ extension EntitlementExplanation {
     }
     guard let step = remaining.first(where: { $0.from > now && !isSize(current, of: $0) }) else {
       if isPaused { return "Next, the subscription has to be resumed." }
-      guard current.reason == .paymentFailed else { return Self.nothingComes }
+      guard current.reason == .paymentFailed else { return billing }
       return "Next, a \(awaitsPayment ? "payment has to succeed" : "plan has to be bought"); "
         + "until then nothing changes by itself."
     }
@@ -212,23 +284,68 @@ extension EntitlementExplanation {
       return "Next, the payment should be reported; if it is not, \(then)."
     case .contested:
       return "Next, the bank decides: if the payment goes back, the plan ends with it, and if not, "
-        + continuing(then) + "."
+        + continuing(then, step) + "."
     default: break
     }
-    return "Next, \(continuing(then))."
+    return "Next, \(continuing(then, step))."
   }
 
-  /// What comes of a period that ends as it was bought; `then` is what comes without another payment.
-  private func continuing(_ then: String) -> String {
-    renewal.map { "the subscription renews on \(date($0)); if no payment comes, \(then)" }
-      ?? "\(then), unless something is bought before"
+  /// What comes of an account whose end was asked for.
+  private var end: String {
+    let unless = "unless its end is called off before"
+    guard let erases else {
+      return "Next, the account has to be exported, and is erased after that, \(unless)."
+    }
+    return erases > now
+      ? "Next, the account is erased on \(date(erases)), \(unless)."
+      : "Next, the account is erased, which has been due since \(date(erases))."
   }
 
-  /// When the first subscription renews that will.
-  private var renewal: Instant? {
-    subscriptions.filter { $0.willRenew && $0.label.givesAccess }.compactMap { subscription in
-      subscription.paidUntil(from: now)
+  /// What is billed next where time alone changes no size.
+  private var billing: String {
+    if let billedAgain {
+      return "Next, the subscription is billed again on \(date(billedAgain)), which brings the "
+        + "plan back; cancelling ends that."
+    }
+    if awaitsReport(\.label) {
+      return "Next, the payment for the next period has to be reported; "
+        + "until then nothing changes by itself."
+    }
+    let renewal = subscriptions.filter { $0.willRenew }.compactMap {
+      $0.paidUntil(from: now) ?? $0.billed(after: now)
     }.min()
+    return renewal.map {
+      "Next, the subscription renews on \(date($0)), which changes nothing of what your account "
+        + "may store."
+    } ?? Self.nothingComes
+  }
+
+  /// When the first subscription is billed again whose money went back, or may.
+  private var billedAgain: Instant? {
+    subscriptions.filter { $0.willRenew && ($0.label == .revoked || $0.label == .onHold) }
+      .compactMap { $0.billed(after: now) }.min()
+  }
+
+  /// Whether a renewal is expected of which nobody has told for too long.
+  private func awaitsReport(_ label: KeyPath<Subscription, Label>) -> Bool {
+    subscriptions.contains { $0.willRenew && $0[keyPath: label] == .renewalPending }
+  }
+
+  /// What comes of a period that ends as it was bought; `then` is what `step` brings without another
+  /// payment.
+  private func continuing(_ then: String, _ step: Schedule.Boundary) -> String {
+    renewal(before: step).map {
+      "the subscription renews on \(date($0)); if no payment comes, \(then)"
+    } ?? "\(then), unless something is bought before"
+  }
+
+  /// When the first subscription renews that gives nothing any more at `step` unless it does.
+  private func renewal(before step: Schedule.Boundary) -> Instant? {
+    subscriptions.filter { subscription in
+      let end = subscription.owedUntil(from: now)
+      return subscription.willRenew && subscription.label.givesAccess
+        && end.map { $0 <= step.from } ?? false
+    }.compactMap { $0.paidUntil(from: now) }.min()
   }
 
   // MARK: words
@@ -249,9 +366,11 @@ extension EntitlementExplanation {
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
   }
 
-  private func because(_ reason: CapReason, isPast: Bool = false) -> String {
+  private func because(_ boundary: Schedule.Boundary, isPast: Bool = false) -> String {
     let be = isPast ? "was" : "is"
-    return switch reason {
+    return switch boundary.reason {
+    case .neverSubscribed where !lost.isEmpty, .lapsed where isLost(at: boundary.from):
+      "its purchase went from it"
     case .neverSubscribed: isPast ? "no plan had been bought" : "no plan was ever bought"
     case .subscribed: "the current period \(be) paid"
     case .contested: "the current period \(be) paid, though the bank contests the payment"
@@ -272,9 +391,17 @@ extension EntitlementExplanation {
     }
   }
 
-  private func happened(_ reason: CapReason) -> String {
-    switch reason {
-    case .neverSubscribed: "the subscription went to another account"
+  /// Whether what is owed then tells of no plan, as what was bought is not the account's any more.
+  private func isLost(at moment: Instant) -> Bool {
+    !lost.isEmpty && schedule.last { $0.from <= moment }?.reason == .neverSubscribed
+  }
+
+  private func happened(_ step: Schedule.Boundary, since before: Schedule.Boundary) -> String {
+    if before.reason == .quotaSet { return "the time of the size that we had set was over" }
+    return switch step.reason {
+    case .neverSubscribed: "what had been bought counted no more"
+    case .subscribed where before.reason == .refunded && isPaid(since: before, at: step):
+      "the payment that had gone back came after all"
     case .subscribed: "the period was found paid"
     case .contested: "the bank contested the payment"
     case .trial: "a free trial began"
@@ -302,11 +429,26 @@ extension EntitlementExplanation.Subscription {
       default: false
       }
     }
+    return Self.end(of: paid, from: now)
+  }
+
+  /// The end of what is owed without a gap from `now` on; nil where nothing is.
+  fileprivate func owedUntil(from now: Instant) -> Instant? { Self.end(of: intervals, from: now) }
+
+  private static func end(
+    of intervals: [EntitlementExplanation.Interval], from now: Instant
+  ) -> Instant? {
     var end = now
-    while let next = paid.filter({ $0.from <= end && end < $0.to }).map({ $0.to }).max() {
+    while let next = intervals.filter({ $0.from <= end && end < $0.to }).map({ $0.to }).max() {
       end = next
     }
     return end > now ? end : nil
+  }
+
+  /// When the period ends that was paid last, whether that payment went back or not; nil where it
+  /// is over, or nothing tells.
+  fileprivate func billed(after now: Instant) -> Instant? {
+    bill.payments.filter { $0.state == .paid }.compactMap { $0.to }.filter { $0 > now }.max()
   }
 }
 
@@ -340,6 +482,7 @@ extension Bill.Reversal {
     case (.dispute, .done): return "the bank took \(sum) back"
     case (.dispute, .open): return "the bank contested a payment of \(sum)"
     case (.dispute, .void): return "the bank contested a payment of \(sum), which came to nothing"
+    case (.revocation, .void): return "the store took the purchase back and gave it again"
     case (.revocation, _): return "the store took the purchase back"
     }
   }

@@ -70,7 +70,8 @@ struct ExplanationText {
       "\(size(boundary.capByteCount)), plan \(boundary.planID), \(boundary.reason.rawValue)"
     }
     guard let held = explanation.heldThen else {
-      return "\nasked     \(explanation.moment)\nthen      \(told(owed)), if nothing more comes\n\n"
+      let then = explanation.isErasedThen ? "erased" : told(owed)
+      return "\nasked     \(explanation.moment)\nthen      \(then), if nothing more comes\n\n"
     }
     return "\nasked     \(explanation.moment)\nheld      \(told(held))\nowed      \(told(owed)), "
       + "by what is known now\n\n"

@@ -77,6 +77,16 @@ struct ExplainTests {
         """)
   }
 
+  @Test func `of a time behind its erasure nothing is told of an account's size`() throws {
+    let asked = try Finished(
+      ["account", "delete", "ada", "--reason", "she asked", "--yes"], environment: environment)
+    #expect(asked.code == 0, "\(asked.errors)")
+    let text = try Finished(
+      ["entitlement", "explain", "ada", "--at", "2026-05-01"], environment: environment
+    ).out
+    #expect(text.contains("\nthen      erased, if nothing more comes\n"), "\(text)")
+  }
+
   @Test func `no line has more than 100 columns, unless ids are wanted whole`() throws {
     let granted = try Finished(
       [

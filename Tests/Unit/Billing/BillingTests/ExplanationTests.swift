@@ -84,6 +84,21 @@ struct ExplanationTests {
     #expect(payment.irregular?.came == Money(amount: "2.00", currency: "EUR"))
   }
 
+  @Test func `a refund that the App Store reversed is still told`() throws {
+    let story = try #require(RecordedStory.all.first { $0.name == "apple/refund-reversed" })
+    let installation = try RecordedInstallation(story, .sqlite)
+    let steps = story.steps.prefix(5)
+    for step in steps { try installation.play(step, place: step.at.description) }
+    let now = try #require(steps.last).at
+    let bill = try #require(installation.explanation(at: now).subscriptions.first?.bill)
+    let reversal = try #require(bill.reversals.first)
+    #expect(bill.reversals.count == 1)
+    #expect(reversal.at == Instant(seconds: 1_773_481_438))
+    #expect(reversal.state == .void)
+    #expect(reversal.word == "reversed")
+    #expect(reversal.payment == bill.payments.first?.object)
+  }
+
   @Test func `a product of no catalogue is told`() throws {
     let harness = try Harness(.sqlite)
     let customer = Customer(tag: harness.tag)

@@ -65,6 +65,25 @@ final class Harness: Sendable {
     }
   }
 
+  /// The sync program waits with the account's end, until `moment` or until it is exported.
+  func leave(_ account: Identifier, at now: Instant, erasing moment: Instant?) throws {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms) VALUES ($1, $2, $3)
+        """, .id(account), .instant(now), .instant(moment))
+    }
+  }
+
+  func decide(_ decision: Decision, at now: Instant) throws {
+    let ledger = Ledger(stores: .known, rules: rules)
+    try database.write(for: nil) { transaction in
+      _ = try ledger.decide(decision, at: now, in: transaction)
+    }
+  }
+
   /// The sync program has keys of the account that opened their last sessions then.
   func addKeys(of account: Identifier, lastSessions: [Instant]) throws {
     let sync = try Database.open(scratch.location, owning: .sync)

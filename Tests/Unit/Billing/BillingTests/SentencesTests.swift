@@ -1,4 +1,5 @@
 import Base
+import Crypto
 import Goldens
 import Ledger
 import RecordedStories
@@ -109,6 +110,54 @@ struct SentencesTests {
         + "Premium).")
   }
 
+  @Test func `a payment that was heard of late bears the time at which it came`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60), at: day(35))
+    #expect(
+      try harness.explanation(customer.account, at: day(36)).sentences(usedByteCount: 0)[1]
+        == "Last, on 2026-01-31 00:00 UTC, a payment of 2.99 USD arrived at Stripe, which we heard of "
+        + "on 2026-02-05 00:00 UTC, and your account went from 10 B (plan Free) to 1 kB (plan "
+        + "Premium).")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `whose purchase was moved away is not told that none was ever bought`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    let key = try #require(
+      harness.explanation(customer.account, at: day(9)).subscriptions.first
+    ).key
+    try harness.decide(.transfer(Random.identifier(), key, note: "sold it"), at: day(10))
+    func sentences(about moment: Double) throws -> [String] {
+      try harness.explanation(customer.account, at: day(20), about: day(moment))
+        .sentences(usedByteCount: 0)
+    }
+    #expect(
+      try sentences(about: 20)[0] == "Your account may store 10 B (plan Free) because its purchase "
+        + "went from it, until a plan is bought.")
+    #expect(
+      try sentences(about: 5)[1] == "By what is known today it was owed 10 B (plan Free) then, "
+        + "because its purchase went from it.")
+  }
+
+  @Test func `the end of a size that was set is told as that`() throws {
+    let harness = try Harness(.sqlite)
+    let account = Random.identifier()
+    try harness.decide(.quota(account, byteCount: 500, until: day(10), note: "a talk"), at: day(1))
+    #expect(
+      try harness.explanation(account, at: day(20)).sentences(usedByteCount: 0)[1]
+        == "Last, on 2026-01-11 00:00 UTC, the time of the size that we had set was over, and your "
+        + "account went from 500 B (plan Free) to 10 B (plan Free).")
+  }
+
   @Test(arguments: TestEngine.available)
   func `of an account that was erased it is told that it was`(engine: TestEngine) throws {
     let harness = try Harness(engine)
@@ -186,7 +235,7 @@ struct SentencesTests {
     #expect(
       explanation.sentences(usedByteCount: 0).first
         == "If nothing more comes, your account may store 10 B (plan Free) on 2026-02-10 00:00 UTC "
-        + "because the plan has ended, until a plan is bought.")
+        + "because the plan has ended, until its payment is reported.")
   }
 
   @Test(arguments: TestEngine.available)

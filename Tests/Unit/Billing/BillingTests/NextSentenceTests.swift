@@ -1,0 +1,136 @@
+import Base
+import KnownStores
+import Ledger
+import Storage
+import StripeSamples
+import Subscriptions
+import TestEngines
+import Testing
+import Tiers
+
+/// What an account is told comes next.
+struct NextSentenceTests {
+  private func next(_ harness: Harness, _ customer: Customer, at now: Double) throws -> String {
+    try harness.explanation(customer.account, at: day(now)).sentences(usedByteCount: 0)[2]
+  }
+
+  @Test func `of a renewal that nobody has reported it is told that it should be`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    let sentences = try harness.explanation(customer.account, at: day(40))
+      .sentences(usedByteCount: 0)
+    #expect(sentences[0].hasSuffix("because the plan has ended, until its payment is reported."))
+    #expect(
+      sentences[2] == "Next, the payment for the next period has to be reported; until then "
+        + "nothing changes by itself.")
+  }
+
+  @Test func `what renews beneath a plan that was given is told`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.decide(
+      .grant(customer.account, planID: "premium", from: day(0), until: nil, note: "a friend"),
+      at: day(1))
+    #expect(
+      try next(harness, customer, at: 2) == "Next, the subscription renews on 2026-01-31 00:00 "
+        + "UTC, which changes nothing of what your account may store.")
+  }
+
+  @Test func `what renews before the end of a plan that was given is told`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.decide(
+      .grant(customer.account, planID: "premium", from: day(0), until: day(50), note: "a friend"),
+      at: day(1))
+    #expect(
+      try next(harness, customer, at: 2) == "Next, the subscription renews on 2026-01-31 00:00 "
+        + "UTC; if no payment comes, your account may store 10 B (plan Free) from 2026-02-20 00:00 "
+        + "UTC on.")
+  }
+
+  @Test func `the end of one plan is not told as the renewal of another`() throws {
+    let rules = try LedgerRules(
+      catalogue: Catalogue(
+        version: "test", free: Plan(id: "free", title: "Free", byteCount: 10),
+        paid: [
+          Plan(
+            id: "premium", title: "Premium", byteCount: 1000,
+            products: [Plan.Product(provider: "stripe", id: "price_premium")]),
+          Plan(
+            id: "plus", title: "Plus", byteCount: 2000,
+            products: [Plan.Product(provider: "stripe", id: "price_plus")]),
+        ]))
+    let harness = try Harness(.sqlite, rules: rules)
+    let (customer, plus) = (Customer(tag: harness.tag), Customer(tag: harness.tag + "b"))
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.post(plus.session(account: customer.account))
+    let cancelled = plus.subscription("created", 0) {
+      ($0.price, $0.to, $0.cancelAtPeriodEnd) = ("price_plus", day(20), true)
+    }
+    try harness.post(cancelled)
+    try harness.post(plus.invoice(1, "paid", 0, to: 20) { $0.price = "price_plus" })
+    let explanation = try harness.database.read { reader in
+      try EntitlementExplanation(
+        of: customer.account, at: day(1), catalogue: rules.catalogue, stores: .known,
+        reading: reader)
+    }
+    #expect(
+      explanation.sentences(usedByteCount: 0)[2]
+        == "Next, your account may store 1 kB (plan Premium) from 2026-01-21 00:00 UTC on, unless "
+        + "something is bought before.")
+  }
+
+  // MARK: accounts that leave
+
+  /// Paid for a month, and to be erased on the eleventh day, or once it is exported.
+  private func leaving(erasing moment: Double? = 10) throws -> (Harness, Customer) {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0))
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.leave(customer.account, at: day(3), erasing: moment.map { day($0) })
+    return (harness, customer)
+  }
+
+  @Test func `an account that leaves is told that it is erased`() throws {
+    let (harness, customer) = try leaving()
+    #expect(
+      try next(harness, customer, at: 4) == "Next, the account is erased on 2026-01-11 00:00 UTC, "
+        + "unless its end is called off before.")
+    #expect(
+      try next(harness, customer, at: 11)
+        == "Next, the account is erased, which has been due since 2026-01-11 00:00 UTC.")
+  }
+
+  @Test func `an account that leaves once it is exported is told that`() throws {
+    let (harness, customer) = try leaving(erasing: nil)
+    #expect(
+      try next(harness, customer, at: 4) == "Next, the account has to be exported, and is erased "
+        + "after that, unless its end is called off before.")
+  }
+
+  @Test func `of a time behind its erasure an account is told that it is erased by then`() throws {
+    let (harness, customer) = try leaving()
+    func explanation(about moment: Double) throws -> EntitlementExplanation {
+      try harness.explanation(customer.account, at: day(4), about: day(moment))
+    }
+    #expect(try !explanation(about: 9).isErasedThen)
+    let erased = try explanation(about: 10)
+    #expect(erased.isErasedThen)
+    #expect(
+      erased.sentences(usedByteCount: 0)[0]
+        == "If nothing more comes, the account is erased by then.")
+  }
+}
