@@ -94,7 +94,8 @@ package enum Launch {
   package static func end(_ program: Program, _ error: any Error) -> Never {
     switch error {
     case let error as ConfigurationError: end(program, error.lines, .configuration)
-    case DatabaseError.migration, DatabaseError.forbidden: end(program, ["\(error)"], .configuration)
+    case DatabaseError.migration, DatabaseError.forbidden:
+      end(program, ["\(error)"], .configuration)
     default: end(program, ["\(error)"], .unavailable)
     }
   }
