@@ -49,7 +49,7 @@ package final class Database: Sendable {
     switch location {
     case .sqlite(let directory):
       let files = SQLiteFiles(directory: directory)
-      return Schema.allCases.filter { files.has($0) }
+      return try Schema.allCases.filter { try files.has($0) }
     case .postgres(let url):
       let options = DatabaseOptions()
       do {
