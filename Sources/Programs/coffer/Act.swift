@@ -43,6 +43,9 @@ struct Act: Sendable {
   /// the row (`DatabaseSession.lockedAccount`).
   typealias Body = @Sendable (Transaction) throws -> Effect
 
+  /// The same, which is given the moment at which nobody else decides any more.
+  typealias TimedBody = @Sendable (Transaction, Instant) throws -> Effect
+
   /// What was shown is not done any longer after that: its times would lie back, and so would its reasons.
   private static let answerSpan = Instant.Span.minutes(1)
 
@@ -59,16 +62,30 @@ struct Act: Sendable {
     at now: Instant, _ body: @escaping Body,
     then: (AuditEntry.Name, Answer) throws -> Answer = { $1 }
   ) throws -> Answer {
+    try confirmed(at: now, { transaction, _ in try body(transaction) }, then: then)
+  }
+
+  /// For what begins or ends by a decision: of two, the times are in the order in which they are done.
+  func whenConfirmed(_ body: @escaping TimedBody) throws -> Answer {
+    try confirmed(at: nil, body) { $1 }
+  }
+
+  /// At a moment, or at the one at which it is done.
+  private func confirmed(
+    at now: Instant?, _ body: @escaping TimedBody,
+    then: (AuditEntry.Name, Answer) throws -> Answer
+  ) throws -> Answer {
     if invocation[Self.yes] {
       let (effect, entry) = try done(at: now, because: invocation[Self.reason], body)
       return try then(entry, answer(effect, entry, text: text(effect)))
     }
-    let shown = try rehearsed(body)
+    let shown = try rehearsed(at: now, body)
     if !invocation[CommonOptions.json], Terminal.isThere {
       print(text(shown), terminator: "")
       guard try isAgreed() else { return refusal(shown, repeating: false) }
-      let (effect, entry) = try done(at: now, because: invocation[Self.reason]) { transaction in
-        let effect = try body(transaction)
+      let (effect, entry) = try done(at: now, because: invocation[Self.reason]) {
+        transaction, moment in
+        let effect = try body(transaction, moment)
         guard effect.before == shown.before else {
           throw CommandFailure(.refused, "it has changed since it was shown; look again")
         }
@@ -108,7 +125,9 @@ struct Act: Sendable {
 
   /// Does it; the command takes `handyOptions`.
   func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
-    let (effect, entry) = try done(at: now, because: nil, body)
+    let (effect, entry) = try done(at: now, because: nil) { transaction, _ in
+      try body(transaction)
+    }
     return Answer(
       text: effect.text,
       json: .object(effect.members + [.init("audit", .string(entry.description))]))
@@ -137,11 +156,12 @@ struct Act: Sendable {
   }
 
   private func done(
-    at now: Instant, because reason: String?, _ body: @escaping Body
+    at now: Instant?, because reason: String?, _ body: @escaping TimedBody
   ) throws -> (Effect, AuditEntry.Name) {
     try database.write(for: nil) { transaction in
       try lock(in: transaction)
-      let effect = try body(transaction)
+      let now = now ?? clock.now()
+      let effect = try body(transaction, now)
       return (effect, try note(effect, because: reason, at: now, in: transaction).name)
     }
   }
@@ -158,11 +178,11 @@ struct Act: Sendable {
   }
 
   /// The effect of a transaction that is undone.
-  private func rehearsed(_ body: @escaping Body) throws -> Effect {
+  private func rehearsed(at now: Instant?, _ body: @escaping TimedBody) throws -> Effect {
     do {
       return try database.write(for: nil) { transaction in
         try lock(in: transaction)
-        throw Rehearsal(effect: try body(transaction))
+        throw Rehearsal(effect: try body(transaction, now ?? clock.now()))
       }
     } catch let rehearsal as Rehearsal {
       return rehearsal.effect

@@ -43,7 +43,7 @@ extension Command {
         if let until, until <= now {
           throw CommandFailure(.usage, "--until lies in the past")
         }
-        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+        return try Act(invocation, on: database).whenConfirmed { transaction, now in
           let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           try requireAnother(plan, until, for: account.id, ledger, at: now, transaction)
@@ -91,8 +91,8 @@ extension Command {
     answers: Act.answers(["revoked": .text]),
     run: { invocation in
       let (grant, reason) = (invocation[grant], invocation[Act.reason])
-      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+      return try DatabaseSession.withLedger(invocation) { database, ledger, _ in
+        try Act(invocation, on: database).whenConfirmed { transaction, now in
           let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           let grants = try Grant.active(of: account.id, reading: transaction)
@@ -128,8 +128,8 @@ extension Command {
     answers: Act.answers(["subscription": .text, "account": .text]),
     run: { invocation in
       let (named, reason) = (invocation[subscription], invocation[Act.reason])
-      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+      return try DatabaseSession.withLedger(invocation) { database, ledger, _ in
+        try Act(invocation, on: database).whenConfirmed { transaction, now in
           let key = try named.known(to: ledger, reading: transaction)
           let account = try DatabaseSession.livingAccount(transaction, invocation[newOwner])
           // Whatever it got, its stores would be told to bill no more.
@@ -169,8 +169,8 @@ extension Command {
     answers: Act.answers(["released": .text]),
     run: { invocation in
       let account = invocation[deletedAccount]
-      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+      return try DatabaseSession.withLedger(invocation) { database, ledger, _ in
+        try Act(invocation, on: database).whenConfirmed { transaction, now in
           let deletion = try AccountDeletion.find(account, reading: transaction)
           if try Account.find(transaction, account) != nil, deletion?.erased == nil {
             throw CommandFailure(.refused, "account \(account) still exists")

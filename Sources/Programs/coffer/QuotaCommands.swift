@@ -30,7 +30,7 @@ extension Command {
         let byteCount = try byteCount(invocation[size], ledger.rules.catalogue)
         let until = invocation[until]?.moment(at: now)
         if let until, until <= now { throw CommandFailure(.usage, "--until lies in the past") }
-        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+        return try Act(invocation, on: database).whenConfirmed { transaction, now in
           let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           let held = try QuotaOverride.current(of: account.id, at: now, reading: transaction)
@@ -67,8 +67,8 @@ extension Command {
     answers: Act.answers(["account": .text]),
     run: { invocation in
       let reason = invocation[Act.reason]
-      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+      return try DatabaseSession.withLedger(invocation) { database, ledger, _ in
+        try Act(invocation, on: database).whenConfirmed { transaction, now in
           let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])
           guard try QuotaOverride.current(of: account.id, at: now, reading: transaction) != nil
