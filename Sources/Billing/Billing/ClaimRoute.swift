@@ -120,6 +120,8 @@ struct ClaimRoute: AccountWrite {
     _ purchase: Purchase, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     let account = try Caller(transaction, request.credentials, now: now).account
+    // Whose it is must not change until it is decided: of two claims at once the later sees the earlier.
+    try Ledger.lockSequence(in: transaction)
     let key = purchase.key
     let ownership = try ledger.ownership(of: key, with: purchase.delivery, reading: transaction)
     if let refusal = Refusal(ownership, for: account) {

@@ -191,8 +191,8 @@ private struct StandingOrder: Sendable {
             before: ["asked": .string(order.kind.rawValue), "in": .string(entry.description)],
             after: ["answered": .string(outcome)], step: step.rawValue)
           try database.write(for: nil) { transaction in
-            try act.note(told, because: invocation[Act.reason], at: now, in: transaction)
             _ = try ledger.read(key, payload: nil, at: now, in: transaction)
+            try act.note(told, because: invocation[Act.reason], at: now, in: transaction)
           }
           if let failure { throw failure }
           return Answer(
