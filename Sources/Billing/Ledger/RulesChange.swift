@@ -107,5 +107,4 @@ extension Ledger {
     for account in accounts { try schedule(account, at: now, in: transaction) }
     return accounts.count < countMax ? nil : accounts.last
   }
-
 }
