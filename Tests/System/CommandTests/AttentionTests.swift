@@ -16,12 +16,8 @@ struct AttentionTests {
   private let environment: [String: String]
 
   init() throws {
-    scratch = try ScratchDirectory()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    let installation = try ScratchInstallation(at: Self.now)
+    (scratch, environment) = (installation.scratch, installation.environment)
   }
 
   private func write(_ body: @escaping @Sendable (Transaction) throws -> Void) throws {

@@ -18,12 +18,8 @@ struct FlowCommandTests {
 
   /// One that Stripe has not answered for two hours, one that waits for its client since a minute.
   init() throws {
-    scratch = try ScratchDirectory()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    let installation = try ScratchInstallation(at: Self.now)
+    (scratch, environment) = (installation.scratch, installation.environment)
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
     defer { database.close() }

@@ -14,12 +14,8 @@ struct JobsTests {
 
   /// A dead job, one that was due two minutes ago, one that runs and one that is settled.
   init() throws {
-    scratch = try ScratchDirectory()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    let installation = try ScratchInstallation(at: Self.now)
+    (scratch, environment) = (installation.scratch, installation.environment)
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
     defer { database.close() }

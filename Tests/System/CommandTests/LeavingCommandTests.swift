@@ -12,12 +12,8 @@ struct LeavingCommandTests {
   private let environment: [String: String]
 
   init() throws {
-    scratch = try ScratchDirectory()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("1772445300000\n", to: scratch.path + "/clock")
+    let installation = try ScratchInstallation(at: Instant(seconds: 1_772_445_300))
+    (scratch, environment) = (installation.scratch, installation.environment)
     _ = try coffer("migrate")
     let created = try coffer(
       "account", "create", "--username", "ada", "--key-file", scratch.path + "/ada.key")

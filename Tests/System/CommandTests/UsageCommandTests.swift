@@ -16,12 +16,8 @@ struct UsageCommandTests {
 
   /// Ada's root and a document of 4096 bytes, and Bob, who has nothing.
   init() throws {
-    scratch = try ScratchDirectory()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
+    let installation = try ScratchInstallation(at: Self.now)
+    (scratch, environment) = (installation.scratch, installation.environment)
     _ = try coffer("migrate")
     for (name, id) in [("ada", Self.account), ("bob", "0b5c0a2e-0000-4000-8000-000000000002")] {
       let created = try coffer(
