@@ -22,9 +22,6 @@ package struct Belongings: Sendable {
 }
 
 extension Ledger {
-  /// Nobody has more deliveries that still say something.
-  private static let deliveryCountMax = 10_000
-
   package func belongings(
     of account: Identifier, reading reader: Reader
   ) throws -> Belongings {
@@ -45,8 +42,8 @@ extension Ledger {
       }
     }
     let told = try deliveries(tellingOf: subscriptions, reading: reader)
-    let numbers = told.keys.sorted().prefix(Self.deliveryCountMax)
-    let erased = try Self.erased(among: Array(numbers), reading: reader)
+    let numbers = told.keys.sorted()
+    let erased = try Self.erased(among: numbers, reading: reader)
     return Belongings(
       subscriptions: subscriptions,
       decided: try decided.map { try onItsOwn($0, reading: reader) },
@@ -63,7 +60,7 @@ extension Ledger {
   ) throws -> [Int64: Set<ObjectKey>] {
     var whole: [String: Set<ObjectKey>] = [:]
     for key in subscriptions {
-      for object in try self.reading(reader).objects(of: key) {
+      for object in try self.reading(reader).objects(of: key, countMax: .max) {
         whole[object.description, default: []].insert(key)
       }
     }

@@ -195,7 +195,7 @@ extension Attention {
     case .doublePayment: return ["entitlement", "explain", subject]
     case .dispute, .irregularPayment, .paidAfterEnd, .reversal:
       return account.map { ["entitlement", "explain", $0.description] }
-        ?? ["subscription", "read", subject]
+        ?? ["find", subject]
     case .unknownStatus, .unpaidTime, .contradiction: return ["subscription", "read", subject]
     case .unknownProduct, .unmappedProduct:
       return ["plan", "apply", "<file>", "--reason", "<why>"]

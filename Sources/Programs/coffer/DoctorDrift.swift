@@ -21,7 +21,7 @@ extension Doctor {
         "drift", .warning,
         "not all is derived under the rules in force yet, so nothing was compared",
         "where no coffer-billing is doing it: coffer plan apply <file> --yes goes on with a change that "
-          + "was broken off, and so does a coffer-billing that starts")
+          + "was broken off, and so does a coffer-billing within a minute")
     case nil: break
     }
     var (checked, schedules, differing, first) = (Int64(0), Int64(0), Int64(0), String?.none)

@@ -108,19 +108,18 @@ extension Command {
       return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
         return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let found = try Invite.find(transaction, id)
-          guard let found, try Invite.revoke(transaction, id, now: now) else {
+          guard let revoked = try Invite.revoke(transaction, id, now: now) else {
             throw CommandFailure(.refused, "there is no invite \(id) that is not revoked")
           }
           return Act.Effect(
             subject: id.description,
             before: [
-              "state": .string(state(found, now)), "used": .integer(found.useCount),
-              "uses": .integer(found.useCountMax),
+              "state": .string(unrevokedState(revoked, now)), "used": .integer(revoked.useCount),
+              "uses": .integer(revoked.useCountMax),
             ],
             after: [
-              "state": "revoked", "used": .integer(found.useCount),
-              "uses": .integer(found.useCount),
+              "state": "revoked", "used": .integer(revoked.useCount),
+              "uses": .integer(revoked.useCount),
             ], text: "revoked  \(id)\n", members: [.init("revoked", .string(id.description))])
         }
       }
@@ -134,7 +133,10 @@ extension Command {
   }
 
   private static func state(_ invite: Invite, _ now: Instant) -> String {
-    if invite.revoked != nil { return "revoked" }
+    invite.revoked == nil ? unrevokedState(invite, now) : "revoked"
+  }
+
+  private static func unrevokedState(_ invite: Invite, _ now: Instant) -> String {
     if invite.expires <= now { return "expired" }
     return invite.useCount < invite.useCountMax ? "open" : "used"
   }

@@ -82,13 +82,16 @@ package struct Invite: Sendable {
     ) { row in try Invite(row: row) }
   }
 
-  /// False where there is none of that id, or none that is not revoked.
+  /// As it is from then on; nil where there is none of that id, or none that is not revoked.
   package static func revoke(
     _ transaction: Transaction, _ id: Identifier, now: Instant
-  ) throws -> Bool {
-    try transaction.execute(
-      "UPDATE sync.invites SET revoked_ms = $2 WHERE id = $1 AND revoked_ms IS NULL",
-      .id(id), .instant(now)) == 1
+  ) throws -> Invite? {
+    try transaction.first(
+      """
+      UPDATE sync.invites SET revoked_ms = $2 WHERE id = $1 AND revoked_ms IS NULL
+      RETURNING \(columns)
+      """, .id(id), .instant(now)
+    ) { row in try Invite(row: row) }
   }
 
   /// Takes one use of a code. Why one is not taken is not told: it is no business of who guesses.

@@ -61,7 +61,8 @@ extension FakeAppStore {
       case ("POST", 4, ["inApps", "v1", "notifications"]) where target.segments[3] == "history":
         return json(try notificationHistory(target, request.body, world, now), now)
       case ("PUT", 5, ["inApps", "v1", "subscriptions", "extend"]):
-        return json(try extend(target.segments[4], request.body), now)
+        let answer = json(try extend(target.segments[4], request.body), now)
+        return faults.losesAnswer() ? reply(.general(for: 500), now) : answer
       case ("PUT", 5, ["inApps", "v2", "transactions", "consumption"]):
         try takeConsumption(of: target.segments[4], request.body)
         return FakeAnswer(status: 202, headers: [("Date", now.httpDate)])

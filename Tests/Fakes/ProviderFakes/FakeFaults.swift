@@ -38,8 +38,10 @@ package final class FakeFaults: Sendable {
     }
   }
 
-  /// Lets the next order be done and its answer be lost, at stores whose fake can.
-  package func loseNextAnswer() { state.withLock { $0.losesAnswer = true } }
+  /// Lets the next order be done and its answer be lost.
+  package func loseNextAnswer(_ loses: Bool = true) {
+    state.withLock { $0.losesAnswer = loses }
+  }
 
   /// Whether the answer to what was just done is lost.
   package func losesAnswer() -> Bool {

@@ -33,7 +33,9 @@ extension FakePlayStore {
         else {
           return Self.error(404, "applicationNotFound", "No application was found.")
         }
-        return publisher(request, path, Array(path.segments[4...]))
+        let answer = publisher(request, path, Array(path.segments[4...]))
+        guard request.method == "GET" || !faults.losesAnswer() else { return Self.unserved(500) }
+        return answer
       }
     }
   }
@@ -57,10 +59,16 @@ extension FakePlayStore {
     case nil: return answer()
     case .timeout: return nil
     case .status(let status, let retryAfter):
-      let reason = status == 429 ? "rateLimitExceeded" : "backendError"
-      let headers = retryAfter.map { [(name: "Retry-After", value: String($0))] } ?? []
-      return Self.error(status, reason, "The request could not be served.", headers)
+      return Self.unserved(
+        status, retryAfter.map { [(name: "Retry-After", value: String($0))] } ?? [])
     }
+  }
+
+  private static func unserved(
+    _ status: Int, _ headers: [(name: String, value: String)] = []
+  ) -> FakeAnswer {
+    let reason = status == 429 ? "rateLimitExceeded" : "backendError"
+    return error(status, reason, "The request could not be served.", headers)
   }
 
   private func isAuthorized(_ request: FakeRequest) -> Bool {

@@ -53,7 +53,8 @@ struct ControlInput {
     return id
   }
 
-  /// `replica_lag_ms`, and `failures`: statuses, or 0 for no answer at all.
+  /// `replica_lag_ms`, `failures`: statuses, or 0 for no answer at all, and `lose_answer`: of the next order,
+  /// which is done.
   func script(_ faults: FakeFaults) throws(Problem) {
     let lag = try number("replica_lag_ms", 0...86_400_000, otherwise: 0)
     let wait = try number("retry_after", 0...86_400, otherwise: 0)
@@ -69,6 +70,7 @@ struct ControlInput {
     }
     faults.setReplicaLag(.milliseconds(lag))
     faults.fail(next: failures)
+    faults.loseNextAnswer(flag("lose_answer") ?? false)
   }
 
   static func unknown(_ kind: String, _ name: String) -> Problem {

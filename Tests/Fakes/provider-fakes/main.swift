@@ -17,7 +17,8 @@ let usage = """
     GET  /control/clock                    what time it is
     POST /control/clock                    {"advance_ms": N} or {"to_ms": N}
     POST /control/<provider>/<operation>   {"id": ..., "account": ..., "plan": "premium.monthly", ...}
-    POST /control/faults/<provider>        {"replica_lag_ms": N, "failures": [429, 0, 500]}
+    POST /control/faults/<provider>        {"replica_lag_ms": N, "failures": [429, 0, 500],
+                                            "lose_answer": true}
     POST /control/push                     sends what is due to the URL, as every request above does
     GET  /control/truth                    who has paid for what until when
 

@@ -99,6 +99,33 @@ struct DevelopmentStoreTests {
       ], "\(finished.out)\n\(stores.log)")
   }
 
+  @Test(arguments: ["apple", "google"])
+  func `days that were given without an answer are given again only where that is meant`(
+    kind: String
+  ) throws {
+    let finished = try shell(
+      """
+      coffer account create --username ada --key-file ada.key >/dev/null
+      ada=$(coffer account show ada --json | sed -n 's/.*"account":"\\([^"]*\\)".*/\\1/p')
+      curl -s $store/control/\(kind)/buy -d "{\\"account\\":\\"$ada\\"}" >bought
+      id=$(sed 's/^{"id":"\\([^"]*\\)".*/\\1/' bought)
+      known() { coffer find "$id" | grep -q active; }
+      give() { coffer subscription extend "$id" --days 7 --reason "ticket 9" "$@" 2>&1; }
+      until known; do sleep 0.1; done
+      curl -s $store/control/clock -d '{"advance_ms": 60000}' >/dev/null
+      curl -s $store/control/faults/\(kind) -d '{"lose_answer": true}' >/dev/null
+      give --yes || echo "code $?"
+      curl -s $store/control/clock -d '{"advance_ms": 60000}' >/dev/null
+      for i in $(seq 100); do give | grep -q another && break; sleep 0.1; done
+      give --yes || echo "code $?"
+      give --yes --another || echo "code $?"
+      """)
+    let codes = finished.out.matches(of: #/code (\d+)/#).map { $0.output.1 }
+    #expect(codes == ["69", "1"], "\(finished.out)\n\(finished.errors)")
+    #expect(finished.out.contains("--another orders one more"))
+    #expect(finished.out.contains("done at"))
+  }
+
   @Test func `two phones buy at once, each for its own account`() throws {
     let finished = try shell(
       """

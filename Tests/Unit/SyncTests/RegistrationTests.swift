@@ -79,10 +79,10 @@ import Testing
     let server = try TestServer(registration: .invite)
     let (revoked, late) = (try code(server), try code(server))
     let now = server.clock.now
-    let isRevoked = try server.database.write(for: nil) { transaction in
+    let ended = try server.database.write(for: nil) { transaction in
       try Invite.revoke(transaction, revoked.id, now: now)
     }
-    #expect(isRevoked)
+    #expect(ended?.revoked == now)
     func refusal(_ code: String) throws -> [String?] {
       let answer = try open(server, invite: code)
       return [String(answer.status)]
