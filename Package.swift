@@ -317,8 +317,8 @@ let package = Package(
     tests(
       "Unit/Billing/GoogleTests",
       [
-        "Base", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI", "Subscriptions", "Google",
-        "SeededRandom", "StoreFacts", "Stores", "Tiers",
+        "Base", "Configuration", "Crypto", "HTTPMessages", "JSON", "JWS", "ProviderAPI",
+        "Subscriptions", "Google", "SeededRandom", "StoreFacts", "Stores", "Tiers",
       ]),
     tests(
       "Unit/Billing/BTCPayTests",

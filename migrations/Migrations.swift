@@ -99,5 +99,11 @@ package enum Migrations {
     Migration(
       number: 27, name: "heard_deletions", isAdditive: true,
       sql: PackageResources.billing_0027_heard_deletions_sql),
+    Migration(
+      number: 28, name: "rules_changes", isAdditive: true,
+      sql: PackageResources.billing_0028_rules_changes_sql),
+    Migration(
+      number: 29, name: "failing_jobs", isAdditive: true,
+      sql: PackageResources.billing_0029_failing_jobs_sql),
   ]
 }

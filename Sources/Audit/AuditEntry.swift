@@ -18,6 +18,8 @@ package struct AuditEntry: Sendable {
   package let before: String
   package let after: String
   package let digest: [UInt8]
+  /// Whether what stands for accounts names them: other bytes were not written by an act, and are told as none.
+  private let hasAccounts: Bool
 
   package struct Name: Hashable, Sendable, CustomStringConvertible {
     package let schema: Schema
@@ -58,6 +60,7 @@ package struct AuditEntry: Sendable {
     reason = draft.reason
     before = String(decoding: draft.before.encoded(), as: UTF8.self)
     after = String(decoding: draft.after.encoded(), as: UTF8.self)
+    hasAccounts = true
     digest = Self.digest(
       of: name, at, [actor, act, subject], [account, formerAccount], [reason, before, after],
       after: previous)
@@ -74,8 +77,10 @@ package struct AuditEntry: Sendable {
     actor = try row.text(2)
     act = try row.text(3)
     subject = try row.text(4)
-    account = try row.optionalID(5)
-    formerAccount = try row.optionalID(6)
+    let accounts = try (5...6).map { try row.optionalBlob($0) }
+    account = accounts[0].flatMap { Identifier(bytes: $0) }
+    formerAccount = accounts[1].flatMap { Identifier(bytes: $0) }
+    hasAccounts = accounts.allSatisfy { $0.map { Identifier(bytes: $0) != nil } ?? true }
     reason = try row.text(7)
     before = try row.text(8)
     after = try row.text(9)
@@ -84,10 +89,11 @@ package struct AuditEntry: Sendable {
 
   /// Whether it is what was written behind the entry of that digest.
   func follows(_ previous: [UInt8]) -> Bool {
-    digest
-      == Self.digest(
-        of: name, at, [actor, act, subject], [account, formerAccount], [reason, before, after],
-        after: previous)
+    hasAccounts
+      && digest
+        == Self.digest(
+          of: name, at, [actor, act, subject], [account, formerAccount], [reason, before, after],
+          after: previous)
   }
 
   /// SHA-256 of the digest before and of each member behind its length in 8 bytes, the highest first.

@@ -16,7 +16,7 @@ package struct AuditQuery: Sendable {
 
   /// The newest first, starting behind `after`; at most `limit`.
   package func entries(
-    after: AuditEntry?, limit: Int, reading reader: Reader
+    after: AuditEntry?, limit: Int, reading reader: some Queryable
   ) throws -> [AuditEntry] {
     let columns: [String?] = account == nil ? [nil] : ["account_id", "former_account_id"]
     var found: [AuditEntry.Name: AuditEntry] = [:]
@@ -32,7 +32,8 @@ package struct AuditQuery: Sendable {
 
   /// `column` is the one that names `account`.
   private func entries(
-    of schema: Schema, _ column: String?, after: AuditEntry?, limit: Int, _ reader: Reader
+    of schema: Schema, _ column: String?, after: AuditEntry?, limit: Int,
+    _ reader: some Queryable
   ) throws -> [AuditEntry] {
     var sql = """
       SELECT \(AuditEntry.columns) FROM \(schema).audit
@@ -80,7 +81,7 @@ extension AuditEntry {
 
   /// The entry that says what came of an order, which is of the same moment; nil where none does: whoever
   /// ordered it was cut off before its store's answer.
-  package func outcome(reading reader: Reader) throws -> AuditEntry? {
+  package func outcome(reading reader: some Queryable) throws -> AuditEntry? {
     let name = act.dropLast(Self.orderStep.utf8.count)
     return try reader.rows(
       """

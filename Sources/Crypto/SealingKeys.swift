@@ -24,7 +24,7 @@ package struct SealingKeys: Sendable {
   /// How much longer sealed bytes are than plain ones.
   package static let overheadByteCount = headerByteCount + nonceByteCount + tagByteCount
 
-  private let keys: [Key]
+  private var keys: [Key]
 
   /// The first key seals, every one opens. Each has 32 bytes.
   package init(_ keys: [Secret]) throws(CryptoError) {
@@ -45,6 +45,13 @@ package struct SealingKeys: Sendable {
     guard prefix.count >= Self.headerByteCount, prefix[0] == Self.version else { return nil }
     let id = Array(prefix[1..<Self.headerByteCount])
     return keys.firstIndex { $0.id == id }
+  }
+
+  /// The same keys, of which the one at a place seals.
+  package func sealing(by index: Int) -> SealingKeys {
+    var keys = self
+    keys.keys.insert(keys.keys.remove(at: index), at: 0)
+    return keys
   }
 
   package func seal(_ plain: [UInt8], context: [UInt8]) -> [UInt8] {

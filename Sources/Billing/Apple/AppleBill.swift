@@ -14,6 +14,7 @@ extension AppleRecord {
       items: newest.map {
         [Bill.Item(product: $0.content.productID, price: nil, isLeaving: next != nil)]
       } ?? [],
+      next: next.map { Bill.Item(product: $0, price: nil) },
       payments: known.map { id, content in
         Bill.Payment(
           .init(.transaction, id), .paid,
@@ -41,15 +42,16 @@ extension Bill.Reversal {
   fileprivate init(
     _ revocation: AppleTransaction.Revocation, of price: AppleTransaction.Price?, id: String
   ) {
-    let isRefund =
+    let kind: Kind =
       switch revocation.kind {
-      case .full, .prorated: true
-      case .family, .assignment, .unknown: false
+      case .full, .prorated: .refund
+      case .family, .assignment: .unshared
+      case .unknown: .revocation
       }
     self.init(
-      .init(.transaction, id), isRefund ? .refund : .revocation, .done,
+      .init(.transaction, id), kind, .done,
       word: revocation.kind.rawValue, at: revocation.date,
-      amount: isRefund ? price.flatMap { revocation.portion(of: $0)?.money } : nil,
+      amount: kind == .refund ? price.flatMap { revocation.portion(of: $0)?.money } : nil,
       of: .init(.transaction, id))
   }
 }

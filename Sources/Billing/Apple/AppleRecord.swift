@@ -61,6 +61,10 @@ package struct AppleRecord: StoreRecord {
       && !newest.contains { $0.commitment != nil && $0.revocation != nil }
   }
 
+  package var renewalSince: Instant? {
+    renewal.contents.first.flatMap { renewal.firstShown($0) }
+  }
+
   package var end: Instant? { transactions.values.compactMap { $0.contents.first }.end }
 
   private var expectsPayment: Bool {

@@ -48,6 +48,7 @@ package struct BTCPayStore: Store {
     traits.orderAdvice = "nothing renews; refund an invoice on its page at the BTCPay server"
     traits.hasClock = false
     traits.isPrepaid = true
+    traits.isNamedByAccount = true
     traits.deliveriesNameWebhook = true
     traits.subscriptionIDForm = "an account's id, a UUID"
     traits.unknownID = "00000000-0000-0000-0000-000000000000"

@@ -102,8 +102,7 @@ struct StoreReads: Sendable {
       do {
         secret = Secret(try sealing.open(payload, context: PreparedDelivery.payloadContext(key)))
       } catch {
-        let failure = APIFailure.misconfigured("the purchase's token is sealed under another key")
-        throw .transient(failure.description, retryAfter: nil)
+        throw .transient(APIFailure.sealedToken.description, retryAfter: nil)
       }
     }
     let (database, ledger) = (database, ledger)

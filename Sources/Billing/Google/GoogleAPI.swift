@@ -121,7 +121,7 @@ package struct GoogleAPI: Sendable {
     ]
     let path =
       "/purchases/subscriptions/\(PercentEncoding.encode(productID))/tokens/\(PercentEncoding.encode(token.text)):acknowledge"
-    _ = try accepted(authorized("POST", root + path, body: body.encoded()))
+    try done(authorized("POST", root + path, body: body.encoded()))
   }
 
   /// Nothing is billed any more; the customer may undo it.
@@ -186,7 +186,7 @@ package struct GoogleAPI: Sendable {
       "consumptionPercentageMilliunits": .integer(evidence.usedMilliunits),
     ]
     let path = "/orders/\(PercentEncoding.encode(id)):reviewrefund"
-    _ = try accepted(authorized("POST", root + path, body: body.encoded()))
+    try done(authorized("POST", root + path, body: body.encoded()))
   }
 
   private func order(
@@ -198,10 +198,10 @@ package struct GoogleAPI: Sendable {
 
   private static let wordsByteCountMax = 200
 
-  /// A reply that says 2xx; else why Google does not do it, in its own words: an operator asks. They are
-  /// left out where they repeat the token.
+  /// It is done; else why Google does not do it, in its own words: an operator asks. They are left out where
+  /// they repeat the token.
   private func obeyed(_ reply: APIReply, about token: PurchaseToken? = nil) throws(APIFailure) {
-    do { _ = try accepted(reply) } catch {
+    do { try done(reply) } catch {
       guard case .refused(let status, let reason) = error else { throw error }
       let words = (try? JSON.parse(reply.body, limits: Self.limits))?["error"]["message"].string
       guard let words, 1...Self.wordsByteCountMax ~= words.utf8.count,
@@ -209,6 +209,15 @@ package struct GoogleAPI: Sendable {
         token.map({ !words.contains($0.text) }) ?? true
       else { throw .refused(status: status, reason) }
       throw .refused(status: status, words)
+    }
+  }
+
+  /// A reply by which Google says that it did what it was told: nothing, or JSON. A page of somebody between
+  /// us and Google says nothing of what was done.
+  private func done(_ reply: APIReply) throws(APIFailure) {
+    let body = try accepted(reply).body
+    guard body.isEmpty || (try? JSON.parse(body, limits: Self.limits)) != nil else {
+      throw .malformed("it is no JSON")
     }
   }
 

@@ -14,6 +14,9 @@ extension GoogleRecord {
       items: purchase.contents.first?.items.map {
         Bill.Item(product: $0.productID, price: $0.basePlanID, isLeaving: $0.isLeaving)
       } ?? [],
+      next: purchase.contents.first?.deferred.map {
+        Bill.Item(product: $0.productID, price: $0.basePlanID)
+      },
       payments: known.map { id, order in
         Bill.Payment(
           .init(.order, id), Bill.Payment.State(order.state),

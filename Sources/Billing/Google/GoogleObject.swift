@@ -39,11 +39,16 @@ package struct GooglePurchase: Mirrored {
   /// When access had ended, of a purchase that the read shows without it; nil where it has access
   /// or does not tell.
   package let ended: Instant?
+  /// When the store ends its pause by itself, of a paused one.
+  package let resumes: Instant?
+  /// When its buyer cancelled it; nil where that was not its buyer, or nobody.
+  package let canceled: Instant?
 
   package init(
     state: State, startTime: Instant?, items: [Item], replaces: String? = nil,
     continues: String? = nil, account: Identifier? = nil, isAcknowledged: Bool = true,
-    isTest: Bool = false, isCanceledByReplacement: Bool = false, ended: Instant? = nil
+    isTest: Bool = false, isCanceledByReplacement: Bool = false, ended: Instant? = nil,
+    resumes: Instant? = nil, canceled: Instant? = nil
   ) {
     self.state = state
     self.startTime = startTime
@@ -55,6 +60,8 @@ package struct GooglePurchase: Mirrored {
     self.isTest = isTest
     self.isCanceledByReplacement = isCanceledByReplacement
     self.ended = ended
+    self.resumes = resumes
+    self.canceled = canceled
   }
 
   /// `subscriptionState`, without its prefix `SUBSCRIPTION_STATE_`.
@@ -98,10 +105,13 @@ package struct GooglePurchase: Mirrored {
     package let latestOrderID: String?
     /// It goes with the renewal, and is owned until then.
     package let isLeaving: Bool
+    /// The product that comes in its place with the renewal.
+    package let nextProductID: String?
 
     package init(
       productID: String, basePlanID: String? = nil, expiryTime: Instant?, autoRenews: Bool = false,
-      isFreeTrial: Bool = false, latestOrderID: String? = nil, isLeaving: Bool = false
+      isFreeTrial: Bool = false, latestOrderID: String? = nil, isLeaving: Bool = false,
+      nextProductID: String? = nil
     ) {
       self.productID = productID
       self.basePlanID = basePlanID
@@ -110,6 +120,7 @@ package struct GooglePurchase: Mirrored {
       self.isFreeTrial = isFreeTrial
       self.latestOrderID = latestOrderID
       self.isLeaving = isLeaving
+      self.nextProductID = nextProductID
     }
   }
 
@@ -120,6 +131,14 @@ package struct GooglePurchase: Mirrored {
     switch state {
     case .pending, .pendingPurchaseCanceled, .other: false
     case .active, .paused, .inGracePeriod, .onHold, .canceled, .expired: startTime != nil
+    }
+  }
+
+  /// What comes in the place of an item with the renewal; it may stand beside it, not owned yet.
+  var deferred: Item? {
+    items.compactMap { $0.nextProductID }.first.map { next in
+      items.first { $0.productID == next && $0.expiryTime == nil }
+        ?? Item(productID: next, expiryTime: nil)
     }
   }
 

@@ -77,6 +77,8 @@ package struct GoogleRecord: StoreRecord {
     supersededAt == nil && purchase.contents.contains { $0.willRenew }
   }
 
+  package var renewalSince: Instant? { purchase.contents.first?.canceled }
+
   package var token: OwnerToken {
     let accounts = Set(purchase.contents.compactMap { $0.account })
     guard let account = accounts.first else { return .none }
@@ -88,7 +90,7 @@ package struct GoogleRecord: StoreRecord {
 
   package var pause: Pause? {
     purchase.contents.first { $0.state == .paused }.map {
-      Pause(since: $0.ended, reason: .requested)
+      Pause(since: $0.ended, reason: .requested, until: $0.resumes)
     }
   }
 

@@ -61,6 +61,7 @@ package struct GoogleStore: Store {
     traits.managePage = "https://play.google.com/store/account/subscriptions"
     traits.hasSuccessors = true
     traits.hasClock = false
+    traits.tellsPeriods = false
     traits.unknownID = "coffer-doctor"
     traits.subscriptionIDForm = "the SHA-256 of its token, 64 digits and letters from a to f"
     traits.confirmationCount = 1
@@ -190,6 +191,11 @@ package struct GoogleStore: Store {
     case .extend(let days, _):
       try api.extend(token: token, by: .days(days), knownEnd: record.end)
     }
+  }
+
+  /// No read looks at an older order by itself, and a refund that leaves the purchase is told nowhere else.
+  package func readReason(after order: StoreOrder) -> String? {
+    if case .refund(let id, _, _) = order { ReadRequest.orderPrefix + id } else { nil }
   }
 
   package func answer(

@@ -56,7 +56,13 @@ struct PurchaseDecoder {
       isAcknowledged: json["acknowledgementState"].string == "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
       isTest: json["testPurchase"].isObject,
       isCanceledByReplacement: canceled["replacementCancellation"].isObject,
-      ended: ended(state, items))
+      ended: ended(state, items),
+      resumes: json["pausedStateContext"]["autoResumeTime"].string.flatMap {
+        Instant(rfc3339: $0)
+      },
+      canceled: canceled["userInitiatedCancellation"]["cancelTime"].string.flatMap {
+        Instant(rfc3339: $0)
+      })
     facts.append(Fact(key: token.objectKey, object: GoogleObject.purchase(content), asOf: asOf))
   }
 
@@ -140,7 +146,10 @@ struct PurchaseDecoder {
         autoRenews: try item["autoRenewingPlan"]["autoRenewEnabled"].optionalBool(),
         isFreeTrial: item["offerPhase"]["freeTrial"].isObject,
         latestOrderID: try item["latestSuccessfulOrderId"].optionalID(),
-        isLeaving: item["deferredItemRemoval"].isObject)
+        isLeaving: item["deferredItemRemoval"].isObject,
+        nextProductID: item["deferredItemReplacement"]["productId"].string.flatMap {
+          isID($0) ? $0 : nil
+        })
     }
   }
 

@@ -89,6 +89,7 @@ extension GooglePurchase {
       ("account", account.map { .string($0.description) }),
       ("isAcknowledged", isAcknowledged ? true : nil), ("isTest", isTest ? true : nil),
       ("isReplaced", isCanceledByReplacement ? true : nil), ("ended", .optional(ended)),
+      ("resumes", .optional(resumes)), ("canceled", .optional(canceled)),
     ])
   }
 
@@ -102,7 +103,8 @@ extension GooglePurchase {
       account: json["account"].string.flatMap { Identifier($0) },
       isAcknowledged: json["isAcknowledged"].bool ?? false, isTest: json["isTest"].bool ?? false,
       isCanceledByReplacement: json["isReplaced"].bool ?? false,
-      ended: json["ended"].storedInstant)
+      ended: json["ended"].storedInstant, resumes: json["resumes"].storedInstant,
+      canceled: json["canceled"].storedInstant)
   }
 }
 
@@ -112,7 +114,7 @@ extension GooglePurchase.Item {
       ("product", .string(productID)), ("basePlan", basePlanID.map { .string($0) }),
       ("to", .optional(expiryTime)), ("renews", autoRenews ? true : nil),
       ("isFreeTrial", isFreeTrial ? true : nil), ("order", latestOrderID.map { .string($0) }),
-      ("isLeaving", isLeaving ? true : nil),
+      ("isLeaving", isLeaving ? true : nil), ("next", nextProductID.map { .string($0) }),
     ])
   }
 
@@ -121,7 +123,7 @@ extension GooglePurchase.Item {
       productID: try json["product"].requireString(), basePlanID: json["basePlan"].string,
       expiryTime: json["to"].storedInstant, autoRenews: json["renews"].bool ?? false,
       isFreeTrial: json["isFreeTrial"].bool ?? false, latestOrderID: json["order"].string,
-      isLeaving: json["isLeaving"].bool ?? false)
+      isLeaving: json["isLeaving"].bool ?? false, nextProductID: json["next"].string)
   }
 }
 

@@ -267,20 +267,43 @@ package struct AttentionList: Sendable {
           LIMIT $4) AS found
         """, .text(name + ":"), .text(name + ";"), .text(Ledger.readJob), .integer(countMax)
       ) { row in (try row.integer(0), try row.optionalInstant(1)) }
-      guard let (count, first) = found, let first else { return nil }
+      let others = try unread(of: name, reader)
+      let count = (found?.0 ?? 0) + Int64(others.count)
+      guard let first = ([found?.1] + others.map(\.since)).compactMap({ $0 }).min() else {
+        return nil
+      }
       // A key that is refused, or an object that is not there, is no outage of the store's: its words say so.
-      let words = try reader.first(
-        """
-        SELECT j.last_error FROM billing.unanswered AS u
-          JOIN billing.jobs AS j ON j.kind = $3 AND j.object = u.object
-        WHERE u.object >= $1 AND u.object < $2 AND j.dead = 0 LIMIT 1
-        """, .text(name + ":"), .text(name + ";"), .text(Ledger.readJob)
-      ) { row in try row.optionalText(0) }.flatMap { $0 }
+      let words =
+        try reader.first(
+          """
+          SELECT j.last_error FROM billing.unanswered AS u
+            JOIN billing.jobs AS j ON j.kind = $3 AND j.object = u.object
+          WHERE u.object >= $1 AND u.object < $2 AND j.dead = 0 LIMIT 1
+          """, .text(name + ":"), .text(name + ";"), .text(Ledger.readJob)
+        ) { row in try row.optionalText(0) }.flatMap { $0 } ?? others.first?.error
       return Attention(
         kind: .storeUnanswered, subject: name, account: nil,
         detail: (count == 1 ? "1 read" : "\(count) reads") + (words.map { ", e.g. \($0)" } ?? ""),
         since: first, until: nil, cause: words.map { APIFailure.Cause(told: $0) })
     }
+  }
+
+  /// Failing reads of what nothing is derived of yet, which a delivery or a claim began. A store that refuses one
+  /// of them by itself has answered: anybody may claim what never was.
+  private static func unread(
+    of store: String, _ reader: Reader
+  ) throws -> [(since: Instant, error: String)] {
+    try reader.rows(
+      """
+      SELECT j.failing_since_ms, j.last_error FROM (
+        SELECT object, failing_since_ms, last_error FROM billing.jobs
+        WHERE kind = $1 AND object >= $2 AND object < $3 AND failing_since_ms IS NOT NULL
+          AND due_ms IS NOT NULL
+        ORDER BY object LIMIT $4) AS j
+      WHERE NOT EXISTS (SELECT 1 FROM billing.unanswered AS u WHERE u.object = j.object)
+      """, .text(Ledger.readJob), .text(store + ":"), .text(store + ";"), .integer(countMax)
+    ) { row in (since: try row.instant(0), error: try row.optionalText(1) ?? "") }
+    .filter { APIFailure.Cause(told: $0.error) != .object }
   }
 
   private static func certificates(of stores: StoreList, at now: Instant) -> [Attention] {

@@ -24,6 +24,8 @@ package struct Derivation {
 
   private let now: Instant
   private let stored: SubscriptionRow?
+  /// When it last stood otherwise, of a store that tells only how it stands: what is new is newer.
+  private let toldBefore: Instant?
   private var transitions: [Transition] = []
 
   enum Cause: String { case clock, fact, policy, owner }
@@ -52,13 +54,16 @@ package struct Derivation {
     stored = try reading.stored(key).row
     let storedCoverage = try stored.map { try Coverage(text: $0.coverage) } ?? .none
     coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
-    let attention = AttentionRows(
-      subscription, coverage, traits: try reading.stores.store(of: key).traits, rules: rules)
+    let traits = try reading.stores.store(of: key).traits
+    toldBefore = traits.tellsPeriods ? nil : stored?.updated
+    let attention = AttentionRows(subscription, coverage, traits: traits, rules: rules)
     var derived = SubscriptionRow(
       subscription, coverage, attention, rules: rules, at: now,
       transitionCount: stored?.transitionCount ?? 0)
     if let stored { noteClock(stored, storedCoverage) }
     noteLabel(derived, cause, storedCoverage)
+    try noteRenewal(
+      derived, since: subscription.renewalSince, cause, storedCoverage, in: transaction)
     noteOwner(derived)
     reading.memory.coverages[key] = coverage
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
@@ -112,7 +117,9 @@ package struct Derivation {
   ) -> Instant {
     guard derived.label.givesAccess || before?.givesAccess == true else { return now }
     let moments = Set(
-      [coverage, storedCoverage].flatMap { $0.boundaries(after: .distantPast, upTo: now) })
+      [coverage, storedCoverage].flatMap {
+        $0.boundaries(after: toldBefore ?? .distantPast, upTo: now)
+      })
     return moments.sorted(by: >).prefix { moment in
       let then = Label(coverage, withoutAccess: derived.labelWithoutAccess, at: moment)
       let isTold = derived.label.givesAccess ? then == derived.label : !then.givesAccess
@@ -120,6 +127,25 @@ package struct Derivation {
       return isTold
         && Label(storedCoverage, withoutAccess: stored.labelWithoutAccess, at: moment) == before
     }.last ?? now
+  }
+
+  /// That what goes on to give access was told to renew no more, or to renew again after that.
+  private mutating func noteRenewal(
+    _ derived: SubscriptionRow, since told: Instant?, _ cause: Cause, _ storedCoverage: Coverage,
+    in transaction: Transaction
+  ) throws {
+    guard let stored, stored.willRenew != derived.willRenew, derived.label.givesAccess,
+      Label(storedCoverage, withoutAccess: stored.labelWithoutAccess, at: now).givesAccess
+    else { return }
+    // Before its store told, nothing was known of a renewal: that is no change.
+    let isKnown =
+      try stored.willRenew || RenewalChange.last(of: key, reading: transaction) == .ended
+    guard isKnown else { return }
+    let (before, after): (RenewalChange, RenewalChange) =
+      derived.willRenew ? (.ended, .begun) : (.begun, .ended)
+    transitions.append(
+      Transition(
+        at: min(told ?? now, now), cause: cause, before: before.rawValue, after: after.rawValue))
   }
 
   private mutating func noteOwner(_ derived: SubscriptionRow) {

@@ -141,9 +141,11 @@ extension Ledger {
       let coverage = subscription.coverage(policy: rules.policy, catalogue: rules.catalogue)
       let attention = AttentionRows(
         subscription, coverage, traits: try stores.store(of: key).traits, rules: rules)
-      let derived = SubscriptionRow(
+      var derived = SubscriptionRow(
         subscription, coverage, attention, rules: rules, at: row.updated,
         transitionCount: row.transitionCount)
+      // Programs of before do not write it.
+      derived.rulesChange = row.rulesChange
       drift.add(key, derived.says(theSameAs: row))
     }
   }

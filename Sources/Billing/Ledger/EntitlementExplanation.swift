@@ -22,6 +22,8 @@ package struct EntitlementExplanation: Sendable {
   package let remaining: [Schedule.Boundary]
   /// The plans' names for people.
   package let catalogue: Catalogue
+  /// The catalogue that holds, by its number, and since when; nil before there is one of record.
+  package let catalogueOfRecord: (number: Int64, since: Instant)?
   /// Under which rules its newest subscription was derived; nil where it owns none.
   package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
   /// Sorted by their keys.
@@ -30,6 +32,10 @@ package struct EntitlementExplanation: Sendable {
   package let grants: [Grant]
   /// What was decided for it, and what took a subscription from it, the newest first.
   package let decisions: [Decided]
+  /// What it claimed and did not get, the newest first.
+  package let refusedClaims: [RefusedClaim]
+  /// What it may pay for, as the name says, and nothing is derived of before it is read.
+  package let unread: [Unread]
   /// What it owned and does not any more, the newest first.
   let lost: [Loss]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
@@ -47,6 +53,8 @@ package struct EntitlementExplanation: Sendable {
     package let key: ObjectKey
     /// What people call its store.
     package let store: String
+    /// Whether that tells what each period was; else only how the purchase stands now.
+    let tellsPeriods: Bool
     /// Where it counts: a sandbox subscription grants only to listed accounts.
     package let environment: StoreEnvironment
     /// Derived for `now`, not as last stored.
@@ -60,6 +68,10 @@ package struct EntitlementExplanation: Sendable {
     package let intervals: [Interval]
     /// Its products, and the money that came and went.
     package let bill: Bill
+    /// What it becomes with its next renewal; nil where it stays what it is, or nothing tells.
+    package let next: Next?
+    /// Whether it stands still, and why.
+    package let pause: Pause?
     /// Until when its store must be told that it was delivered; nil where nothing waits for that.
     package let acknowledgedBy: Instant?
     /// The deliveries that show the subscription itself as it is.
@@ -79,11 +91,24 @@ package struct EntitlementExplanation: Sendable {
     package let transitions: [Transition]
   }
 
+  package struct Next: Sendable {
+    package let item: Bill.Item
+    /// Nil where the catalogue gives no storage for it.
+    package let plan: Plan?
+  }
+
   /// A subscription that went from the account.
   struct Loss: Sendable {
     let at: Instant
     /// The number of the delivery or the decision that it came from.
     let entry: Int64?
+  }
+
+  package struct Unread: Sendable {
+    package let key: ObjectKey
+    /// What people call its store.
+    package let store: String
+    package let read: OpenRead
   }
 
   package struct OpenRead: Sendable {
@@ -160,6 +185,11 @@ package struct EntitlementExplanation: Sendable {
       WHERE owner = $1 ORDER BY updated_ms DESC LIMIT 1
       """, .id(account)
     ) { row in (try row.text(0), try row.text(1), try row.instant(2)) }
+    catalogueOfRecord = try reader.first(
+      """
+      SELECT number, since_ms FROM billing.catalogues_of_record ORDER BY number DESC LIMIT 1
+      """
+    ) { row in (try row.integer(0), try row.instant(1)) }
     grants = try Grant.active(of: account, reading: reader)
     decisions = try Decided.all(
       concerning: account, countMax: Self.decisionCountMax, reading: reader)
@@ -186,11 +216,13 @@ package struct EntitlementExplanation: Sendable {
         }.flatMap { $0 }
       }
     lost = try Self.losses(of: account, reading: reader)
+    refusedClaims = try RefusedClaims.all(of: account, at: now, reading: reader)
     let keys = try reader.rows(
       "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
     ) { row in try row.text(0) }
     let reading = LedgerReading(
       stores: stores, database: reader, memory: LedgerMemory(followsDecision: true))
+    unread = try reading.unread(namedBy: account)
     subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
       try Subscription(key, at: now, about: moment ?? now, catalogue, reading)
     }

@@ -18,6 +18,7 @@ extension EntitlementExplanation.Subscription {
     let coverage = try Coverage(text: row.coverage)
     self.key = key
     store = traits.title
+    tellsPeriods = traits.tellsPeriods
     environment = row.environment
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
     labelThen = Label(coverage, withoutAccess: row.labelWithoutAccess, at: moment)
@@ -26,6 +27,10 @@ extension EntitlementExplanation.Subscription {
     ownerEvidence = row.ownerEvidence
     transitions = try reading.transitions(of: key)
     bill = known.record.bill.adding(undoneIn: transitions)
+    next = bill.next.map {
+      EntitlementExplanation.Next(item: $0, plan: catalogue.plan(of: $0, key.provider))
+    }
+    pause = known.record.pause
     let isAcknowledged = try Ledger.isAcknowledged(key, reading: reading.database)
     let waiting = isAcknowledged ? nil : known.unacknowledgedSince
     acknowledgedBy = waiting.flatMap { since in traits.acknowledgementSpan.map { since + $0 } }
@@ -65,7 +70,17 @@ extension Bill {
         payment.object, .revocation, .void, word: "reversed", at: end, amount: nil,
         of: payment.object)
     }
-    return Bill(items: items, payments: payments, reversals: reversals + undone)
+    return Bill(
+      items: items, next: next, isScheduled: isScheduled, payments: payments,
+      reversals: reversals + undone)
+  }
+}
+
+extension Bill.Item {
+  /// As a catalogue may list it.
+  fileprivate var ids: [String] {
+    let both = [product, price].compactMap { $0 }.joined(separator: ":")
+    return [price, both, product].compactMap { $0 }
   }
 }
 
@@ -73,13 +88,16 @@ extension Catalogue {
   /// By the id that the catalogue lists: its price's, both together where a price is named within its
   /// product, or its product's.
   fileprivate func ignores(_ item: Bill.Item, of provider: ObjectKey.Provider) -> Bool {
-    let both = [item.product, item.price].compactMap { $0 }.joined(separator: ":")
-    let listed = [item.price, both, item.product].compactMap { $0 }.first {
-      lists(provider: provider.rawValue, id: $0)
-    }
+    let listed = item.ids.first { lists(provider: provider.rawValue, id: $0) }
     return listed.map {
       mapping(provider: provider.rawValue, price: $0, product: nil) == .ignored
     } ?? false
+  }
+
+  /// The plan that the same ids mean, also where an earlier catalogue listed them.
+  fileprivate func plan(of item: Bill.Item, _ provider: ObjectKey.Provider) -> Plan? {
+    let mappings = item.ids.map { mapping(provider: provider.rawValue, price: $0, product: nil) }
+    return plan(for: mappings.first { $0 != .unknown } ?? .unknown)
   }
 }
 
@@ -98,6 +116,20 @@ extension LedgerReading {
     }.compactMap { $0 }
   }
 
+  func unread(namedBy account: Identifier) throws -> [EntitlementExplanation.Unread] {
+    try stores.filter { $0.traits.isNamedByAccount }.flatMap { store in
+      try StoreEnvironment.allCases.compactMap { environment in
+        let key = ObjectKey(
+          provider: store.provider, environment: environment,
+          kind: store.traits.subscriptionKind, id: account.description)
+        guard try stored(key).row == nil,
+          let read = try openReads(of: key, carriedOnUntil: nil).first
+        else { return nil }
+        return EntitlementExplanation.Unread(key: key, store: store.traits.title, read: read)
+      }
+    }
+  }
+
   fileprivate func openReads(
     of key: ObjectKey, carriedOnUntil: Instant?
   ) throws -> [EntitlementExplanation.OpenRead] {
@@ -112,7 +144,8 @@ extension LedgerReading {
     ) { row in try row.text(0) }
     return [
       EntitlementExplanation.OpenRead(
-        reason: reason, unansweredSince: try Unanswered.since(key, reading: database),
+        reason: reason,
+        unansweredSince: try Unanswered.since(key, reading: database) ?? job.failingSince,
         carriedOnUntil: carriedOnUntil, due: job.due, attempts: job.attempts,
         lastError: job.lastError)
     ]

@@ -16,6 +16,8 @@ package struct Finding: Sendable {
   package private(set) var deliveryTotal = DeliveryPage.Total(count: 0, limit: nil)
   /// Those of the ids that billing knows or knew of.
   package private(set) var accounts: [Account] = []
+  /// What they claimed of others, the newest first of each.
+  package private(set) var refusedClaims: [RefusedClaim] = []
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
@@ -63,6 +65,10 @@ package struct Finding: Sendable {
     for id in Set(owners + [Identifier(text)].compactMap { $0 }).sorted() {
       named += try reading.subscriptions(concerning: id)
       named += try Self.claimed(by: id, reading: reader)
+      named += Self.paid(by: id, ledger)
+      let refused = try RefusedClaims.all(of: id, at: now, reading: reader)
+      named += refused.map(\.subscription)
+      refusedClaims += refused
       if let account = try Account(id, ledger, reading: reader) { accounts.append(account) }
     }
     var leads: [ObjectKey: [ObjectKey]] = [:]
@@ -92,6 +98,7 @@ package struct Finding: Sendable {
 
   package var isEmpty: Bool {
     subscriptions.isEmpty && others.isEmpty && deliveries.isEmpty && accounts.isEmpty
+      && refusedClaims.isEmpty
   }
 
   /// Every object that the text may name, by its key, by an id of any store or by a term.
@@ -108,6 +115,15 @@ package struct Finding: Sendable {
     return whole + stores.flatMap { $0.keys(named: id) }
       + (try SearchRow.objects(
         foundBy: terms, countMax: subscriptionCountMax, reading: reader))
+  }
+
+  /// What an account pays, if anything, where that is named by it: it may not have been read yet.
+  private static func paid(by account: Identifier, _ ledger: Ledger) -> [ObjectKey] {
+    ledger.stores.filter { $0.traits.isNamedByAccount }.map { store in
+      ObjectKey(
+        provider: store.provider, environment: ledger.rules.grantingEnvironment,
+        kind: store.traits.subscriptionKind, id: account.description)
+    }
   }
 
   private static func claimed(

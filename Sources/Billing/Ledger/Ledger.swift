@@ -312,11 +312,11 @@ package struct Ledger: Sendable {
   }
 
   /// Has a subscription or purchase read as soon as may be, also one of which nothing is known.
-  /// `payload` is the sealed secret that it is read by, where it was told anew; `isShallow` as for
-  /// `Jobs.request`.
+  /// `payload` is the sealed secret that it is read by, where it was told anew; `reason` is for the reader
+  /// (`StoreRead.Known`); `isShallow` as for `Jobs.request`.
   package func read(
-    _ key: ObjectKey, payload: [UInt8]? = nil, isShallow: Bool = false, at now: Instant,
-    in transaction: Transaction
+    _ key: ObjectKey, payload: [UInt8]? = nil, because reason: String? = nil,
+    isShallow: Bool = false, at now: Instant, in transaction: Transaction
   ) throws -> Asked {
     guard isReadable(key) else { return .withoutKey }
     let object = key.description
@@ -325,9 +325,31 @@ package struct Ledger: Sendable {
     {
       return .withoutToken
     }
+    if let reason {
+      // No delivery asks, and none has that number.
+      try transaction.execute(
+        """
+        INSERT INTO billing.read_requests (object, delivery, reason) VALUES ($1, 0, $2)
+        ON CONFLICT (object, delivery, reason) DO NOTHING
+        """, .text(object), .text(reason))
+    }
     try Jobs.request(
       Self.readJob, object, payload: payload, due: now, isShallow: isShallow, in: transaction)
     return .asked
+  }
+
+  /// When the answer came of the last read of an object that is kept; nil where there is none.
+  package static func lastRead(
+    of key: ObjectKey, reading database: some Queryable
+  ) throws -> Instant? {
+    guard let job = try Jobs.find(readJob, key.description, reading: database) else { return nil }
+    return try database.first(
+      """
+      SELECT received_ms FROM billing.deliveries
+      WHERE provider = $1 AND environment = $2 AND delivery_id = $3 ORDER BY id DESC LIMIT 1
+      """, .text(key.provider.rawValue), .text(key.environment.rawValue),
+      .text(DecodedDelivery.answerID(to: job.committed, of: key))
+    ) { row in try row.instant(0) }
   }
 
   /// Derives subscriptions and writes the schedules of the accounts that follow them.

@@ -15,6 +15,8 @@ package struct LedgerRules: Sendable {
   package let sandboxAccounts: Set<Identifier>
   /// Names them all, as the SHA-256 of everything that a derived row depends on.
   private(set) var digest = ""
+  /// The number of the change that put them in force; 0 before any has.
+  private(set) var change: Int64 = 0
 
   package init(
     policy: Policy = .standard, catalogue: Catalogue,
@@ -34,10 +36,11 @@ package struct LedgerRules: Sendable {
       sandboxAccounts: sandboxAccounts)
   }
 
-  /// The same with what earlier catalogues sold, which is still owed.
-  func keeping(_ plans: [Plan]) -> LedgerRules {
+  /// The same with what earlier catalogues sold, which is still owed, since they are in force.
+  func keeping(_ plans: [Plan], since change: Int64 = 0) -> LedgerRules {
     var rules = self
     rules.catalogue = catalogue.keeping(plans)
+    rules.change = change
     return rules
   }
 

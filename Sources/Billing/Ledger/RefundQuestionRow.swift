@@ -41,14 +41,17 @@ package struct RefundQuestionRow: Sendable {
     of account: Identifier?, before last: RefundQuestionRow?, limit: Int,
     reading database: some Queryable
   ) throws -> [RefundQuestionRow] {
-    let condition = account == nil ? "$1 IS NULL" : "account_id = $1"
+    let condition = account == nil ? "" : "account_id = $4 AND "
     return try database.rows(
       """
       SELECT \(columns) FROM billing.refund_questions
-      WHERE \(condition) AND (asked_ms < $2 OR asked_ms = $2 AND payment < $3)
-      ORDER BY asked_ms DESC, payment DESC LIMIT $4
-      """, .id(account), .instant(last?.asked ?? .distantFuture),
-      .text(last?.payment.description ?? ""), .integer(Int64(limit))
+      WHERE \(condition)(asked_ms < $1 OR asked_ms = $1 AND payment < $2)
+      ORDER BY asked_ms DESC, payment DESC LIMIT $3
+      """,
+      values: [
+        .instant(last?.asked ?? .distantFuture), .text(last?.payment.description ?? ""),
+        .integer(Int64(limit)),
+      ] + (account.map { [.id($0)] } ?? [])
     ) { row in try RefundQuestionRow(row) }.compactMap { $0 }
   }
 

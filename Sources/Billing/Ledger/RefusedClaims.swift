@@ -34,6 +34,21 @@ package enum RefusedClaims {
     try sweep(at: now, in: transaction)
   }
 
+  /// Those of an account that nothing has answered, the newest first.
+  package static func all(
+    of account: Identifier, at now: Instant, reading database: some Queryable
+  ) throws -> [RefusedClaim] {
+    try database.rows(
+      """
+      SELECT object, refused_ms FROM billing.refused_claims
+      WHERE account_id = $1 AND refused_ms > $2 ORDER BY refused_ms DESC, object LIMIT $3
+      """, .id(account), .instant(now - keptSpan), .integer(countMax)
+    ) { row in (ObjectKey(try row.text(0)), try row.instant(1)) }
+    .compactMap { key, refused in
+      key.map { RefusedClaim(account: account, subscription: $0, refused: refused) }
+    }
+  }
+
   private static func sweep(at now: Instant, in transaction: Transaction) throws {
     let outdated = try transaction.rows(
       """
@@ -60,4 +75,12 @@ package enum RefusedClaims {
     case .grant, .ungrant, .quota, .quotaCleared: break
     }
   }
+}
+
+/// That an account claimed what was, or may have been, somebody else's.
+package struct RefusedClaim: Sendable {
+  package let account: Identifier
+  package let subscription: ObjectKey
+  /// The last time.
+  package let refused: Instant
 }

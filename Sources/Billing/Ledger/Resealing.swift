@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 package import Crypto
 package import Storage
 internal import Subscriptions
@@ -21,6 +21,40 @@ package struct Resealing: Sendable {
   package init(_ database: Database, _ sealing: SealingKeys) {
     self.database = database
     self.sealing = sealing
+  }
+
+  /// What shows that a server may still seal with another key than the first.
+  package enum Obstacle: Sendable {
+    /// The newest delivery, of then, was sealed by another.
+    case newestDelivery(Instant)
+    /// One was that came not long ago, though a newer one was sealed by the first.
+    case recentDelivery(Instant)
+  }
+
+  /// A server that is not restarted seals something within so long, as a rule.
+  package static let restartSpan = Instant.Span.minutes(10)
+
+  /// To be asked before anything is sealed anew, which takes the traces away.
+  package static func obstacle(
+    to sealing: SealingKeys, at now: Instant, reading database: some Queryable
+  ) throws -> Obstacle? {
+    guard let newest = try KeptDelivery.sealed(by: sealing, reading: database) else { return nil }
+    guard newest.keyIndex == 0 else { return .newestDelivery(newest.received) }
+    var number = newest.number
+    while number > 0 {
+      let page = try database.rows(
+        """
+        SELECT id, received_ms, substr(sealed, 1, \(SealingKeys.prefixByteCount))
+        FROM billing.deliveries WHERE id <= $1 AND length(sealed) > 0 ORDER BY id DESC LIMIT $2
+        """, .integer(number), .integer(sliceCount)
+      ) { row in (try row.integer(0), try row.instant(1), try row.blob(2)) }
+      for (_, received, prefix) in page {
+        if received < now - restartSpan { return nil }
+        if prefix != sealing.newestHeader { return .recentDelivery(received) }
+      }
+      number = (page.last?.0 ?? 0) - 1
+    }
+    return nil
   }
 
   /// How many numbers of deliveries there are to look through.

@@ -12,8 +12,10 @@ extension Ledger {
     try RulesInForce(reading: database)?.rules(as: rules) ?? rules
   }
 
-  /// Brings everything derived under other rules than those in force up to them, in slices beside
+  /// Brings everything derived before the last change of rules up to those in force, in slices beside
   /// whoever writes; returns how many subscriptions it derived. One that was broken off goes on.
+  ///
+  /// Whatever has a schedule is written again: who owns something when it is derived, all others behind it.
   package func deriveAnew(
     on database: Database, clock: Clock, told: (_ count: Int, _ alarms: [Coverage.Alarm]) -> Void
   ) throws -> Int {
@@ -43,7 +45,7 @@ extension Ledger {
           after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
       }
     } while last != nil
-    try database.write(for: nil) { try RulesInForce.noteApplied(begun.digest, in: $0) }
+    try database.write(for: nil) { try RulesInForce.noteApplied(begun.number, in: $0) }
     return total
   }
 
@@ -72,19 +74,25 @@ extension Ledger {
   package func outdatedCount(reading database: some Queryable) throws -> Int64 {
     guard let inForce = try RulesInForce(reading: database), !inForce.isApplied else { return 0 }
     return try database.first(
-      "SELECT count(*) FROM billing.subscriptions WHERE rules <> $1", .text(inForce.digest)
+      "SELECT count(*) FROM billing.subscriptions WHERE \(Self.isOutdated)",
+      .text(inForce.digest), .integer(inForce.number)
     ) { row in try row.integer(0) } ?? 0
   }
 
-  /// Derives subscriptions again that were derived under other rules; returns how many it found.
+  /// A row of the time before the change of that digest and number. Rules that were in force before, and came
+  /// back, are another change: meanwhile schedules were written under others, and these left plans behind.
+  private static let isOutdated = "(rules_change <> $2 OR rules <> $1)"
+
+  /// Derives subscriptions again that were derived before the last change; returns how many it found.
   private func deriveOutdated(
     countMax: Int, at now: Instant, in transaction: Transaction, each: (Derivation) -> Void
   ) throws -> Int {
     try DeliveryRow.lockSequence(in: transaction)
     guard let inForce = try RulesInForce(reading: transaction) else { return 0 }
     let keys = try transaction.rows(
-      "SELECT object FROM billing.subscriptions WHERE rules <> $1 ORDER BY object LIMIT $2",
-      .text(inForce.digest), .integer(countMax)
+      """
+      SELECT object FROM billing.subscriptions WHERE \(Self.isOutdated) ORDER BY object LIMIT $3
+      """, .text(inForce.digest), .integer(inForce.number), .integer(countMax)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
     try derive(keys, cause: .policy, entry: nil, at: now, in: transaction, each: each)
     return keys.count

@@ -81,11 +81,11 @@ struct RulesInForce {
       .text(String(decoding: rules.content.encoded(), as: UTF8.self)), .instant(now))
   }
 
-  /// Notes that everything was derived again, unless others are in force meanwhile.
-  static func noteApplied(_ digest: String, in transaction: Transaction) throws {
+  /// Notes that everything was derived again after a change, unless another came meanwhile.
+  static func noteApplied(_ number: Int64, in transaction: Transaction) throws {
     try transaction.execute(
-      "UPDATE billing.rules_in_force SET applied = 1 WHERE id = 1 AND digest = $1",
-      .text(digest))
+      "UPDATE billing.rules_in_force SET applied = 1 WHERE id = 1 AND number = $1",
+      .integer(number))
   }
 }
 
@@ -124,7 +124,8 @@ final class CurrentRules: Sendable {
       Log.warning("billing.rules_retaken", ["policy": retaken.policyVersion])
       row = try RulesInForce(reading: transaction) ?? row
     }
-    let rules = try meant(by: row).keeping(try SoldPlans.all(reading: transaction))
+    let rules = try meant(by: row).keeping(
+      try SoldPlans.all(reading: transaction), since: row.number)
     remembered.withLock { $0 = (row.number, row.digest, rules) }
     return rules
   }

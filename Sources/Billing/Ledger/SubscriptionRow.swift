@@ -22,6 +22,8 @@ struct SubscriptionRow {
   var catalogueVersion: String
   /// The digest of all rules.
   var rules: String
+  /// The number of the change that put them in force.
+  var rulesChange: Int64
   var transitionCount: Int64
   /// What wants a human about it, as `AttentionRows.text` says it.
   var attention: String
@@ -32,9 +34,9 @@ struct SubscriptionRow {
   static let columns = """
     owner, owner_evidence, environment, label, label_without_access, will_renew, dirty, coverage,
     policy_version, catalogue_version, transition_count, rules, updated_ms,
-    attention
+    attention, rules_change
     """
-  static let columnCount = 14
+  static let columnCount = 15
 
   init?(_ key: ObjectKey, reading database: some Queryable) throws {
     let row = try database.first(
@@ -61,6 +63,7 @@ struct SubscriptionRow {
     policyVersion = rules.policyVersion
     catalogueVersion = rules.catalogue.version
     self.rules = rules.digest
+    rulesChange = rules.change
     updated = now
     self.transitionCount = transitionCount
     self.attention = attention.text
@@ -85,6 +88,7 @@ struct SubscriptionRow {
     rules = try row.text(11)
     updated = try row.instant(12)
     attention = try row.text(13)
+    rulesChange = try row.integer(14)
   }
 
   /// Whether nothing changed between the two but time.
@@ -98,7 +102,7 @@ struct SubscriptionRow {
   /// Whether every schedule that follows from it is the same.
   func owesTheSame(as other: SubscriptionRow) -> Bool {
     owner == other.owner && environment == other.environment && coverage == other.coverage
-      && rules == other.rules
+      && rules == other.rules && rulesChange == other.rulesChange
   }
 
   func write(_ key: ObjectKey, in transaction: Transaction) throws {
@@ -106,19 +110,21 @@ struct SubscriptionRow {
       """
       INSERT INTO billing.subscriptions (object, environment, owner, owner_evidence, label,
         label_without_access, will_renew, dirty, coverage, policy_version, catalogue_version,
-        transition_count, rules, updated_ms, attention)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        transition_count, rules, updated_ms, attention, rules_change)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
       ON CONFLICT (object) DO UPDATE SET environment = excluded.environment, owner = excluded.owner,
         owner_evidence = excluded.owner_evidence, label = excluded.label,
         label_without_access = excluded.label_without_access,
         will_renew = excluded.will_renew, dirty = excluded.dirty, coverage = excluded.coverage,
         policy_version = excluded.policy_version, catalogue_version = excluded.catalogue_version,
         transition_count = excluded.transition_count, rules = excluded.rules,
-        updated_ms = excluded.updated_ms, attention = excluded.attention
+        updated_ms = excluded.updated_ms, attention = excluded.attention,
+        rules_change = excluded.rules_change
       """, .text(key.description), .text(environment.rawValue), .id(owner), .text(ownerEvidence),
       .text(label.rawValue), .text(labelWithoutAccess.rawValue), .integer(willRenew ? 1 : 0),
       .integer(isDirty ? 1 : 0), .text(coverage), .text(policyVersion), .text(catalogueVersion),
-      .integer(transitionCount), .text(rules), .instant(updated), .text(attention))
+      .integer(transitionCount), .text(rules), .instant(updated), .text(attention),
+      .integer(rulesChange))
   }
 }
 

@@ -46,6 +46,9 @@ extension APIFailure: CustomStringConvertible {
     }
   }
 
+  /// What a purchase is read by was kept sealed, by a key that is none of those given.
+  package static let sealedToken = misconfigured("the purchase's token is sealed under another key")
+
   private static let goneText = "the object is gone"
   private static let notFoundText = "there is no such object"
   private static let misconfiguredPrefix = "the configuration is wrong: "
@@ -59,6 +62,8 @@ extension APIFailure {
     case silence
     /// We: our key is refused, or a setting is wrong.
     case configuration
+    /// We: a key is missing with which what we ask by is sealed. The store was not asked.
+    case sealing
     /// Nobody: the store has given its answer, of this object.
     case object
     /// Whoever maintains this program: the answer is not what the store's documentation says.
@@ -67,7 +72,9 @@ extension APIFailure {
     /// Reads what `description` wrote, as it is kept with a job, also of long ago.
     package init(told text: String) {
       self =
-        if text.hasPrefix(misconfiguredPrefix) {
+        if text == sealedToken.description {
+          .sealing
+        } else if text.hasPrefix(misconfiguredPrefix) {
           .configuration
         } else if text.hasPrefix(malformedPrefix) {
           .answer
@@ -83,6 +90,7 @@ extension APIFailure {
       switch self {
       case .silence: "has not answered"
       case .configuration: "has refused our key or settings"
+      case .sealing: "is not asked, for want of a key in COFFER_SEALING_KEYS,"
       case .object: "has refused this read"
       case .answer: "has answered nothing that can be read"
       }

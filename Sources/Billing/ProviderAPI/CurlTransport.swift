@@ -1,7 +1,8 @@
 package import Base
 internal import HTTPClient
 
-/// The real way to a provider: HTTPS by libcurl over connections that are kept.
+/// The real way to a provider: HTTPS by libcurl. Reads go over connections that are kept, all else over one of
+/// its own, and is sent once.
 package final class CurlTransport: ProviderTransport {
   /// No read of one object is longer; lists are paged.
   package static let bodyByteCountMax = 4 << 20

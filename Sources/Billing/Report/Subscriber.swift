@@ -145,7 +145,7 @@ package struct Subscriber: Sendable {
           amount: payment.amount)
       }
         + purchase.bill.reversals.compactMap { reversal in
-          guard reversal.state == .done, reversal.kind != .revocation else { return nil }
+          guard reversal.state == .done, reversal.kind.isOfMoney else { return nil }
           let payment = payments.first { $0.object == reversal.payment }
           return Booking(
             kind: reversal.kind == .dispute ? .dispute : .refund, at: reversal.at,

@@ -51,8 +51,13 @@ extension DecodedDelivery {
   package init(_ answer: StoreAnswer, to readNumber: Int64, of key: ObjectKey) {
     self.init(
       provider: key.provider, environment: key.environment,
-      deliveryID: "read:\(key):\(readNumber)", type: "read", object: key.id,
+      deliveryID: Self.answerID(to: readNumber, of: key), type: "read", object: key.id,
       facts: answer.facts, requests: answer.requests, terms: answer.terms, notes: answer.notes,
       disposition: .joined, isAnswer: true, meaning: ["read": .integer(readNumber)])
+  }
+
+  /// What the answer to a read is kept under.
+  package static func answerID(to readNumber: Int64, of key: ObjectKey) -> String {
+    "read:\(key):\(readNumber)"
   }
 }

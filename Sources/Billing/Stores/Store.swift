@@ -98,6 +98,10 @@ package protocol Store: Sendable {
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure)
 
+  /// The reason by which a read learns what such an order was about; nil where any read tells what became
+  /// of it.
+  func readReason(after order: StoreOrder) -> String?
+
   /// Tells the store what it asked before it decides on a refund. Telling it again changes nothing.
   func answer(_ question: RefundQuestion, with evidence: RefundEvidence) throws(APIFailure)
 }
@@ -148,6 +152,8 @@ extension Store {
   ) throws(APIFailure) {
     throw .refused(status: 0, traits.orderAdvice)
   }
+
+  package func readReason(after order: StoreOrder) -> String? { nil }
 
   package func answer(
     _ question: RefundQuestion, with evidence: RefundEvidence
@@ -215,6 +221,8 @@ package struct StoreTraits: Sendable {
   package var hasSuccessors = false
   /// Whether its answers tell a time; else the number of a read is what orders them.
   package var hasClock = true
+  /// Whether it tells what each period was; else only how a purchase stands now, for all of its time.
+  package var tellsPeriods = true
   /// How many reads must confirm a read, because replicas may not have heard of a change.
   package var confirmationCount = 0
   /// Whether its key opens one of its two worlds only.
@@ -238,6 +246,8 @@ package struct StoreTraits: Sendable {
   package var takesOver: Set<String> = []
   /// Whether what is bought ends by itself and belongs to no programme, so that anybody may leave.
   package var isPrepaid = false
+  /// Whether a subscription is named by the account that pays for it, and is all that it ever pays there.
+  package var isNamedByAccount = false
   /// Where that is done of which it does nothing here.
   package var orderAdvice = ""
   /// Whether a payment goes back whole or not at all.

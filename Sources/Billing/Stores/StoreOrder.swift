@@ -28,6 +28,16 @@ package enum StoreOrder: Sendable, Equatable {
   }
 }
 
+extension StoreOrder.Kind {
+  /// Whether the same, done twice, does no more than once, whatever is known of it.
+  package var isRepeatable: Bool {
+    switch self {
+    case .stopRenewal, .end: true
+    case .refund, .extend: false
+    }
+  }
+}
+
 /// Why days are given, as far as a store asks.
 package enum ExtensionCause: String, Sendable, CaseIterable {
   case satisfaction, outage, other

@@ -114,9 +114,10 @@ extension StripeSubscription {
       trialStart: try json["trial_start"].optionalInstant(),
       trialEnd: try json["trial_end"].optionalInstant(),
       collectionIsPaused: json["pause_collection"].isObject,
+      collectionResumes: try json["pause_collection"]["resumes_at"].optionalInstant(),
       pause: try Pause(json["status_details"]["paused"]),
       began: try (start.integer == nil ? json["created"] : start).optionalInstant(),
-      latestInvoice: json["latest_invoice"].reference,
+      latestInvoice: json["latest_invoice"].reference, schedule: json["schedule"].reference,
       account: readAccount(json["metadata"], &notes))
   }
 }

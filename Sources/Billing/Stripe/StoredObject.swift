@@ -52,8 +52,10 @@ extension StripeSubscription {
       ("endedByFailedPayment", endedByFailedPayment ? true : nil),
       ("trialStart", .optional(trialStart)), ("trialEnd", .optional(trialEnd)),
       ("collectionIsPaused", collectionIsPaused ? true : nil),
+      ("collectionResumes", .optional(collectionResumes)),
       ("pause", pause.map { .string($0.reason.text) }), ("pausedAt", .optional(pause?.at)),
       ("began", .optional(began)), ("latestInvoice", latestInvoice.map { .string($0) }),
+      ("schedule", schedule.map { .string($0) }),
       ("account", account.map { .string($0.description) }),
     ])
   }
@@ -70,9 +72,11 @@ extension StripeSubscription {
       endedByFailedPayment: json["endedByFailedPayment"].bool ?? false,
       trialStart: json["trialStart"].storedInstant, trialEnd: json["trialEnd"].storedInstant,
       collectionIsPaused: json["collectionIsPaused"].bool ?? false,
+      collectionResumes: json["collectionResumes"].storedInstant,
       pause: json["pause"].string.map {
         Pause(Pause.Reason($0), at: json["pausedAt"].storedInstant)
       }, began: json["began"].storedInstant, latestInvoice: json["latestInvoice"].string,
+      schedule: json["schedule"].string,
       account: json["account"].string.flatMap { Identifier($0) })
   }
 }

@@ -9,6 +9,7 @@ extension StripeRecord {
       items: subscription.contents.first.map { content in
         content.items.map { Bill.Item(product: $0.product, price: $0.price) }
       } ?? [],
+      isScheduled: subscription.contents.contains { $0.schedule != nil },
       payments: invoices.compactMap { id, mirror in
         mirror.contents.first.map { Bill.Payment($0, id: id) }
       },

@@ -54,12 +54,16 @@ package struct StripeSubscription: Mirrored {
   package let trialStart: Instant?
   package let trialEnd: Instant?
   package let collectionIsPaused: Bool
+  /// When payments are asked for again, of one whose collection is paused until then.
+  package let collectionResumes: Instant?
   /// Why and since when its status is `paused`, as told since 2026-09-30.
   package let pause: Pause?
   /// When it began; unknown of what was stored before this was read.
   package let began: Instant?
   /// The invoice that it says is its newest.
   package let latestInvoice: String?
+  /// What changes it with its next period, to something smaller for one.
+  package let schedule: String?
   /// The account that our own metadata names.
   package let account: Identifier?
 
@@ -67,8 +71,9 @@ package struct StripeSubscription: Mirrored {
     customer: String?, status: Status, items: [Item], cancelAtPeriodEnd: Bool = false,
     cancelAt: Instant? = nil, canceledAt: Instant? = nil, endedAt: Instant? = nil,
     endedByFailedPayment: Bool = false, trialStart: Instant? = nil, trialEnd: Instant? = nil,
-    collectionIsPaused: Bool = false, pause: Pause? = nil, began: Instant? = nil,
-    latestInvoice: String? = nil, account: Identifier? = nil
+    collectionIsPaused: Bool = false, collectionResumes: Instant? = nil, pause: Pause? = nil,
+    began: Instant? = nil,
+    latestInvoice: String? = nil, schedule: String? = nil, account: Identifier? = nil
   ) {
     self.customer = customer
     self.status = status
@@ -81,9 +86,11 @@ package struct StripeSubscription: Mirrored {
     self.trialStart = trialStart
     self.trialEnd = trialEnd
     self.collectionIsPaused = collectionIsPaused
+    self.collectionResumes = collectionResumes
     self.pause = pause
     self.began = began
     self.latestInvoice = latestInvoice
+    self.schedule = schedule
     self.account = account
   }
 

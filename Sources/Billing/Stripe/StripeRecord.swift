@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 package import Subscriptions
 package import Tiers
 
@@ -91,6 +91,11 @@ package struct StripeRecord: StoreRecord {
     subscriptionStates.contains { $0.willRenew }
   }
 
+  /// When cancelling was asked for.
+  package var renewalSince: Instant? {
+    subscription.contents.first { !$0.willRenew }?.canceledAt
+  }
+
   /// The subscription's own metadata, else that of the checkout session that made it.
   package var token: OwnerToken {
     let own = Set(subscription.contents.compactMap { $0.account })
@@ -112,7 +117,7 @@ package struct StripeRecord: StoreRecord {
         since: content.pause?.at, reason: content.pause.map { .init($0.reason) } ?? .unknown)
     }
     return content.collectionIsPaused && content.isInForce
-      ? Pause(since: nil, reason: .collection) : nil
+      ? Pause(since: nil, reason: .collection, until: content.collectionResumes) : nil
   }
 
   private var subscriptionStates: [(status: StripeSubscription.Status, willRenew: Bool)] {

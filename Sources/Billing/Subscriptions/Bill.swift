@@ -5,13 +5,22 @@ package import Tiers
 package struct Bill: Hashable, Sendable {
   /// What the subscription is for now.
   package let items: [Item]
+  /// What it is for once it renews; nil where it stays what it is, or nothing tells.
+  package let next: Item?
+  /// Whether its store has a schedule for it, which may make it another with any period.
+  package let isScheduled: Bool
   /// What was asked for and what came, the newest first.
   package let payments: [Payment]
   /// What went back, or may, the newest first.
   package let reversals: [Reversal]
 
-  package init(items: [Item], payments: [Payment], reversals: [Reversal] = []) {
+  package init(
+    items: [Item], next: Item? = nil, isScheduled: Bool = false, payments: [Payment],
+    reversals: [Reversal] = []
+  ) {
     self.items = items
+    self.next = next
+    self.isScheduled = isScheduled
     self.payments = payments.sorted {
       ($0.at, $0.object.kind.rawValue, $0.object.id)
         > ($1.at, $1.object.kind.rawValue, $1.object.id)
@@ -111,6 +120,16 @@ package struct Bill: Hashable, Sendable {
       case refund, dispute
       /// The store took the purchase back; the money may have stayed.
       case revocation
+      /// Somebody else who pays for it shares it no more.
+      case unshared
+
+      /// Whether money goes back with it.
+      package var isOfMoney: Bool {
+        switch self {
+        case .refund, .dispute: true
+        case .revocation, .unshared: false
+        }
+      }
     }
 
     package enum State: String, Hashable, Sendable {

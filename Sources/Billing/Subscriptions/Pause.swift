@@ -5,6 +5,8 @@ package struct Pause: Hashable, Sendable {
   /// Nil where the store does not tell.
   package let since: Instant?
   package let reason: Reason
+  /// When the store ends it by itself; nil where it does not, or does not tell.
+  package let until: Instant?
 
   package enum Reason: String, Hashable, Sendable, CaseIterable {
     /// Somebody asked for it.
@@ -19,8 +21,9 @@ package struct Pause: Hashable, Sendable {
     case unknown
   }
 
-  package init(since: Instant?, reason: Reason) {
+  package init(since: Instant?, reason: Reason, until: Instant? = nil) {
     self.since = since
     self.reason = reason
+    self.until = until
   }
 }

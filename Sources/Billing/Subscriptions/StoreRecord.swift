@@ -29,6 +29,9 @@ package protocol StoreRecord: Hashable, Sendable {
   /// Whether the store will bill again if nobody does anything.
   var willRenew: Bool { get }
 
+  /// Since when that is so, by its store's own time; nil where it does not tell.
+  var renewalSince: Instant? { get }
+
   /// Whose it is, in the store's own words.
   var token: OwnerToken { get }
 
@@ -57,6 +60,7 @@ package protocol StoreRecord: Hashable, Sendable {
 extension StoreRecord {
   package func unknown(of key: ObjectKey) -> [ObjectKey] { [] }
   package func companions(of key: ObjectKey) -> [ObjectKey] { [] }
+  package var renewalSince: Instant? { nil }
   package var end: Instant? { bill.payments.compactMap(\.to).max() }
   package var unacknowledgedSince: Instant? { nil }
   package var pause: Pause? { nil }

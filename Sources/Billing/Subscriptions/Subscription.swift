@@ -59,6 +59,9 @@ package struct Subscription: Sendable {
   /// Whether the store will bill again if nobody does anything.
   package var willRenew: Bool { record.willRenew }
 
+  /// Since when that is so, by its store's own time; nil where it does not tell.
+  package var renewalSince: Instant? { record.renewalSince }
+
   package var ownership: Ownership {
     Ownership(token: record.token, predecessor: predecessor, decisions: decisions)
   }

@@ -4,7 +4,9 @@ package import HTTPMessages
 /// Makes HTTP requests by libcurl: TLS verified, no redirects followed, everything bounded.
 ///
 /// A call blocks its thread until the reply is whole or the timeout has passed. Calls from several
-/// threads go side by side, each on a handle of its own; handles and their connections are reused.
+/// threads go side by side, each on a handle of its own; handles and their connections are reused. Only
+/// what merely asks, GET and HEAD, goes over a connection that served before, and may be sent again where
+/// that ends without an answer; anything else is sent once.
 package final class HTTPClient: Sendable {
   package struct Reply: Sendable {
     package let status: Int

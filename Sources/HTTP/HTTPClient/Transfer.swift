@@ -25,6 +25,7 @@ final class Transfer: @unchecked Sendable {
   ) throws(HTTPClientError) -> HTTPClient.Reply {
     unsafe curl_easy_reset(handle)
     secure()
+    if !["GET", "HEAD"].contains(method) { useOwnConnection() }
     unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_pointer(handle, CURLOPT_URL, url)
@@ -70,6 +71,15 @@ final class Transfer: @unchecked Sendable {
     unsafe coffer_curl_set_long(handle, CURLOPT_SSL_VERIFYHOST, 2)
     unsafe coffer_curl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0)
     unsafe coffer_curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+  }
+
+  /// What is sent over a connection that served before, and ends without an answer, libcurl sends again by
+  /// itself: what changes something would be done twice.
+  /// https://curl.se/libcurl/c/CURLOPT_FRESH_CONNECT.html, https://github.com/curl/curl/pull/18417
+  private func useOwnConnection() {
+    unsafe coffer_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
+    // Else those of before would stay open beside it.
+    unsafe coffer_curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
   }
 
   /// `receipt` must live until the transfer is over.

@@ -57,23 +57,23 @@ struct Act: Sendable {
   }
 
   /// Shows what would be, by doing it and undoing it, and does it where --yes is given or a person at
-  /// the terminal says so; the command takes `options`. `then` goes on with what no transaction does.
-  func whenConfirmed(
-    at now: Instant, _ body: @escaping Body,
-    then: (AuditEntry.Name, Answer) throws -> Answer = { $1 }
-  ) throws -> Answer {
-    try confirmed(at: now, { transaction, _ in try body(transaction) }, then: then)
+  /// the terminal says so; the command takes `options`.
+  func whenConfirmed(at now: Instant, _ body: @escaping Body) throws -> Answer {
+    try confirmed(at: now, { transaction, _ in try body(transaction) }) { $1 }
   }
 
-  /// For what begins or ends by a decision: of two, the times are in the order in which they are done.
-  func whenConfirmed(_ body: @escaping TimedBody) throws -> Answer {
-    try confirmed(at: nil, body) { $1 }
+  /// For what begins or ends by a decision: of two, the times are in the order in which they are done. `then`
+  /// goes on with what no transaction does.
+  func whenConfirmed(
+    _ body: @escaping TimedBody, then: (AuditEntry, Answer) throws -> Answer = { $1 }
+  ) throws -> Answer {
+    try confirmed(at: nil, body, then: then)
   }
 
   /// At a moment, or at the one at which it is done.
   private func confirmed(
     at now: Instant?, _ body: @escaping TimedBody,
-    then: (AuditEntry.Name, Answer) throws -> Answer
+    then: (AuditEntry, Answer) throws -> Answer
   ) throws -> Answer {
     if invocation[Self.yes] {
       let (effect, entry) = try done(at: now, because: invocation[Self.reason], body)
@@ -130,7 +130,7 @@ struct Act: Sendable {
     }
     return Answer(
       text: effect.text,
-      json: .object(effect.members + [.init("audit", .string(entry.description))]))
+      json: .object(effect.members + [.init("audit", .string(entry.name.description))]))
   }
 
   /// The same act, where it writes the other schema of the database.
@@ -157,12 +157,12 @@ struct Act: Sendable {
 
   private func done(
     at now: Instant?, because reason: String?, _ body: @escaping TimedBody
-  ) throws -> (Effect, AuditEntry.Name) {
+  ) throws -> (Effect, AuditEntry) {
     try database.write(for: nil) { transaction in
       try lock(in: transaction)
       let now = now ?? clock.now()
       let effect = try body(transaction, now)
-      return (effect, try note(effect, because: reason, at: now, in: transaction).name)
+      return (effect, try note(effect, because: reason, at: now, in: transaction))
     }
   }
 
@@ -171,10 +171,10 @@ struct Act: Sendable {
     if database.owned == .billing { try Ledger.lockSequence(in: transaction) }
   }
 
-  private func answer(_ effect: Effect, _ entry: AuditEntry.Name, text: String) -> Answer {
+  private func answer(_ effect: Effect, _ entry: AuditEntry, text: String) -> Answer {
     Answer(
-      text: text + effect.text + "audit  \(entry)\n",
-      json: json(effect, effect.members, entry: .string(entry.description)))
+      text: text + effect.text + "audit  \(entry.name)\n",
+      json: json(effect, effect.members, entry: .string(entry.name.description)))
   }
 
   /// The effect of a transaction that is undone.

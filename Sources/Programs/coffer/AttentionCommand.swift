@@ -184,6 +184,7 @@ extension Attention {
       let account = account?.description ?? "<account>"
       return ["subscription", "transfer", subject, account, "--reason", "<why>"]
     case .storeUnanswered where cause == .configuration: return ["doctor", "--online"]
+    case .storeUnanswered where cause == .sealing: return ["doctor"]
     case .storeUnanswered: return ["jobs", "list"]
     case .deadJob:
       return words.count == 2

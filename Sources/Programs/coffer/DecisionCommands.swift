@@ -1,8 +1,10 @@
 internal import Base
 internal import Configuration
 internal import JSON
+internal import KnownStores
 internal import Ledger
 internal import Storage
+internal import Stores
 internal import Subscriptions
 internal import Sync
 internal import Tiers
@@ -121,8 +123,12 @@ extension Command {
   static let subscriptionTransfer = Command(
     words: ["subscription", "transfer"],
     abstract: "Makes an account the owner of a subscription.",
-    discussion: "An admin's transfer outweighs the provider's own token and every claim, until "
-      + "the next one. It is kept with its reason.",
+    discussion: """
+      An admin's transfer outweighs the provider's own token and every claim, until the next one. It is \
+      kept with its reason. At Google Play a change of plan is another purchase, which belongs to the \
+      account that its own token names. What an account that exists pays at a BTCPay server is all one \
+      purchase, later payments too, and stays its own: coffer entitlement grant gives somebody time for it.
+      """,
     arguments: [subscription, newOwner],
     options: Act.options,
     answers: Act.answers(["subscription": .text, "account": .text]),
@@ -139,6 +145,7 @@ extension Command {
               "account \(account.shown) leaves: its end was asked for, and coffer deletion cancel keeps it"
             )
           }
+          try requireSeparable(key, from: account, transaction)
           let before = try Possession(of: key, from: nil, to: account, ledger, at: now, transaction)
           guard before.owner != account.id else {
             throw CommandFailure(.refused, "account \(account.shown) owns it already")
@@ -157,6 +164,21 @@ extension Command {
         }
       }
     })
+
+  /// Refuses to give an account what another one that exists pays for now, and ever will.
+  private static func requireSeparable(
+    _ key: ObjectKey, from heir: Account, _ transaction: Transaction
+  ) throws {
+    let traits = try StoreList.known.store(of: key).traits
+    guard traits.isNamedByAccount, let payer = Identifier(key.id), payer != heir.id,
+      let living = try Account.find(transaction, payer),
+      try AccountDeletion.find(payer, reading: transaction)?.erased == nil
+    else { return }
+    throw CommandFailure(
+      .refused,
+      "\(key) is whatever \(living.shown) pays at \(traits.title), later payments too: coffer entitlement "
+        + "grant \(heir.id) --plan <id> --until <time> gives time for it")
+  }
 
   static let subscriptionRelease = Command(
     words: ["subscription", "release"],

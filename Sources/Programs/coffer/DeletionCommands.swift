@@ -150,7 +150,10 @@ extension Command {
             subject: account.id.description, name: account.username, account: account.id,
             before: ["state": .string(deletion.state.rawValue), "writes": "refused"],
             after: ["state": "kept", "writes": writes],
-            text: "\(account.id) is kept; what its stores were told, to bill no more, stays\n",
+            text: "\(account.id) is kept; "
+              + (deletion.hasMoved
+                ? "its stores were told nothing\n"
+                : "what its stores were told, to bill no more, stays\n"),
             members: [.init("account", .string(account.id.description))])
         }
       }

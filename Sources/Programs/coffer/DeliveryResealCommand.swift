@@ -9,9 +9,10 @@ extension Command {
     words: ["delivery", "reseal"],
     abstract: "Seals with the first key what older keys have sealed, so that they can go.",
     discussion: """
-      COFFER_SEALING_KEYS has the new key first and the old ones behind it, for the servers as \
-      well. It works beside them, and called again it goes on where it was broken off. Where it \
-      says that no key opens something, keep the old keys and look for the one that is missing.
+      COFFER_SEALING_KEYS has the new key first and the old ones behind it, for every coffer-billing as \
+      well: it refuses while what came last shows that one of them still seals with another key. It \
+      works beside them, and called again it goes on where it was broken off. Where it says that no key \
+      opens something, keep the old keys and look for the one that is missing.
       """,
     options: Act.handyOptions,
     answers: Act.handyAnswers(["resealed": .integer, "unopened": .integer]),
@@ -22,6 +23,12 @@ extension Command {
           throw CommandFailure(.usage, "COFFER_SEALING_KEYS is not set")
         }
         let act = try Act(invocation, on: database)
+        let now = configuration.clock.now()
+        if let obstacle = try database.read({
+          try Resealing.obstacle(to: sealing, at: now, reading: $0)
+        }) {
+          throw CommandFailure(.refused, obstacle.text)
+        }
         let total = try database.read { try Resealing.total(reading: $0) }
         let progress = Progress("sealing", .count(of: "deliveries"), of: total)
         var resealing = Resealing(database, sealing)
@@ -33,7 +40,8 @@ extension Command {
             after: ["sealed_by_older_keys": 0],
             text: unopened > 0
               ? "\(count) were sealed anew\n"
-              : "\(count) were sealed anew; no older key is needed any more\n",
+              : "\(count) were sealed anew; no older key is needed any more, once every "
+                + "coffer-billing was restarted with the first\n",
             members: [.init("resealed", .integer(count)), .init("unopened", .integer(unopened))])
         }
         if unopened > 0 {
@@ -43,4 +51,19 @@ extension Command {
         return answer
       }
     })
+}
+
+extension Resealing.Obstacle {
+  /// What to do before.
+  fileprivate var text: String {
+    switch self {
+    case .newestDelivery(let received):
+      "the newest delivery, of \(received), is not sealed by the first key: restart every coffer-billing with "
+        + "it in front, and have one seal something (coffer subscription read <subscription>)"
+    case .recentDelivery(let received):
+      "a delivery of \(received) is not sealed by the first key, though a newer one is: restart every "
+        + "coffer-billing with it in front, and look again "
+        + "\(Resealing.restartSpan.milliseconds / 60_000) minutes after the last"
+    }
+  }
 }

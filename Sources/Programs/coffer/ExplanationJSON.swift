@@ -16,6 +16,7 @@ enum ExplanationJSON {
     "held": .list(spanShape),
     "schedule": .list(boundaryShape),
     "derived": .orNull(["at": .time, "catalogue": .text, "policy": .text]),
+    "catalogue_of_record": .orNull(["number": .integer, "since": .time]),
     "pays_twice_since": .orNull(.time), "erased": .orNull(.time), "suspended": .orNull(.time),
     "leaving": .orNull(.time), "erases": .orNull(.time),
     "grants": .list([
@@ -25,6 +26,8 @@ enum ExplanationJSON {
       "decision": .integer, "at": moment, "kind": .text, "account": .text, "about": .text,
       "actor": .orNull(.text), "note": .orNull(.text),
     ]),
+    "refused_claims": .list(RefusedClaimText.shape),
+    "unread": .list(["subscription": .text, "store": .text, "open_reads": .list(readShape)]),
     "subscriptions": .list(subscriptionShape),
   ]
 
@@ -39,6 +42,11 @@ enum ExplanationJSON {
   private static let deliveryShape: JSONShape = [
     "number": .integer, "delivery": .text, "type": .text, "created": moment, "received": moment,
   ]
+  private static let readShape: JSONShape = [
+    "reason": .orNull(.text), "carried_on_until": moment,
+    "unanswered_since": moment, "due": moment, "attempts": .integer,
+    "last_error": .orNull(.text), "cause": .orNull(.text),
+  ]
   private static let subscriptionShape: JSONShape = [
     "subscription": .text, "store": .text, "environment": .text, "label": .text,
     "will_renew": .bool, "label_then": .text, "dirty": .bool, "owner_evidence": .text,
@@ -49,6 +57,11 @@ enum ExplanationJSON {
     "items": .list([
       "product": .orNull(.text), "price": .orNull(.text), "leaving": .bool, "ignored": .bool,
     ]),
+    "renews_as": .orNull([
+      "product": .orNull(.text), "price": .orNull(.text), "plan": .orNull(.text),
+    ]),
+    "scheduled": .bool,
+    "paused": .orNull(["since": moment, "until": moment, "reason": .text]),
     "payments": .list([
       "at": moment, "object": .text, "state": .text, "word": .text, "amount": moneyShape,
       "asked": moneyShape, "came": moneyShape, "product": .orNull(.text), "from": moment,
@@ -62,11 +75,7 @@ enum ExplanationJSON {
     "deliveries": .list(deliveryShape),
     "unmapped_products": .list(.text), "unknown_products": .list(.text),
     "attention": .list(["kind": .text, "detail": .text, "since": .time]),
-    "open_reads": .list([
-      "reason": .orNull(.text), "carried_on_until": moment,
-      "unanswered_since": moment, "due": moment, "attempts": .integer,
-      "last_error": .orNull(.text), "cause": .orNull(.text),
-    ]),
+    "open_reads": .list(readShape),
     "transitions": .list([
       "at": moment, "noticed": moment, "cause": .text, "before": .text, "after": .text,
       "number": .orNull(.integer),
@@ -94,6 +103,9 @@ enum ExplanationJSON {
           "catalogue": .string(derived.catalogueVersion), "policy": .string(derived.policyVersion),
         ]
       } ?? .null,
+      "catalogue_of_record": explanation.catalogueOfRecord.map { record in
+        ["number": .integer(record.number), "since": .string(record.since.description)]
+      } ?? .null,
       "pays_twice_since": explanation.paysTwiceSince.map { .string($0.description) } ?? .null,
       "erased": explanation.erased.map { .string($0.description) } ?? .null,
       "suspended": explanation.suspended.map { .string($0.description) } ?? .null,
@@ -102,6 +114,14 @@ enum ExplanationJSON {
       "grants": .array(explanation.grants.map(grant)),
       "decisions": .array(
         explanation.decisions.map { decided($0, by: actors[$0.sequence]) }),
+      "refused_claims": .array(explanation.refusedClaims.map(RefusedClaimText.json)),
+      "unread": .array(
+        explanation.unread.map { unread in
+          [
+            "subscription": .string(unread.key.description), "store": .string(unread.store),
+            "open_reads": .array([openRead(unread.read)]),
+          ]
+        }),
       "subscriptions": .array(explanation.subscriptions.map(subscription)),
     ]
   }
@@ -152,6 +172,9 @@ enum ExplanationJSON {
       "owed": .array(subscription.intervals.map(interval)),
       "items": .array(
         subscription.bill.items.map { item($0, subscription.ignoredItems.contains($0)) }),
+      "renews_as": subscription.next.map(next) ?? .null,
+      "scheduled": .bool(subscription.bill.isScheduled),
+      "paused": subscription.pause.map(pause) ?? .null,
       "payments": .array(subscription.bill.payments.map(payment)),
       "reversals": .array(subscription.bill.reversals.map(reversal)),
       "acknowledged_by": subscription.acknowledgedBy.map(JSONValue.moment) ?? .null,
@@ -179,6 +202,20 @@ enum ExplanationJSON {
     [
       "product": optional(item.product), "price": optional(item.price),
       "leaving": .bool(item.isLeaving), "ignored": .bool(isIgnored),
+    ]
+  }
+
+  private static func next(_ next: EntitlementExplanation.Next) -> JSONValue {
+    [
+      "product": optional(next.item.product), "price": optional(next.item.price),
+      "plan": optional(next.plan?.id),
+    ]
+  }
+
+  private static func pause(_ pause: Pause) -> JSONValue {
+    [
+      "since": pause.since.map(JSONValue.moment) ?? .null,
+      "until": pause.until.map(JSONValue.moment) ?? .null, "reason": .string(pause.reason.rawValue),
     ]
   }
 

@@ -49,6 +49,10 @@ struct ExplanationText {
     } else {
       text += "derived   never: no subscription of this account is known\n"
     }
+    if let record = explanation.catalogueOfRecord, record.number > 1 {
+      text += "plans     by catalogue \(record.number) of record, since \(record.since): "
+      text += "coffer plan history\n"
+    }
     if let since = explanation.paysTwiceSince {
       text += "attention pays for more than one subscription since \(since); caps never add up\n"
     }
@@ -56,6 +60,16 @@ struct ExplanationText {
     for grant in explanation.grants { text += "\n" + self.grant(grant) }
     if !explanation.decisions.isEmpty {
       text += "\ndecisions, newest first\n" + indented(decisions)
+    }
+    if !explanation.refusedClaims.isEmpty {
+      text += "\nclaims that were refused, newest first\n"
+      text += indented(RefusedClaimText.table(explanation.refusedClaims, at: explanation.now))
+    }
+    for unread in explanation.unread {
+      text += "\n\(unread.key): not read yet\n"
+      text += Prose.text(
+        SubscriptionText.sentence(unread.read, from: unread.store), indent: "  ",
+        width: Self.widthMax)
     }
     for subscription in explanation.subscriptions {
       text += "\n" + SubscriptionText(explanation, subscription, isWide: isWide).text
@@ -144,6 +158,8 @@ struct ExplanationText {
     case .lapsed: "ended by the customer or by time"
     case .quotaSet: "set by an admin, in place of what is owed"
     case .grantRevoked: "a plan given by an admin was taken back"
+    case .refunded where explanation.isUnshared(explanation.current):
+      "who pays for it shares it with the account no more"
     case .refunded: "the payment was refunded"
     case .disputed: "the customer's bank contests the payment"
     }

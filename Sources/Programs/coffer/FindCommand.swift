@@ -36,7 +36,8 @@ extension Command {
         "former_owners": .list(["account": .text, "until": .time]), "claimants": .list(.text),
         "by": .list(.text),
       ]),
-      "others": .list(.text), "deliveries": .list(EventText.shape), "delivery_count": .integer,
+      "others": .list(.text), "refused_claims": .list(RefusedClaimText.shape),
+      "deliveries": .list(EventText.shape), "delivery_count": .integer,
     ],
     run: { invocation in
       let text = QuotedText.plain(invocation[anything])
@@ -218,6 +219,11 @@ struct FindResult: Sendable {
           + EventText.indented(
             finding.others.map { Printable.text($0.key.description) + "\n" }.joined()))
     }
+    if !finding.refusedClaims.isEmpty {
+      parts.append(
+        "refused claims\n"
+          + EventText.indented(RefusedClaimText.table(finding.refusedClaims, at: now).text))
+    }
     if !finding.deliveries.isEmpty {
       parts.append(
         "deliveries\n" + EventText.indented(EventText.table(finding.deliveries, at: now)))
@@ -253,6 +259,7 @@ struct FindResult: Sendable {
           ]
         }),
       "others": .array(finding.others.map { .string($0.key.description) }),
+      "refused_claims": .array(finding.refusedClaims.map(RefusedClaimText.json)),
       "deliveries": .array(finding.deliveries.map { .object(EventText.members($0)) }),
       "delivery_count": .integer(Int64(finding.deliveryTotal.count)),
     ]

@@ -118,8 +118,8 @@ struct ImportSteps: Sendable {
     let seen = try outcome(of: wish, isNew: true, at: now, transaction)
     guard case .open = seen, let key = try key(of: wish, transaction) else { return seen }
     let filed = try ledger.file(
-      key, payload: try wish.purchase.payload(sealing), for: wish.account, at: now,
-      in: transaction)
+      key, payload: try wish.purchase.payload(sealing, reading: transaction), for: wish.account,
+      at: now, in: transaction)
     if case .withoutKey = filed { return .failed("\(wish.row.store) is never asked") }
     let effect = Act.Effect(
       subject: key.description, account: wish.account, before: ["owner": .null],

@@ -81,7 +81,9 @@ extension Bill.Reversal {
     guard self.payment == payment else { return false }
     return switch (kind, state) {
     case (.refund, .done), (.refund, .open), (.dispute, .done): true
-    case (.refund, .void), (.dispute, .open), (.dispute, .void), (.revocation, _): false
+    case (.refund, .void), (.dispute, .open), (.dispute, .void), (.revocation, _),
+      (.unshared, _):
+      false
     }
   }
 }

@@ -70,7 +70,7 @@ extension Command {
       there. It is shown how much was paid, how much went back before and how much goes back now; \
       more than is left is refused. Google Play gives a payment back as a whole, and of one that went \
       back in part it does not always tell how much is left. The same refund ordered twice, before the \
-      store's word of the first has come, is one. Where the first got no answer and a refund is known \
+      store's word of the first has come, is one, and while the first is under way it is refused. Where the first got no answer and a refund is known \
       since, the same is refused for thirty days: it was done. --another makes one more.
       """,
     arguments: [named],
@@ -89,7 +89,7 @@ extension Command {
       The App Store and Google Play do it for a subscription that runs, with the key of their API that is \
       configured; both tell it themselves afterwards, and what is owed follows from that alone. It is \
       done only while the subscription ends when Coffer knows it to: ordered again before the store's \
-      word has come, it is refused instead of given twice. Where the first got no answer and another end \
+      word has come, or by somebody else at once, it is refused instead of given twice. Where the first got no answer and another end \
       is known since, so many days are refused for thirty days, too, unless with --another.
       """,
     arguments: [named],
@@ -147,12 +147,9 @@ private struct StandingOrder: Sendable {
     self.order = order
   }
 
-  /// No store takes longer to answer.
-  private static let answerSpan = Instant.Span.minutes(1)
-
   func run() throws -> Answer {
     try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
-      let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
+      let ledger = Ledger(stores: .known, configuration)
       let stores = try StoreList(
         try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
         clock: configuration.clock)
@@ -166,13 +163,14 @@ private struct StandingOrder: Sendable {
           .refused, "nothing is known of \(key): coffer subscription read has its store asked")
       }
       let request = try request(key, database, configuration)
-      let unanswered = try database.read { try UnansweredOrders(about: key, at: now, reading: $0) }
       let act = try Act(invocation, on: database)
       return try act.whenConfirmed(
-        at: now,
-        { transaction in
+        { transaction, now in
+          let unanswered = try UnansweredOrders(about: key, at: now, in: transaction)
           // Where nobody is left to note the answer, it is read what became of it.
-          _ = try ledger.read(key, at: now + Self.answerSpan, in: transaction)
+          _ = try ledger.read(
+            key, because: store.readReason(after: order), at: now + UnansweredOrders.answerSpan,
+            in: transaction)
           return try effect(of: order, on: key, store, ledger, unanswered, transaction)
         },
         then: { entry, answer in
@@ -188,11 +186,20 @@ private struct StandingOrder: Sendable {
           }
           let told = Act.Effect(
             subject: key.description, account: subscription.ownership.account,
-            before: ["asked": .string(order.kind.rawValue), "in": .string(entry.description)],
+            before: ["asked": .string(order.kind.rawValue), "in": .string(entry.name.description)],
             after: ["answered": .string(outcome)], step: step.rawValue)
-          try database.write(for: nil) { transaction in
-            _ = try ledger.read(key, payload: nil, at: now, in: transaction)
-            try act.note(told, because: invocation[Act.reason], at: now, in: transaction)
+          do {
+            try database.write(for: nil) { transaction in
+              _ = try ledger.read(key, at: entry.at, in: transaction)
+              // Of the same moment, by which the two are found together.
+              try act.note(told, because: invocation[Act.reason], at: entry.at, in: transaction)
+            }
+          } catch {
+            // What the store did is not to be taken for undone.
+            let word = failure?.text ?? "done at \(store.traits.title)"
+            let cause = Entry.failure(of: error)
+            throw CommandFailure(
+              cause.code, "\(word); its entry in the log is missing: \(cause.text)")
           }
           if let failure { throw failure }
           return Answer(
@@ -268,7 +275,7 @@ private struct StandingOrder: Sendable {
         .init("store", .string(store.provider.rawValue)),
       ], step: AuditEntry.orderStep)
     return try unanswered.told(
-      in: effect, of: invocation.name, wantsAnother: wantsAnother, news: news)
+      in: effect, of: invocation.name, order.kind, wantsAnother: wantsAnother, news: news)
   }
 
   /// With the secret that deliveries told, where the store is asked by one.

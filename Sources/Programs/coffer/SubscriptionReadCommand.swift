@@ -38,7 +38,7 @@ extension Command {
             throw CommandFailure(
               .refused, "nothing is known of \(named.object): name the subscription that it is of")
           }
-          let payload = try named.payload(sealing)
+          let payload = try named.payload(sealing, reading: transaction)
           for key in keys {
             switch try ledger.read(key, payload: payload, at: now, in: transaction) {
             case .asked: break
@@ -77,12 +77,23 @@ extension Command {
 
 extension NamedPurchase {
   /// What the job is given that reads by the number itself, so that no row holds it in clear; nil where
-  /// it does not.
-  func payload(_ sealing: SealingKeys?) throws(CommandFailure) -> [UInt8]? {
+  /// it does not. The key that coffer-billing seals with opens it there, which one that was put before it
+  /// need not.
+  func payload(
+    _ sealing: SealingKeys?, reading database: some Queryable
+  ) throws -> [UInt8]? {
     guard let secret else { return nil }
     guard let sealing else {
       throw CommandFailure(.usage, "a token is kept sealed: COFFER_SEALING_KEYS is not set")
     }
-    return sealing.seal(secret.exposed, context: PreparedDelivery.payloadContext(object))
+    let newest = try KeptDelivery.sealed(by: sealing, reading: database)
+    guard let index = newest.map(\.keyIndex) ?? 0 else {
+      throw CommandFailure(
+        .refused,
+        "coffer-billing seals with a key that is not in COFFER_SEALING_KEYS here, and could not open the "
+          + "token: give this command the keys that it has")
+    }
+    return sealing.sealing(by: index).seal(
+      secret.exposed, context: PreparedDelivery.payloadContext(object))
   }
 }

@@ -26,6 +26,12 @@ struct SubscriptionText {
   var text: String {
     var text = head
     for item in subscription.bill.items { text += line(sentence(item)) }
+    if let next = subscription.next { text += line(sentence(next)) }
+    if subscription.bill.isScheduled {
+      text += line(
+        "\(subscription.store) has a schedule for it: it may be another with the next period")
+    }
+    if let pause = subscription.pause { text += line(sentence(pause)) }
     for product in subscription.unknownProducts {
       text += line("\(Printable.text(product)) is in no catalogue: \(unknownMeans)")
     }
@@ -38,7 +44,9 @@ struct SubscriptionText {
         "wants a human since \(item.since): "
           + Printable.text("\(item.kind.rawValue) \(item.detail)"))
     }
-    for read in subscription.openReads { text += line(sentence(read)) }
+    for read in subscription.openReads {
+      text += line(Self.sentence(read, from: subscription.store))
+    }
     if let end = subscription.acknowledgedBy {
       text += line(
         "\(subscription.store) has not been told that it was delivered: it takes the purchase back "
@@ -165,22 +173,44 @@ struct SubscriptionText {
     max(0, (end - explanation.now).milliseconds / Instant.Span.hours(1).milliseconds)
   }
 
-  private func sentence(_ item: Bill.Item) -> String {
+  private func names(_ item: Bill.Item) -> String {
     let names = [item.product.map { "product \($0)" }, item.price.map { "price \($0)" }]
       .compactMap { $0 }.joined(separator: ", ")
-    return "for " + Printable.text(names.isEmpty ? "nothing that is named" : names)
+    return Printable.text(names.isEmpty ? "nothing that is named" : names)
+  }
+
+  private func sentence(_ next: EntitlementExplanation.Next) -> String {
+    "renews as \(names(next.item)), "
+      + (next.plan.map { "plan \($0.id)" } ?? "which gives no storage")
+  }
+
+  private func sentence(_ pause: Pause) -> String {
+    let since = pause.since.map { " since \($0)" } ?? ""
+    guard pause.reason == .collection else {
+      return "paused\(since) (\(pause.reason.rawValue)): "
+        + (pause.until.map { "\(subscription.store) resumes it at \($0) and charges again" }
+          ?? "until it is resumed")
+    }
+    return "no payment is asked for at present"
+      + (pause.until.map { ": from \($0) on it is again" } ?? "")
+  }
+
+  private func sentence(_ item: Bill.Item) -> String {
+    "for " + names(item)
       + (item.isLeaving ? ", until it renews" : "")
       + (subscription.ignoredItems.contains(item)
         ? ", which the catalogue ignores: it gives no storage" : "")
   }
 
-  private func sentence(_ read: EntitlementExplanation.OpenRead) -> String {
-    var text = "to be read from \(subscription.store), "
+  static func sentence(
+    _ read: EntitlementExplanation.OpenRead, from store: String
+  ) -> String {
+    var text = "to be read from \(store), "
     text += read.due.map { "next at \($0)" } ?? "given up: see coffer jobs retry"
     if let reason = read.reason { text += "; because of \(Printable.text(reason))" }
     if let since = read.unansweredSince {
       let cause = read.cause ?? .silence
-      text += "; \(subscription.store) \(cause.deed) since \(since)"
+      text += "; \(store) \(cause.deed) since \(since)"
       if cause == .configuration { text += " (coffer doctor --online asks it)" }
       if let end = read.carriedOnUntil {
         let deed = cause == .silence ? "does" : "is read"

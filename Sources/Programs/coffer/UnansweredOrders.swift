@@ -5,24 +5,37 @@ internal import JSON
 internal import Jobs
 internal import Ledger
 internal import Storage
+internal import Stores
 internal import Subscriptions
 
 /// What was ordered about a subscription and got no answer of its store's: each was done or not.
 ///
-/// The same again must not be done twice. Until the store's word of the first has come, stores see to that
-/// themselves, as long as they remember it; from then on what is known of the subscription tells it.
+/// The same again must not be done twice. While an answer may still come the same is not ordered. Until the
+/// store's word of the first has come, stores see to that themselves, as long as they remember it; from
+/// then on what is known of the subscription tells it.
 struct UnansweredOrders: Sendable {
   /// The newest first.
-  private let orders: [AuditEntry]
+  private let orders: [Order]
   private let now: Instant
   /// Whether the subscription was read since it was last ordered to be.
-  private let isRead: Bool
+  private let isSettled: Bool
+  /// When it was read last, whatever was ordered since.
+  private let lastRead: Instant?
+
+  private struct Order {
+    let entry: AuditEntry
+    let purpose: Purpose
+    /// Whether nothing has noted yet what came of it, and an answer may still come.
+    let isUnderWay: Bool
+  }
 
   /// The step of an entry that says what came of an order.
   enum Outcome: String {
     case done, refused, unanswered
   }
 
+  /// No store takes longer to answer.
+  static let answerSpan = Instant.Span.minutes(1)
   /// For so long nobody orders the same again without meaning it.
   private static let span = Instant.Span.days(30)
   /// For so long Stripe knows an order again, and an hour less.
@@ -30,27 +43,33 @@ struct UnansweredOrders: Sendable {
   private static let memorySpan = Instant.Span.hours(23)
   private static let entryCountMax = 1000
 
-  init(about key: ObjectKey, at now: Instant, reading reader: Reader) throws {
+  /// Nobody notes another order of the subscription while `transaction` has the ledger's lock.
+  init(about key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     var query = AuditQuery()
     query.subject = key.description
     query.since = now - Self.span
-    var orders: [AuditEntry] = []
+    var orders: [Order] = []
     var done: Set<Purpose> = []
-    for entry in try query.entries(after: nil, limit: Self.entryCountMax, reading: reader)
+    for entry in try query.entries(after: nil, limit: Self.entryCountMax, reading: transaction)
     where entry.isOrder {
       let purpose = try Purpose(entry)
       // What the store answered to the same again, it answered to the first as well.
       guard !done.contains(purpose) else { continue }
-      let step = try entry.outcome(reading: reader)?.act.split(separator: " ").last
+      let step = try entry.outcome(reading: transaction)?.act.split(separator: " ").last
       switch step.flatMap({ Outcome(rawValue: String($0)) }) {
       case .done: done.insert(purpose)
       case .refused: break
-      case .unanswered, nil: orders.append(entry)
+      case .unanswered:
+        orders.append(Order(entry: entry, purpose: purpose, isUnderWay: false))
+      case nil:
+        orders.append(
+          Order(entry: entry, purpose: purpose, isUnderWay: now - entry.at < Self.answerSpan))
       }
     }
     (self.orders, self.now) = (orders, now)
-    isRead =
-      try Jobs.find(Ledger.readJob, key.description, reading: reader)?.state == .settled
+    isSettled =
+      try Jobs.find(Ledger.readJob, key.description, reading: transaction)?.state == .settled
+    lastRead = try Ledger.lastRead(of: key, reading: transaction)
   }
 
   /// What two orders have in common that are the same.
@@ -75,34 +94,47 @@ struct UnansweredOrders: Sendable {
     }
   }
 
-  /// The effect of an order with what is unanswered told in it. Refused where the same was done, as far as
-  /// what is known since says, unless another one is wanted; `news` is what is known.
+  /// The effect of an order with what is unanswered told in it. Refused where the same is under way, or was
+  /// done, as far as what is known since says, unless another one is wanted; `news` is what is known.
   func told(
-    in effect: Act.Effect, of act: String, wantsAnother: Bool, news: String
+    in effect: Act.Effect, of act: String, _ kind: StoreOrder.Kind, wantsAnother: Bool,
+    news: String
   ) throws -> Act.Effect {
     let purpose = try Purpose(act, effect)
-    guard let same = try orders.first(where: { try Purpose($0) == purpose }) else {
-      return orders.first.map { effect.adding("\($0.title); it may have been done") } ?? effect
+    guard let same = orders.first(where: { $0.purpose == purpose }) else {
+      return orders.first.map { effect.adding("\($0.entry.title); it may have been done") }
+        ?? effect
     }
-    if try same.hasNews(beside: effect) {
-      if wantsAnother { return effect.adding("\(same.title); \(news)") }
-      throw CommandFailure(
-        .refused,
-        "\(same.title) was the same and got no answer, and since then \(news): "
-          + "--another orders one more")
+    let title = same.entry.title
+    if !kind.isRepeatable {
+      if same.isUnderWay {
+        throw CommandFailure(
+          .refused, "\(title) by \(same.entry.actor) is under way; look again in a minute")
+      }
+      if try same.entry.hasNews(beside: effect) {
+        if wantsAnother { return effect.adding("\(title); \(news)") }
+        throw CommandFailure(
+          .refused,
+          "\(title) was the same and got no answer, and since then \(news): "
+            + "--another orders one more")
+      }
+      if wantsAnother {
+        throw CommandFailure(
+          .refused, "what became of \(title) is not known: without --another the same is done once")
+      }
+      if !isKnown(same.entry), same.entry.at + Self.memorySpan < now {
+        throw CommandFailure(
+          .refused,
+          "what became of \(title) is not known until the subscription is read; "
+            + "coffer jobs list shows what keeps it")
+      }
     }
-    if wantsAnother {
-      throw CommandFailure(
-        .refused,
-        "what became of \(same.title) is not known: without --another the same is done once")
-    }
-    if !isRead, same.at + Self.memorySpan < now {
-      throw CommandFailure(
-        .refused,
-        "what became of \(same.title) is not known until the subscription is read; "
-          + "coffer jobs list shows what keeps it")
-    }
-    return effect.adding("\(same.title); the same again is done once")
+    return effect.adding("\(title); the same again is done once")
+  }
+
+  /// Whether a read has shown what became of it.
+  private func isKnown(_ order: AuditEntry) -> Bool {
+    isSettled || lastRead.map { $0 > order.at + Self.answerSpan } ?? false
   }
 }
 

@@ -13,6 +13,7 @@ package struct SampleSubscription: Sendable {
   package var cancelAtPeriodEnd = false
   package var cancelAt: Instant?
   package var canceledAt: Instant?
+  package var schedule: String?
   package var endedAt: Instant?
   package var cancellationReason: String?
   package var trial: Range<Instant>?
@@ -44,7 +45,7 @@ package struct SampleSubscription: Sendable {
         "reason": cancellationReason.map { .string($0) } ?? .null,
       ],
       "trial_start": .seconds(trial?.lowerBound), "trial_end": .seconds(trial?.upperBound),
-      "pause_collection": nil,
+      "pause_collection": nil, "schedule": schedule.map { .string($0) } ?? .null,
       "items": [
         "object": "list", "has_more": false,
         "data": [shape == .basil ? item.adding(period) : item],

@@ -103,6 +103,69 @@ struct ActTests {
     #expect(verified.errors.hasPrefix("coffer: billing:1 is not what was written there"))
   }
 
+  @Test func `what an account that exists pays by itself is transferred once it is gone`() throws {
+    #expect(
+      try coffer(
+        "account", "create", "--username", "bob", "--public-key",
+        "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw="
+      ).code == 0)
+    func write(_ statement: String, owning schema: Schema) throws {
+      let database = try Database.open(
+        .sqlite(directory: scratch.path + "/database"), owning: schema)
+      defer { database.close() }
+      try database.write(for: nil) { try $0.execute(statement) }
+    }
+    let shown = try coffer("account", "show", "ada", "--json").out
+    let ada = try #require(shown.firstMatch(of: #/"account":"([^"]*)"/#)).1
+    try write(
+      """
+      INSERT INTO billing.subscriptions (object, environment, owner_evidence, label,
+        label_without_access, will_renew, dirty, coverage, policy_version, catalogue_version,
+        transition_count, updated_ms)
+      VALUES ('btcpay:live:prepaid:\(ada)', 'live', 'none', 'pending', 'pending', 0, 0,
+        '{"intervals":[],"alarms":[],"endings":[]}', '', '', 0, 0)
+      """, owning: .billing)
+    let transfer = [
+      "subscription", "transfer", "btcpay:live:prepaid:\(ada)", "bob", "--reason", "n", "--yes",
+    ]
+    let refused = try Finished(transfer, environment: environment)
+    #expect(refused.code == 1)
+    #expect(
+      refused.errors.contains(" (ada) pays at the BTCPay server, later payments too"))
+    #expect(refused.errors.contains("--plan <id> --until <time> gives time for it"))
+    try write(
+      """
+      INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, begun_ms, erased_ms)
+      SELECT id, 1, 2, 3, 4 FROM sync.accounts WHERE username = 'ada'
+      """, owning: .sync)
+    let done = try Finished(transfer, environment: environment)
+    #expect(done.code == 0, "\(done.errors)")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `every list answers while there is nothing, on both engines`(_ engine: TestEngine) throws {
+    let database = try ScratchDatabase(engine)
+    var environment = environment
+    switch database.location {
+    case .sqlite(let directory): environment["COFFER_DATABASE"] = "sqlite://\(directory)"
+    case .postgres(let url):
+      environment["COFFER_DATABASE"] = String(decoding: url.exposed, as: UTF8.self)
+    }
+    #expect(try Finished(["migrate"], environment: environment).code == 0)
+    #expect(try createAda(environment).code == 0)
+    let lists = [
+      ["account", "list"], ["attention"], ["audit", "list"], ["audit", "list", "--account", "ada"],
+      ["deletion", "list"], ["event", "list"], ["event", "list", "--account", "ada"],
+      ["flow", "list"], ["flow", "list", "--account", "ada"], ["invite", "list"], ["jobs", "list"],
+      ["notice", "list"], ["plan", "history"], ["reconcile", "list"], ["refund", "questions"],
+      ["refund", "questions", "--account", "ada"], ["webhook", "proofs"],
+    ]
+    for words in lists {
+      let listed = try Finished(words, environment: environment)
+      #expect(listed.code == 0, "\(words): \(listed.errors)")
+    }
+  }
+
   @Test(arguments: TestEngine.available)
   func `an act and its entry are one, on both engines`(_ engine: TestEngine) throws {
     let database = try ScratchDatabase(engine)

@@ -61,6 +61,60 @@ struct FindTests {
     #expect(purchase.contains("\(account)  -         gone since"), "\(purchase)")
   }
 
+  @Test func `what an account claimed of another's is found by the claimant's name`() throws {
+    let shop = try FirstPurchase()
+    #expect(
+      try shop.coffer(
+        "account", "create", "--username", "bob", "--public-key",
+        "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw="
+      ).code == 0)
+    let shown = try shop.coffer("account", "show", "bob", "--json").out
+    let bob = try #require(shown.firstMatch(of: #/"account":"([^"]*)"/#)).1
+    let id = bob.filter { $0 != "-" }
+    try shop.write(
+      """
+      INSERT INTO billing.refused_claims (object, account_id, refused_ms)
+      VALUES ('\(FirstPurchase.subscription)', x'\(id)', 1772445610000)
+      """)
+    let found = try shop.coffer("find", "bob").out
+    #expect(
+      found.contains(
+        "coffer subscription transfer \(FirstPurchase.subscription) \(bob) --reason <why>"),
+      "\(found)")
+    #expect(
+      try shop.coffer("find", "bob", "--json").out.contains(
+        #"{"subscription":"\#(FirstPurchase.subscription)","account":"\#(bob)","#
+          + #""refused":"2026-03-02T10:00:10Z"}"#))
+    let explained = try shop.coffer("entitlement", "explain", "bob", "--wide").out
+    #expect(
+      explained.contains(
+        "coffer subscription transfer \(FirstPurchase.subscription) \(bob) --reason <why>"),
+      "\(explained)")
+  }
+
+  @Test func `what a store names by an account is found before it was read`() throws {
+    let shop = try FirstPurchase()
+    let key = "btcpay:live:prepaid:\(FirstPurchase.account)"
+    try shop.write(
+      "INSERT INTO billing.read_requests (object, delivery, reason) VALUES ('\(key)', 1, 'told')",
+      """
+      INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations, due_ms,
+        attempts, refusals, dead, last_error, failing_since_ms)
+      VALUES ('read', '\(key)', 1, 0, 0, 0, 1772445700000, 3, 0, 0, 'the provider answers 503',
+        1772445610000)
+      """)
+    #expect(try shop.coffer("find", "ada").out.contains("known, and of no purchase\n  \(key)"))
+    let explained = try shop.coffer("entitlement", "explain", "ada").out
+    #expect(
+      explained.contains(
+        """
+        \(key): not read yet
+          to be read from the BTCPay server, next at 2026-03-02T10:01:40Z; because of told; the BTCPay
+            server has not answered since 2026-03-02T10:00:10Z; 3 attempts failed in a row; the last: the
+            provider answers 503
+        """), "\(explained)")
+  }
+
   @Test func `the database tells neither an address nor its digest`() throws {
     let shop = try FirstPurchase()
     let address = Array(FirstPurchase.address.utf8)

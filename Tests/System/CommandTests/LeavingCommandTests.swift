@@ -130,6 +130,8 @@ struct LeavingCommandTests {
     #expect(moved.code == 0, "\(moved.errors)")
     #expect(moved.out.contains(#""erases":"2026-03-09T09:55:00Z","moved":true}"#))
     #expect(try coffer("deletion", "list", "--json").out.contains(#""moved":true"#))
+    #expect(
+      try act("deletion", "cancel", "ada").out.contains(" is kept; its stores were told nothing\n"))
   }
 
   @Test func `what is given to an account that leaves is shown with its end`() throws {

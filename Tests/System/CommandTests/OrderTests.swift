@@ -5,6 +5,7 @@ import JSON
 import LocalServer
 import ProviderFakes
 import RecordedStories
+import Storage
 import TestEngines
 import TestFiles
 import Testing
@@ -16,18 +17,32 @@ struct OrderTests {
 
   private let scratch: ScratchDirectory
   private let environment: [String: String]
+  private let clock: FakeClock
   private let stripe: FakeStripe
   private let api: HTTPServer
   private let billing: Running
   private let id: String
+  /// What happens while Stripe is about to refund, once.
+  private let whileRefunding = Locked<(@Sendable () -> Void)?>(nil)
   private var key: String { "stripe:live:subscription:\(id)" }
 
   /// An account that bought a month an hour ago, and of which everything was read.
   init() throws {
     scratch = try ScratchDirectory()
-    let clock = FakeClock(Self.now - .hours(1))
+    clock = FakeClock(Self.now - .hours(1))
     stripe = FakeStripe(clock)
-    api = try startServer(stripe.routes())
+    api = try startServer(
+      stripe.routes().map { [whileRefunding] route in
+        guard route.pattern == "/v1/refunds" else { return route }
+        return Route(route.method, route.pattern) { head, captures in
+          let deed = whileRefunding.withLock { deed in
+            defer { deed = nil }
+            return deed
+          }
+          deed?()
+          return try route.admit(head, captures)
+        }
+      })
     id = stripe.buy(account: Identifier(Self.account))
     clock.set(Self.now)
     let port = Running.freePort()
@@ -175,6 +190,93 @@ struct OrderTests {
     #expect(stripe.refundCount == 2)
   }
 
+  /// Two operators at once. Nothing of the first is known while its store has not answered.
+  @Test(arguments: [[], ["--another"]])
+  func `what is under way is not ordered a second time`(_ extra: [String]) throws {
+    let words = ["subscription", "refund", id, "--reason", "ticket 9", "--yes"]
+    let environment = environment
+    let second = Locked<Finished?>(nil)
+    whileRefunding.withLock { deed in
+      deed = {
+        let finished = try? Finished(words + extra, environment: environment)
+        second.withLock { $0 = finished }
+      }
+    }
+    #expect(try Finished(words, environment: environment).code == 0)
+    let refused = try #require(second.withLock { $0 })
+    #expect(refused.code == 1)
+    let sentence = #/coffer: billing:\d+ of \S+Z by .+ is under way; look again in a minute\n/#
+    #expect(refused.errors.wholeMatch(of: sentence) != nil, "\(refused.errors)")
+    #expect(stripe.refundCount == 1)
+    let entries = try coffer("audit", "list").out
+    #expect(entries.ranges(of: "subscription refund: ordered").count == 1, "\(entries)")
+  }
+
+  @Test func `what the store did is said also where it cannot be noted`() throws {
+    let directory = scratch.path + "/database"
+    whileRefunding.withLock { deed in
+      deed = {
+        do {
+          let database = try Database.open(.sqlite(directory: directory), owning: .billing)
+          defer { database.close() }
+          try database.write(for: nil) { transaction in
+            try transaction.execute(
+              """
+              CREATE TRIGGER billing.full BEFORE INSERT ON audit
+              BEGIN SELECT RAISE(ABORT, 'there is no room'); END
+              """)
+          }
+        } catch {
+          Issue.record("\(error)")
+        }
+      }
+    }
+    let done = try coffer("subscription", "refund", id, "--reason", "ticket 9", "--yes")
+    #expect(stripe.refundCount == 1)
+    #expect(done.code == 70)
+    let sentence = "done at Stripe; its entry in the log is missing: a statement failed: "
+    #expect(done.errors.contains(sentence), "\(done.errors)")
+  }
+
+  @Test(arguments: [
+    (["cancel"], false, 3, "the same again is done once"),
+    (["cancel", "--now"], false, 3, "the same again is done once"),
+    (["refund"], false, 1, "is not known until the subscription is read"),
+    (["refund"], true, 3, "the same again is done once"),
+  ])
+  func `days after it what got no answer is ordered again where that is safe or a read tells of it`(
+    _ order: [String], isReadBetween: Bool, code: Int32, sentence: String
+  ) throws {
+    let words = ["subscription"] + order + [id, "--reason", "ticket 9"]
+    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
+    #expect(try Finished(words + ["--yes"], environment: environment).code == 69)
+    try waitUntilRead()
+    func pass(_ span: Instant.Span) throws {
+      clock.advance(by: span)
+      try Files.write("\(clock.now.milliseconds)\n", to: scratch.path + "/clock")
+    }
+    try pass(.minutes(2))
+    if isReadBetween {
+      #expect(try coffer("subscription", "read", id).code == 0)
+      try waitUntilRead()
+    }
+    stripe.faults.fail(next: Array(repeating: .status(503, retryAfter: nil), count: 10_000))
+    try pass(.days(2))
+    // Whose store is silent by now.
+    #expect(try coffer("subscription", "read", id).code == 0)
+    let shown = try Finished(words, environment: environment)
+    #expect(shown.code == code, "\(shown.errors)")
+    #expect((shown.out + shown.errors).contains(sentence), "\(shown.out)\(shown.errors)")
+  }
+
+  private func waitUntilRead() throws {
+    for _ in 0..<200 {
+      if try !coffer("jobs", "list", "--json").out.contains("\"kind\":\"read\"") { return }
+      usleep(50_000)
+    }
+    Issue.record("it is not read: \(billing.log)")
+  }
+
   @Test func `an order whose answer nobody noted is told as one, and where it is ordered again`()
     throws
   {
@@ -192,6 +294,9 @@ struct OrderTests {
     let jobs = try coffer("jobs", "list", "--json").out
     let due = Self.now + .minutes(6)
     #expect(jobs.contains("\"due\":\"\(due)\""), "read what became of it: \(jobs)")
+    #expect(try Finished(words, environment: environment).errors.contains("is under way"))
+    // Until then its store may still answer.
+    try Files.write("\(due.milliseconds)\n", to: scratch.path + "/clock")
     let shown = try Finished(words, environment: environment)
     #expect(shown.code == 3)
     #expect(shown.out.contains("; the same again is done once"), "\(shown.out)")

@@ -57,6 +57,11 @@ import Testing
       ("UPDATE billing.audit SET reason = 'none' WHERE number = 2", "billing:2 is not what"),
       ("UPDATE billing.audit SET at_ms = at_ms + 1 WHERE number = 1", "billing:1 is not what"),
       ("UPDATE billing.audit SET state_after = '{}' WHERE number = 3", "billing:3 is not what"),
+      ("UPDATE billing.audit SET account_id = digest WHERE number = 2", "billing:2 is not what"),
+      (
+        "UPDATE billing.audit SET former_account_id = substr(digest, 1, 0) WHERE number = 2",
+        "billing:2 is not what"
+      ),
       ("DELETE FROM billing.audit WHERE number = 2", "billing:2 is missing"),
       ("DELETE FROM billing.audit WHERE number = 3", "billing:3 is missing"),
       (
@@ -80,6 +85,19 @@ import Testing
     try database.write(for: nil) { try $0.execute(wrong.0) }
     let fault = try #require(try AuditCheck(.billing, of: database).fault)
     #expect(fault.hasPrefix(wrong.1))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what no act can have written is listed with the rest`(_ engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine, with: .schemas)
+    let database = try Self.open(scratch)
+    defer { database.close() }
+    try Self.fill(database)
+    try database.write(for: nil) { transaction in
+      try transaction.execute("UPDATE billing.audit SET account_id = digest WHERE number = 2")
+    }
+    let listed = try database.read { try AuditQuery().entries(after: nil, limit: 9, reading: $0) }
+    #expect(listed.map(\.subject) == ["s3", "s2", "s1"])
   }
 
   @Test(arguments: TestEngine.available)

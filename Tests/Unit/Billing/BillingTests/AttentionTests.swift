@@ -256,7 +256,7 @@ struct AttentionTests {
       try harness.database.write(for: nil) { transaction in
         try Jobs.request(Ledger.readJob, object, due: moment, in: transaction)
         for lease in try Jobs.lease(Ledger.readJob, limit: 1, now: moment, in: transaction) {
-          try lease.retry(.refused("no such subscription"), now: moment, in: transaction)
+          try lease.retry(.refused("refused: no such subscription"), now: moment, in: transaction)
         }
       }
       now = now + JobRules.backoffMax
@@ -265,12 +265,38 @@ struct AttentionTests {
       try AttentionList(at: now, limit: 9, stores: .known, reading: reader)
     }
     #expect(list.items.map(\.subject) == ["read \(object)"])
-    #expect(list.items.first?.detail == "no such subscription")
+    #expect(list.items.first?.detail == "refused: no such subscription")
     let end = now
     try harness.database.write(for: nil) { transaction in
       _ = try Jobs.revive(Ledger.readJob, object, now: end, in: transaction)
     }
     #expect(try kinds(harness.database, at: end).isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a store that does not answer is told though nothing of it is known yet`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    func told(of number: Int, failing failure: JobFailure) throws -> [Attention] {
+      let object = "google:live:purchase:\(harness.tag)\(number)"
+      try harness.database.write(for: nil) { transaction in
+        try Jobs.request(Ledger.readJob, object, due: day(1), in: transaction)
+        for lease in try Jobs.lease(Ledger.readJob, limit: 9, now: day(1), in: transaction) {
+          try lease.retry(failure, now: day(1), in: transaction)
+        }
+      }
+      return try harness.database.read { reader in
+        try AttentionList(at: day(2), limit: 9, stores: .known, reading: reader)
+      }.items
+    }
+    // What never was is claimed by anybody.
+    #expect(try told(of: 1, failing: .refused("refused with 400: no such purchase")).isEmpty)
+    let silent = try told(of: 2, failing: .transient("no answer", retryAfter: nil))
+    #expect(silent.map(\.kind) == [.storeUnanswered])
+    #expect(silent.map(\.subject) == ["google"])
+    #expect(silent.map(\.detail) == ["1 read, e.g. no answer"])
+    #expect(silent.map(\.since) == [day(1)])
   }
 
   @Test(arguments: TestEngine.available)

@@ -57,38 +57,111 @@ struct NextSentenceTests {
         + "UTC on.")
   }
 
-  @Test func `the end of one plan is not told as the renewal of another`() throws {
-    let rules = try LedgerRules(
+  @Test func `what has a schedule at its store renews as that says`() throws {
+    let harness = try Harness(.sqlite)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.subscription("created", 0) { $0.schedule = "sub_sched_1" })
+    try harness.post(customer.invoice(1, "paid", 0))
+    #expect(
+      try next(harness, customer, at: 2) == "Next, the subscription renews on 2026-01-31 00:00 UTC "
+        + "as its schedule at Stripe says; if no payment comes, your account may store 10 B (plan "
+        + "Free) from 2026-02-01 02:00 UTC on.")
+  }
+
+  private static func plan(_ id: String, _ title: String, _ byteCount: Int64) -> Plan {
+    Plan(
+      id: id, title: title, byteCount: byteCount,
+      products: [Plan.Product(provider: "stripe", id: "price_\(id)")])
+  }
+
+  private static func twoPlans() throws -> LedgerRules {
+    try LedgerRules(
       catalogue: Catalogue(
         version: "test", free: Plan(id: "free", title: "Free", byteCount: 10),
-        paid: [
-          Plan(
-            id: "premium", title: "Premium", byteCount: 1000,
-            products: [Plan.Product(provider: "stripe", id: "price_premium")]),
-          Plan(
-            id: "plus", title: "Plus", byteCount: 2000,
-            products: [Plan.Product(provider: "stripe", id: "price_plus")]),
-        ]))
+        paid: [plan("premium", "Premium", 1000), plan("plus", "Plus", 2000)]))
+  }
+
+  /// A month of Premium that renews on the thirtieth day, and of Plus what `above` gives.
+  private func sentences(
+    at now: Double, _ above: (Harness, Customer) throws -> Void
+  ) throws -> [String] {
+    let rules = try Self.twoPlans()
     let harness = try Harness(.sqlite, rules: rules)
-    let (customer, plus) = (Customer(tag: harness.tag), Customer(tag: harness.tag + "b"))
+    let customer = Customer(tag: harness.tag)
     try harness.post(customer.session())
     try harness.post(customer.subscription("created", 0))
     try harness.post(customer.invoice(1, "paid", 0))
+    try above(harness, customer)
+    return try harness.database.read { reader in
+      try EntitlementExplanation(
+        of: customer.account, at: day(now), catalogue: rules.catalogue, stores: .known,
+        reading: reader)
+    }.sentences(usedByteCount: 0)
+  }
+
+  /// Plus until `end`, cancelled.
+  private func buyPlus(until end: Double, _ harness: Harness, _ customer: Customer) throws {
+    let plus = Customer(tag: harness.tag + "b")
     try harness.post(plus.session(account: customer.account))
     let cancelled = plus.subscription("created", 0) {
-      ($0.price, $0.to, $0.cancelAtPeriodEnd) = ("price_plus", day(20), true)
+      ($0.price, $0.to, $0.cancelAtPeriodEnd) = ("price_plus", day(end), true)
     }
     try harness.post(cancelled)
-    try harness.post(plus.invoice(1, "paid", 0, to: 20) { $0.price = "price_plus" })
-    let explanation = try harness.database.read { reader in
-      try EntitlementExplanation(
-        of: customer.account, at: day(1), catalogue: rules.catalogue, stores: .known,
-        reading: reader)
+    try harness.post(plus.invoice(1, "paid", 0, to: end) { $0.price = "price_plus" })
+  }
+
+  @Test func `the end of a plan that was given is told with what renews beneath it`() throws {
+    let sentences = try sentences(at: 2) { harness, customer in
+      try harness.decide(
+        .grant(customer.account, planID: "plus", from: day(0), until: day(50), note: "a friend"),
+        at: day(1))
     }
     #expect(
-      explanation.sentences(usedByteCount: 0)[2]
-        == "Next, your account may store 1 kB (plan Premium) from 2026-01-21 00:00 UTC on, unless "
-        + "something is bought before.")
+      sentences[2] == "Next, from 2026-02-20 00:00 UTC on your account may store 1 kB (plan "
+        + "Premium) if the subscription renews, next on 2026-01-31 00:00 UTC, else 10 B (plan Free)."
+    )
+  }
+
+  @Test func `the end of a larger plan is told with what renews beneath it`() throws {
+    let sentences = try sentences(at: 2) { try buyPlus(until: 40, $0, $1) }
+    #expect(
+      sentences[2] == "Next, from 2026-02-10 00:00 UTC on your account may store 1 kB (plan "
+        + "Premium) if the subscription renews, next on 2026-01-31 00:00 UTC, else 10 B (plan Free)."
+    )
+  }
+
+  @Test func `a size that was set without an end holds until we change it`() throws {
+    let sentences = try sentences(at: 2) { harness, customer in
+      try harness.decide(
+        .quota(customer.account, byteCount: 5000, until: nil, note: "a talk"), at: day(1))
+    }
+    #expect(
+      sentences[0]
+        == "Your account may store 5 kB (plan Premium) because we set that size for it, until we "
+        + "change it.")
+    #expect(
+      sentences[2] == "Next, the subscription renews on 2026-01-31 00:00 UTC, which changes "
+        + "nothing of what your account may store.")
+  }
+
+  @Test func `the end of a size that was set is told with what renews before it`() throws {
+    let sentences = try sentences(at: 2) { harness, customer in
+      try harness.decide(
+        .quota(customer.account, byteCount: 5000, until: day(50), note: "a talk"), at: day(1))
+    }
+    #expect(sentences[0].hasSuffix("because we set that size for it, until 2026-02-20 00:00 UTC."))
+    #expect(
+      sentences[2] == "Next, from 2026-02-20 00:00 UTC on your account may store 1 kB (plan "
+        + "Premium) if the subscription renews, next on 2026-01-31 00:00 UTC, else 10 B (plan Free)."
+    )
+  }
+
+  @Test func `the end of one plan is not told as the renewal of another`() throws {
+    let sentences = try sentences(at: 1) { try buyPlus(until: 20, $0, $1) }
+    #expect(
+      sentences[2] == "Next, your account may store 1 kB (plan Premium) from 2026-01-21 00:00 UTC "
+        + "on, unless something is bought before.")
   }
 
   // MARK: accounts that leave

@@ -101,6 +101,33 @@ final class RecordedInstallation {
     #expect(try found(at: step.at, tellsLabels: expected.labels != nil) == expected, "\(place)")
   }
 
+  /// A change of a subscription's state.
+  struct Change {
+    let at: Instant
+    let noticed: Instant
+    let text: String
+  }
+
+  /// Of each subscription of a store, in their order.
+  func changes(at store: String) throws -> [[Change]] {
+    let rows = try database.read { reader in
+      try reader.rows(
+        """
+        SELECT object, at_ms, noticed_ms, state_before, state_after FROM billing.transitions
+        WHERE cause <> 'owner' AND object LIKE $1 ORDER BY object, number
+        """, .text(store + ":%")
+      ) { row in
+        (
+          object: try row.text(0),
+          change: Change(
+            at: try row.instant(1), noticed: try row.instant(2),
+            text: "\(try row.text(3)) -> \(try row.text(4))")
+        )
+      }
+    }
+    return Dictionary(grouping: rows) { $0.object }.values.map { $0.map(\.change) }
+  }
+
   /// `signedAt`: Stripe's deliveries are signed anew, for that moment.
   func post(
     _ request: RecordedRequest, signedAt moment: Instant? = nil
@@ -229,10 +256,13 @@ final class RecordedInstallation {
 
   // MARK: what it left
 
-  func explanation(at now: Instant) throws -> EntitlementExplanation {
+  func explanation(
+    at now: Instant, about moment: Instant? = nil
+  ) throws -> EntitlementExplanation {
     try database.read { reader in
       try EntitlementExplanation(
-        of: story.account, at: now, catalogue: catalogue, stores: .known, reading: reader)
+        of: story.account, at: now, about: moment, catalogue: catalogue, stores: .known,
+        reading: reader)
     }
   }
 

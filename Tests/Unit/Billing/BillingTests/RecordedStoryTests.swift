@@ -54,6 +54,23 @@ struct RecordedStoryTests {
     try installation.checkReports(at: #require(story.steps.last).at)
   }
 
+  /// It tells how a purchase stands, and not since when.
+  @Test(arguments: RecordedStory.all(of: "google"))
+  func `no change at Google Play came true before the one ahead of it was noticed`(
+    story: RecordedStory
+  ) throws {
+    let installation = try RecordedInstallation(story, .sqlite)
+    for step in story.steps { try installation.play(step, place: "") }
+    for changes in try installation.changes(at: "google") {
+      for (earlier, later) in zip(changes, changes.dropFirst())
+      where earlier.noticed < later.noticed {
+        #expect(
+          earlier.noticed <= later.at,
+          "\(later.text) at \(later.at), \(earlier.text) noticed \(earlier.noticed)")
+      }
+    }
+  }
+
   @Test(arguments: RecordedStory.all(of: "stripe"))
   func `through the database, shuffled deliveries leave the same rows`(
     story: RecordedStory

@@ -123,7 +123,7 @@ struct ReportedStory {
       for payment in bill.payments where payment.state == .paid {
         add(payment.amount, 1, at: payment.at, report, &expected)
       }
-      for reversal in bill.reversals where reversal.state == .done && reversal.kind != .revocation {
+      for reversal in bill.reversals where reversal.state == .done && reversal.kind.isOfMoney {
         add(reversal.amount, -1, at: reversal.at, report, &expected)
       }
     }

@@ -12,12 +12,15 @@ import Tiers
 /// What support could send: three sentences, whatever happened, at any time.
 struct SentencesTests {
   private static let told = [
-    "apple/failed-grace-recovery", "apple/family-revoke", "apple/first-purchase",
+    "apple/cancel-and-uncancel", "apple/downgrade", "apple/failed-grace-recovery",
+    "apple/family-revoke", "apple/month-to-year", "apple/first-purchase",
     "apple/refund-prorated", "apple/refund-reversed", "apple/trial-then-paid", "apple/upgrade",
     "btcpay/first-purchase", "btcpay/overpaid", "btcpay/renewed-late", "btcpay/underpaid",
-    "google/deferred-downgrade", "google/failed-hold-recovery", "google/first-purchase",
+    "google/cancel-and-restore", "google/deferred-downgrade", "google/failed-hold-recovery",
+    "google/first-purchase",
     "google/pause-resume", "google/refund-current",
     "stripe/2026-07-29.dahlia/cancel-at-period-end", "stripe/2026-07-29.dahlia/dispute-lost",
+    "stripe/2026-07-29.dahlia/collection-paused-and-resumed",
     "stripe/2026-07-29.dahlia/failed-payment-grace-recovery",
     "stripe/2026-07-29.dahlia/failed-payment-lapse",
     "stripe/2026-07-29.dahlia/refund-of-the-current-period", "stripe/2026-07-29.dahlia/renewal",
@@ -214,6 +217,20 @@ struct SentencesTests {
       ])
   }
 
+  /// The last read says that it is paid, since its beginning.
+  @Test func `of a pause at Google Play that is over it is not told that anything was owed`()
+    throws
+  {
+    let story = try #require(RecordedStory.all.first { $0.name == "google/pause-resume" })
+    let installation = try RecordedInstallation(story, .sqlite)
+    for step in story.steps { try installation.play(step, place: "") }
+    let (pause, end) = (story.steps[story.steps.count - 3].at, try #require(story.steps.last).at)
+    let explanation = try installation.explanation(at: end, about: pause + .days(1))
+    #expect(
+      explanation.sentences(usedByteCount: 0)[1]
+        == "Google Play tells how the purchase stands now, and no more how it stood then.")
+  }
+
   @Test func `of a past time that nothing contradicts it is told that`() throws {
     let (harness, customer) = try ended()
     let sentences = try explanation(harness, customer, at: 20, about: 13)
@@ -259,6 +276,32 @@ struct SentencesTests {
       } == [
         "none pending \(day(2)) \(day(2))", "pending active \(day(0)) \(day(2))",
         "active expired \(day(10)) \(day(12))",
+      ])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `that a renewal is switched off, and on again, is a change with its times`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    // What is paid before anything is told of the subscription renews no less.
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.post(customer.subscription("created", 1))
+    let cancelled = customer.subscription("updated", 10) {
+      ($0.cancelAtPeriodEnd, $0.canceledAt) = (true, day(9))
+    }
+    try harness.post(cancelled, at: day(12))
+    try harness.post(customer.subscription("updated", 14), at: day(15))
+    let subscription = try #require(
+      harness.explanation(customer.account, at: day(16)).subscriptions.first)
+    #expect(
+      subscription.transitions.filter { $0.cause != "owner" }.reversed().dropFirst(2).map {
+        "\($0.before) \($0.after) \($0.at) \($0.noticed?.description ?? "-")"
+      } == [
+        "renews does_not_renew \(day(9)) \(day(12))",
+        "does_not_renew renews \(day(15)) \(day(15))",
       ])
   }
 }

@@ -1,5 +1,6 @@
 import Tiers
 import Base
+import Configuration
 import Crypto
 import Google
 import HTTPMessages
@@ -310,6 +311,18 @@ struct APITests {
     #expect(try ended(state, ("2026-06-20T10:00:00Z", true)) == nil)
   }
 
+  @Test func `a paused purchase tells when it resumes by itself`() throws {
+    let read = try purchase(
+      #"{"subscriptionState":"SUBSCRIPTION_STATE_PAUSED","startTime":"2026-03-01T10:00:00Z","#
+        + #""pausedStateContext":{"autoResumeTime":"2026-07-01T10:00:00Z"},"#
+        + #""lineItems":[{"productId":"p","expiryTime":"2026-05-01T10:00:00Z","#
+        + #""autoRenewingPlan":{"autoRenewEnabled":true}}]}"#)
+    #expect(read.resumes?.description == "2026-07-01T10:00:00Z")
+    let object = GoogleObject.purchase(read)
+    let json = try JSON.parse(object.stored().encoded())
+    #expect(try GoogleObject(stored: json, kind: .purchase) == object)
+  }
+
   @Test func `an ended purchase round-trips through its stored form`() throws {
     let object = GoogleObject.purchase(
       GooglePurchase(state: .expired, startTime: Sample.now, items: [], ended: Sample.now))
@@ -406,6 +419,36 @@ struct APITests {
     let api = try api(script)
     #expect(throws: APIFailure.refused(status: 400, told)) {
       try api.stopRenewal(token: Self.token)
+    }
+  }
+
+  @Test(arguments: 0..<5, [("", true), ("{}", true), ("<html>Log in</html>", false)])
+  func
+    `what Google was told is done where it says nothing or JSON, not where somebody else answers`(
+      index: Int, answer: (body: String, isDone: Bool)
+    ) throws
+  {
+    let api = try api(Script { _, _ throws(APIFailure) in (200, answer.body) })
+    let told: Result<Void, APIFailure> = Result { () throws(APIFailure) in
+      switch index {
+      case 0: try api.stopRenewal(token: Self.token)
+      case 1: try api.revoke(token: Self.token)
+      case 2: try api.refund(order: "GPA.1")
+      case 3:
+        try api.acknowledge(
+          token: Self.token, productID: "p",
+          account: Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!)
+      default:
+        try api.reviewRefund(
+          order: "GPA.1", token: Secret("t"),
+          RefundEvidence(usedMilliunits: 1, hasFreePlan: true, preference: .decline))
+      }
+    }
+    switch told {
+    case .success: #expect(answer.isDone)
+    case .failure(let failure):
+      #expect(!answer.isDone)
+      #expect(failure == .malformed("it is no JSON"))
     }
   }
 

@@ -6,7 +6,7 @@ struct APIFailureTests {
     arguments: [
       (.transient("the provider answers 503", retryAfter: nil), .silence),
       (.transient("no connection", retryAfter: nil), .silence),
-      (.misconfigured("the provider answers 401"), .configuration),
+      (.misconfigured("the provider answers 401"), .configuration), (.sealedToken, .sealing),
       (.stranger(inPlaceOf: "Stripe's API", 404), .configuration),
       (.refused(status: 400, "amount_too_large"), .object),
       (.refused(status: 0, "the purchase's token was never told"), .object), (.notFound, .object),

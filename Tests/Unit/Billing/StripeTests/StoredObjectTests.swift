@@ -16,8 +16,9 @@ struct StoredObjectTests {
           StripeSubscription.Item(price: nil, product: "q"),
         ], cancelAtPeriodEnd: true, cancelAt: moment, canceledAt: moment, endedAt: moment,
         endedByFailedPayment: true, trialStart: moment, trialEnd: moment, collectionIsPaused: true,
+        collectionResumes: moment,
         pause: .init(.requested, at: moment), began: moment, latestInvoice: "in_1",
-        account: Identifier(high: 1, low: 2))),
+        schedule: "sub_sched_1", account: Identifier(high: 1, low: 2))),
     .subscription(
       StripeSubscription(
         customer: nil, status: .paused, items: [], pause: .init(.other("novel"), at: nil))),

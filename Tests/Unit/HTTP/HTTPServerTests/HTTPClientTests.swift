@@ -54,6 +54,23 @@ import Testing
     }
   }
 
+  /// As a proxy does that restarts between an order and its answer.
+  @Test(arguments: ["POST", "PUT", "PATCH", "DELETE"])
+  func `what changes something is sent once, also where no answer comes`(
+    _ method: String
+  ) throws {
+    let server = CuttingServer()
+    let client = HTTPClient()
+    let url = "http://127.0.0.1:\(server.port)/x"
+    for _ in 0..<2 {
+      #expect(try client.send("GET", url, timeout: .seconds(5)).status == 200)
+    }
+    #expect(throws: HTTPClientError.self) {
+      try client.send(method, url, body: method == "DELETE" ? nil : [1], timeout: .seconds(5))
+    }
+    #expect(server.methods == ["GET", "GET", method])
+  }
+
   @Test func `several threads send side by side`() throws {
     let server = try startServer([.hello])
     let client = HTTPClient()

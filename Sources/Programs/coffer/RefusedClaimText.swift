@@ -1,0 +1,28 @@
+internal import Base
+internal import JSON
+internal import Ledger
+internal import Subscriptions
+
+/// Claims of purchases of others, with what gives a purchase to whoever claimed it.
+enum RefusedClaimText {
+  static func table(_ claims: [RefusedClaim], at now: Instant) -> Table {
+    var table = Table(
+      ("LAST", .left), ("CLAIMED", .folded), ("WHAT GIVES IT TO THE CLAIMANT", .folded))
+    for claim in claims {
+      table.add(
+        Terminal.time(claim.refused, now: now), claim.subscription.description,
+        "coffer subscription transfer \(claim.subscription) \(claim.account) --reason <why>")
+    }
+    return table
+  }
+
+  static let shape: JSONShape = ["subscription": .text, "account": .text, "refused": .time]
+
+  static func json(_ claim: RefusedClaim) -> JSONValue {
+    [
+      "subscription": .string(claim.subscription.description),
+      "account": .string(claim.account.description),
+      "refused": .string(claim.refused.description),
+    ]
+  }
+}
