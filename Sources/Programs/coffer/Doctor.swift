@@ -184,7 +184,7 @@ struct Doctor {
     } else {
       try look(try sample(owed))
     }
-    guard checked > 0 else { return Check("owners", .skipped, "nobody is owed anything") }
+    guard checked > 0 else { return try owedNobody() }
     let what = "\(counted(checked, "account"))\(sampleText) that billing owes something"
     guard let first else { return Check("owners", .ok, "known to sync: \(what)") }
     let text = "unknown to sync: \(Int64(strange).grouped) of \(what), the first is \(first)"
@@ -196,6 +196,22 @@ struct Doctor {
         "owners", .warning, text,
         "coffer attention lists them (unknown_account), coffer find \(first) shows who named it; where it "
           + "was there before, the rows of sync are older than those of billing")
+  }
+
+  /// Where there are accounts, either nobody has paid yet, or what all had paid is gone with their schema.
+  private func owedNobody() throws -> Check {
+    func hasRow(_ table: String) throws -> Bool {
+      try database.read { reader in
+        try reader.first("SELECT 1 FROM \(table) LIMIT 1") { _ in true } ?? false
+      }
+    }
+    let hasBilled = try hasRow("billing.rules_in_force") || hasRow("billing.deliveries")
+    return try hasRow("sync.accounts") && !hasBilled
+      ? Check(
+        "owners", .warning, "there are accounts, and coffer-billing never worked here",
+        "start it; where it did work before, its half of the database is lost: restore both from one backup"
+      )
+      : Check("owners", .skipped, "nobody is owed anything")
   }
 
   private func owed(behind account: Identifier, _ limit: Int) throws -> [Identifier] {

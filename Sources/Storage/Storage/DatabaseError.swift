@@ -27,6 +27,14 @@ extension DatabaseError {
       "the Unix user \(UnixUser.name) may not \(act) \(path); become the one of the servers, as "
         + "sudo -u coffer does")
   }
+
+  /// Of a database in use that lost one of its schemas: a new one in its place would hide that accounts,
+  /// or all that they paid, are gone.
+  static func half(of place: String, without lost: Schema) -> DatabaseError {
+    .migration(
+      "half of \(place) is lost: \(lost) is missing or empty, and \(lost.other) is not",
+      remedy: "restore both from one backup")
+  }
 }
 
 extension DatabaseError: CustomStringConvertible {

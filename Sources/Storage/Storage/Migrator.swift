@@ -7,8 +7,12 @@ protocol MigrationSite {
   func alone(_ body: () throws -> Void) throws
   /// A schema that may be changed, made where it is missing.
   func opened(_ schema: Schema) throws -> SchemaSite
-  /// A schema that is looked at. Throws `.migration` where it is missing; nothing is made.
-  func found(_ schema: Schema) throws -> SchemaSite
+  /// A schema that is looked at, nil where it is missing; nothing is made.
+  func found(_ schema: Schema) throws -> SchemaSite?
+  /// What holds both schemas, as an operator knows it.
+  var place: String { get }
+  /// What to say of a schema that is to be there, and is not.
+  func absence(of schema: Schema) -> DatabaseError
 }
 
 /// One schema as a connection reaches it.
@@ -54,6 +58,7 @@ struct Migrator {
 
   private func migrate() throws {
     try site.alone {
+      try refuseHalf()
       for schema in Schema.allCases {
         let opened = try site.opened(schema)
         for migration in try plan(schema, opened).pending {
@@ -65,7 +70,41 @@ struct Migrator {
 
   /// What is pending in schemas that are there. Throws where one is missing, having touched nothing.
   private func plans() throws -> [MigrationPlan] {
-    try Schema.allCases.map { ($0, try site.found($0)) }.map { try plan($0, $1) }
+    try refuseHalf()
+    return try Schema.allCases.map { schema in
+      guard let found = try site.found(schema) else { throw site.absence(of: schema) }
+      return (schema, found)
+    }.map { try plan($0, $1) }
+  }
+
+  /// Throws where one schema is missing or empty and a program has worked with the other: programs begin
+  /// to once both are made, so a first start that was cut off is not refused.
+  private func refuseHalf() throws {
+    for schema in Schema.allCases where try isEmpty(schema) {
+      // It may have been another program's first start, which is over by now.
+      if try isUsed(schema.other), try isEmpty(schema) {
+        throw DatabaseError.half(of: site.place, without: schema)
+      }
+    }
+  }
+
+  private func isEmpty(_ schema: Schema) throws -> Bool {
+    guard let found = try site.found(schema) else { return true }
+    return try applied(found).isEmpty
+  }
+
+  private func isUsed(_ schema: Schema) throws -> Bool {
+    guard let found = try site.found(schema) else { return false }
+    for table in schema.tablesOfUse where try has(table, found) {
+      var hasRow = false
+      _ = try found.connection.perform("SELECT 1 FROM \(found.qualifier).\(table) LIMIT 1", []) {
+        _ in
+        hasRow = true
+        return false
+      }
+      if hasRow { return true }
+    }
+    return false
   }
 
   private func plan(_ schema: Schema, _ site: SchemaSite) throws -> MigrationPlan {
@@ -132,6 +171,16 @@ struct Migrator {
     Log.info(
       "storage.migrated",
       ["schema": schema.rawValue, "number": String(migration.number), "name": migration.name])
+  }
+}
+
+extension Schema {
+  /// One of these has a row once a server has started, or a command has decided or made something.
+  fileprivate var tablesOfUse: [String] {
+    switch self {
+    case .sync: ["history", "accounts"]
+    case .billing: ["rules_in_force", "deliveries", "decisions", "catalogues_of_record"]
+    }
   }
 }
 

@@ -33,12 +33,12 @@ struct PostgresMigration: MigrationSite {
     return site(schema)
   }
 
-  func found(_ schema: Schema) throws -> SchemaSite {
-    guard try has(schema) else {
-      throw DatabaseError.migration(
-        "the PostgreSQL database has no schema \(schema)", remedy: "coffer migrate makes it")
-    }
-    return site(schema)
+  func found(_ schema: Schema) throws -> SchemaSite? { try has(schema) ? site(schema) : nil }
+
+  var place: String { "the PostgreSQL database" }
+
+  func absence(of schema: Schema) -> DatabaseError {
+    .migration("\(place) has no schema \(schema)", remedy: "coffer migrate makes it")
   }
 
   private func site(_ schema: Schema) -> SchemaSite {

@@ -15,6 +15,8 @@ package struct SQLiteFiles: Sendable {
 
   package func path(of schema: Schema) -> String { "\(directory)/\(schema.rawValue).db" }
   package var lockPath: String { "\(directory)/coffer.lock" }
+  /// As an operator knows it.
+  var place: String { "the database in \(directory)" }
 
   private static let logByteCountKept = 64 << 20
 
@@ -42,17 +44,15 @@ package struct SQLiteFiles: Sendable {
     throw .withoutRight(to: "read", path(of: schema))
   }
 
-  /// Throws where one file is missing and the other holds something: a new one in its place would hide
-  /// that accounts, or all that they paid, are gone. A start that was cut off leaves empty files.
+  /// Throws where one file is missing and the other holds something. A start that was cut off leaves empty
+  /// files.
   package func refuseHalf() throws(DatabaseError) {
     var missing: Schema?
     for schema in Schema.allCases where try !has(schema) { missing = missing ?? schema }
     guard let missing else { return }
     var status = stat()
     guard unsafe stat(path(of: missing.other), &status) == 0, status.st_size > 0 else { return }
-    throw .migration(
-      "\(directory) has \(missing.other).db but no \(missing).db",
-      remedy: "restore both from one backup")
+    throw .half(of: place, without: missing)
   }
 
   /// Makes empty files where they are missing, readable by this user only.

@@ -32,15 +32,18 @@ struct SQLiteMigration: MigrationSite {
     return Self.site(connection, "main")
   }
 
-  func found(_ schema: Schema) throws -> SchemaSite {
+  func found(_ schema: Schema) throws -> SchemaSite? {
     try files.refuseHalf()
-    guard try files.has(schema) else {
-      throw DatabaseError.migration(
-        "no Coffer database is in \(files.directory)", remedy: "coffer migrate makes one")
-    }
+    guard try files.has(schema) else { return nil }
     // Through the attached read-only form: opening as `main` would make what is missing.
     let connection = try files.connect(.probe(schema), lockWait: options.lockWait)
     return Self.site(connection, schema.rawValue)
+  }
+
+  var place: String { files.place }
+
+  func absence(of schema: Schema) -> DatabaseError {
+    .migration("no Coffer database is in \(files.directory)", remedy: "coffer migrate makes one")
   }
 
   private static func site(_ connection: SQLiteConnection, _ file: String) -> SchemaSite {

@@ -67,9 +67,11 @@ struct DoctorTests {
     try writer.finish()
   }
 
-  private func write(_ sql: String, _ values: SQLValue...) throws {
+  private func write(
+    _ sql: String, _ values: SQLValue..., owning schema: Schema = .sync
+  ) throws {
     let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+      .sqlite(directory: scratch.path + "/database"), owning: schema)
     defer { database.close() }
     try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
   }
@@ -171,8 +173,22 @@ struct DoctorTests {
     #expect(Files.remove("\(scratch.path)/database/\(half).db"))
     let found = try coffer("doctor", "--json")
     #expect(found.code == 1)
-    #expect(found.out.contains("but no \(half).db"), "\(found.out)")
+    #expect(found.out.contains("is lost: \(half) is missing or empty"), "\(found.out)")
     #expect(found.out.contains(#""remedy":"restore both from one backup""#), "\(found.out)")
+  }
+
+  @Test func `accounts without a trace of billing are a warning, until it has started`() throws {
+    let found = try line("owners")
+    #expect(found.code == 0)
+    #expect(
+      found.text.hasSuffix("warning  there are accounts, and coffer-billing never worked here"))
+    try write(
+      """
+      INSERT INTO billing.rules_in_force
+        (id, number, digest, catalogue, content, applied, since_ms)
+      VALUES (1, 1, '{}', '{}', '{}', 1, 0)
+      """, owning: .billing)
+    #expect(try line("owners").text.contains("skipped  nobody is owed anything"))
   }
 
   /// Has billing owe something to an account.

@@ -1,39 +1,102 @@
+import Base
+import Postgres
 import Storage
 import TestEngines
 import TestFiles
 import Testing
 
-/// Rows of one SQLite file mean nothing without those of the other.
+/// Rows of one schema mean nothing without those of the other.
 struct HalfDatabaseTests {
-  private let scratch: ScratchDirectory
+  private static let preparations: [Database.Preparation] = [
+    .migrates, .requiresSchema, .acceptsEarlier,
+  ]
 
-  init() throws { scratch = try ScratchDirectory() }
-
-  private func path(of schema: Schema) -> String { "\(scratch.path)/\(schema).db" }
-
-  private func open(_ preparation: Database.Preparation = .migrates) throws {
-    try Database.open(.sqlite(directory: scratch.path), owning: .sync, preparation).close()
+  private func open(
+    _ scratch: ScratchDatabase, _ preparation: Database.Preparation = .migrates
+  ) throws {
+    try Database.open(scratch.location, owning: .sync, preparation).close()
   }
 
-  @Test(arguments: Schema.allCases, [Database.Preparation.migrates, .requiresSchema])
-  func `half a database is refused, and no other half is made`(
+  private func refusal(_ scratch: ScratchDatabase, without lost: Schema) -> DatabaseError {
+    let place =
+      switch scratch.location {
+      case .sqlite(let directory): "the database in \(directory)"
+      case .postgres: "the PostgreSQL database"
+      }
+    return .migration(
+      "half of \(place) is lost: \(lost) is missing or empty, and \(lost.other) is not",
+      remedy: "restore both from one backup")
+  }
+
+  /// What a restore leaves that a full disk cut off, or that was one of one schema.
+  private func empty(_ schema: Schema, of scratch: ScratchDatabase) throws {
+    switch scratch.location {
+    case .sqlite(let directory):
+      for log in ["-wal", "-shm"] { _ = Files.remove("\(directory)/\(schema).db\(log)") }
+      try Files.write("", to: "\(directory)/\(schema).db")
+    case .postgres:
+      try scratch.connectPostgres().execute("DROP SCHEMA \(schema) CASCADE")
+    }
+  }
+
+  /// The first row that a server writes into its schema.
+  private func use(_ schema: Schema, of scratch: ScratchDatabase) throws {
+    let database = try Database.open(scratch.location, owning: schema)
+    defer { database.close() }
+    try database.write(for: nil) { transaction in
+      switch schema {
+      case .sync:
+        try transaction.execute(
+          "INSERT INTO sync.history (id, history_id, cursor_key) VALUES (1, $1, $1)",
+          .id(Identifier(high: 1, low: 1)))
+      case .billing:
+        try transaction.execute(
+          """
+          INSERT INTO billing.rules_in_force
+            (id, number, digest, catalogue, content, applied, since_ms)
+          VALUES (1, 1, $1, $1, $1, 1, 0)
+          """, .text("{}"))
+      }
+    }
+  }
+
+  @Test(arguments: TestEngine.available, Schema.allCases)
+  func `nobody goes on with a used schema whose other half is empty, or makes it anew`(
+    engine: TestEngine, lost: Schema
+  ) throws {
+    let scratch = try ScratchDatabase(engine, with: .schemas)
+    try use(lost.other, of: scratch)
+    try empty(lost, of: scratch)
+    for preparation in Self.preparations {
+      #expect(throws: refusal(scratch, without: lost)) { try open(scratch, preparation) }
+    }
+  }
+
+  @Test(arguments: TestEngine.available, Schema.allCases)
+  func `a start that was cut off before anybody worked with the database goes on`(
+    engine: TestEngine, unmade: Schema
+  ) throws {
+    let scratch = try ScratchDatabase(engine, with: .schemas)
+    try empty(unmade, of: scratch)
+    try open(scratch)
+    try open(scratch, .requiresSchema)
+  }
+
+  @Test(arguments: Schema.allCases, preparations)
+  func `a file of two is refused, and no other is made`(
     missing: Schema, preparation: Database.Preparation
   ) throws {
-    try open()
-    #expect(Files.remove(path(of: missing)))
-    #expect(
-      throws: DatabaseError.migration(
-        "\(scratch.path) has \(missing.other).db but no \(missing).db",
-        remedy: "restore both from one backup")
-    ) {
-      try open(preparation)
-    }
-    #expect(Files.permissions(path(of: missing)) == nil)
+    let scratch = try ScratchDatabase(.sqlite, with: .schemas)
+    let path = "\(scratch.directory.path)/database/\(missing).db"
+    #expect(Files.remove(path))
+    #expect(throws: refusal(scratch, without: missing)) { try open(scratch, preparation) }
+    #expect(Files.permissions(path) == nil)
   }
 
   @Test func `a first start that was cut off between the two files goes on`() throws {
-    try Files.write("", to: path(of: .sync))
-    try open()
-    try open(.requiresSchema)
+    let scratch = try ScratchDatabase(.sqlite)
+    try Files.write("", to: "\(scratch.directory.path)/database/sync.db")
+    try open(scratch)
+    try open(scratch, .requiresSchema)
   }
 }
