@@ -56,6 +56,8 @@ struct Doctor {
     var isDeep = false
     /// What puts right what is safe; nil where all stays as it is.
     var fixing: Act?
+    /// Whether an account may have less room by it.
+    var shrinksCaps = false
 
     var fixes: Bool { fixing != nil }
   }
@@ -76,7 +78,7 @@ struct Doctor {
     var checks = [schema, clock].map { $0() } + files()
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
     checks += [check("owners", owners), check("usage", usage)]
-    checks += [objectRows(), check("orphans", orphans)]
+    checks += [objectRows(), check("contents", contents), check("orphans", orphans)]
     return checks + [check("leftovers", leftovers), check("drift", drift), check("keys", keys)]
   }
 
@@ -84,8 +86,8 @@ struct Doctor {
   func checksOfRestored() -> [Check] {
     var checks = [schema()]
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
-    checks += [objectRows(), check("orphans", orphans), check("owners", owners)]
-    return checks + [check("usage", usage), check("drift", drift)]
+    checks += [objectRows(), check("contents", contents), check("orphans", orphans)]
+    return checks + [check("owners", owners), check("usage", usage), check("drift", drift)]
   }
 
   var sqliteDirectory: String? {
@@ -117,14 +119,14 @@ struct Doctor {
 
   private func schema() -> Check {
     check("schema") {
-      try database.read { reader in
-        for schema in Schema.allCases {
-          _ = try reader.first("SELECT count(*) FROM \(schema).migrations") { row in
-            try row.integer(0)
-          }
-        }
+      let missing = try database.missingParts()
+      guard let first = missing.first else {
+        return Check("schema", .ok, "all tables and unique indexes of its version are there")
       }
-      return Check("schema", .ok, "it is of this version, and answers")
+      let more = missing.count - 1
+      return Check(
+        "schema", .failed, "gone: \(first)\(more > 0 ? " and \(more) more" : "")",
+        "coffer restore a backup of before: what a table held is gone with it")
     }
   }
 

@@ -120,20 +120,39 @@ extension Doctor {
       let sample = extent.walksObjects ? nil : randomAccount()
       let (checked, missing) = try audit.missing(sample: sample) { progress.done = $0 }
       guard checked > 0 else {
-        return Check(
-          "objects", .skipped,
-          "no document\(extent.walksObjects ? "" : " of a sample") has an object of its own")
+        return Check("objects", .skipped, "no document\(walkText) has an object of its own")
       }
-      let what =
-        "\(counted(checked, "object"))\(extent.walksObjects ? "" : " of a sample") that documents need"
+      let what = "\(counted(checked, "object"))\(walkText) that documents need"
       guard let first = missing.first.first else {
-        return Check("objects", .ok, "there and whole: \(what)")
+        return Check("objects", .ok, "there, and as long as the rows say: \(what)")
       }
       return Check(
         "objects", .failed,
         "missing or too short: \(missing.count.grouped) of \(what), the first is \(first)",
         "coffer restore a backup elsewhere and copy them from its objects")
     }
+  }
+
+  private var walkText: String { extent.walksObjects ? "" : " of a sample" }
+
+  /// Small contents, which are in the database.
+  func contents() throws -> Check {
+    let progress = Progress("looking for small contents", .count(of: "rows"))
+    let sample = extent.walksObjects ? nil : randomAccount()
+    let (checked, missing) = try InlineAudit(database).missing(sample: sample) {
+      progress.done = $0
+    }
+    guard checked > 0 else {
+      return Check("contents", .skipped, "no document\(walkText) has a small content")
+    }
+    let what = "\(counted(checked, "small content"))\(walkText)"
+    guard let first = missing.first.first else {
+      return Check("contents", .ok, "there, and as long as the rows say: \(what)")
+    }
+    return Check(
+      "contents", .failed,
+      "missing or of another length: \(missing.count.grouped) of \(what), the first is of the document "
+        + "\(first)", "coffer restore a backup of before; coffer tree validate --all lists them")
   }
 
   func orphans() throws -> Check {

@@ -18,7 +18,7 @@ package struct ObjectAudit {
     package private(set) var byteCount: Int64 = 0
     package private(set) var first: [Identifier] = []
 
-    fileprivate mutating func add(_ id: Identifier, _ size: Int64) {
+    mutating func add(_ id: Identifier, _ size: Int64) {
       count += 1
       byteCount += size
       if first.count < ObjectAudit.listedCountMax { first.append(id) }

@@ -85,6 +85,18 @@ package final class Database: Sendable {
   /// What reads did since the database was opened; they hold up nobody.
   package var readWork: DatabaseWork { engine.readWork }
 
+  /// The tables and unique indexes that the migrations made and that are gone, as an operator knows them.
+  package func missingParts() throws -> [String] {
+    try read { reader in
+      try Schema.allCases.flatMap { schema in
+        try SchemaParts.missing(
+          in: schema, known: options.migrations(of: schema), query: engine.partsQuery(of: schema),
+          reading: reader
+        ).map { "the \($0.kind) \(schema).\($0.name)" }
+      }
+    }
+  }
+
   /// Runs `body` on the calling thread, in one consistent snapshot of both schemas.
   package func read<Value>(_ body: (Reader) throws -> Value) throws -> Value {
     try refuseWhenClosed()

@@ -14,6 +14,9 @@ package protocol Engine: Sendable {
   /// Queues a write; throws when it is refused at once, and then never calls it.
   func submit(_ request: WriteRequest) throws(DatabaseError)
 
+  /// Answers kind and name of a schema's tables and unique indexes, as `SchemaParts` names them.
+  func partsQuery(of schema: Schema) -> String
+
   /// Finishes what is queued, stops the threads and closes the connections. Called once.
   func close()
 }

@@ -33,6 +33,8 @@ final class PostgresEngine: Engine {
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }
 
+  func partsQuery(of schema: Schema) -> String { SchemaParts.postgresQuery(schema) }
+
   func close() {
     writer.close()
     readers.close(until: .now() + options.readTime)

@@ -46,6 +46,8 @@ final class SQLiteEngine: Engine {
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }
 
+  func partsQuery(of schema: Schema) -> String { SchemaParts.sqliteQuery(schema.rawValue) }
+
   func close() {
     writer.close()
     readers.close(until: .now() + options.readTime)

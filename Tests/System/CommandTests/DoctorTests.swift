@@ -239,6 +239,47 @@ struct DoctorTests {
     #expect(try objects.open(old) == nil)
   }
 
+  /// A document with five bytes of small content.
+  private func writeSmall() throws {
+    let account = SQLValue.id(try #require(Identifier(Self.account)))
+    let file = SQLValue.id(Identifier(high: 1, low: 3))
+    try write(
+      """
+      INSERT INTO sync.files
+        (id, owner_id, parent_id, kind, name, name_hmac, height, seq, content_version,
+         content_bytes, deleted)
+      SELECT $2, $1, root_id, 'document', $2, $2, 0, 3, 3, 5, 0 FROM sync.accounts
+      """, account, file)
+    try write(
+      "INSERT INTO sync.inline_contents (file_id, bytes) VALUES ($1, $2)", file,
+      .blob([1, 2, 3, 4, 5]))
+  }
+
+  @Test(arguments: [
+    "DELETE FROM sync.inline_contents", "UPDATE sync.inline_contents SET bytes = x'00'",
+  ])
+  func `a small content that is gone, or was cut, fails`(change: String) throws {
+    try writeSmall()
+    let whole = "ok       there, and as long as the rows say: 1 small content"
+    #expect(try line("contents", "--objects").text.hasSuffix(whole))
+    #expect(try line("contents").text.hasSuffix("\(whole) of a sample"))
+    try write(change)
+    for words in [[], ["--objects"]] {
+      let found = try Finished(["doctor"] + words, environment: environment)
+      #expect(found.code == 1)
+      #expect(
+        found.out.contains("the first is of the document \(Identifier(high: 1, low: 3))"),
+        "\(found.out)")
+    }
+  }
+
+  @Test func `a table that is gone fails`() throws {
+    try write("DROP TABLE billing.attention", owning: .billing)
+    let found = try line("schema")
+    #expect(found.code == 1)
+    #expect(found.text.hasSuffix("failed   gone: the table billing.attention"))
+  }
+
   @Test func `an object that is gone fails`() throws {
     try objects.delete(Self.object)
     let found = try line("objects", "--objects")

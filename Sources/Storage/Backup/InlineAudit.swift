@@ -1,0 +1,70 @@
+package import Base
+package import Storage
+
+/// Holds the rows of documents against the contents that the database keeps itself, while servers go on.
+package struct InlineAudit {
+  private let database: Database
+
+  private static let rowCount = 5000
+  private static let first = Identifier(high: 0, low: 0)
+
+  package init(_ database: Database) { self.database = database }
+
+  /// Contents that are not there, or of another length than their document's row says; `checked` is how
+  /// many should be there. Without `sample` those of every document, else of a page of files from that owner
+  /// on, and behind the last owner from the first. `each` gets the number of files.
+  package func missing(
+    sample: Identifier? = nil, each: (_ files: Int64) -> Void
+  ) throws -> (checked: Int64, missing: ObjectAudit.Found) {
+    var (checked, read, missing) = (Int64(0), 0, ObjectAudit.Found())
+    func walk(from start: Identifier, before end: Identifier?) throws {
+      var (owner, number): (Identifier, Int64) = (start, -1)
+      while sample == nil || read < Self.rowCount {
+        let limit = sample == nil ? Self.rowCount : Self.rowCount - read
+        let page = try page(behind: owner, number, limit)
+        for file in page.prefix(while: { file in end.map { file.owner < $0 } ?? true }) {
+          read += 1
+          guard file.expected > 0 || file.found != nil else { continue }
+          checked += 1
+          if file.expected != file.found { missing.add(file.id, file.expected) }
+        }
+        each(Int64(read))
+        guard page.count == limit, let last = page.last else { return }
+        (owner, number) = (last.owner, last.number)
+        if let end, owner >= end { return }
+      }
+    }
+    try walk(from: sample ?? Self.first, before: nil)
+    if let sample { try walk(from: Self.first, before: sample) }
+    return (checked, missing)
+  }
+
+  private struct File {
+    let owner: Identifier
+    let number: Int64
+    let id: Identifier
+    /// Bytes that the database is to have of its content.
+    let expected: Int64
+    let found: Int64?
+  }
+
+  /// Both sides in one snapshot, so that no writer comes between.
+  private func page(
+    behind owner: Identifier, _ number: Int64, _ limit: Int
+  ) throws -> [File] {
+    try database.read { reader in
+      try reader.rows(
+        """
+        SELECT f.owner_id, f.seq, f.id, CASE WHEN f.object_id IS NULL THEN f.content_bytes ELSE 0 END,
+          CAST(length(c.bytes) AS BIGINT)
+        FROM sync.files AS f LEFT JOIN sync.inline_contents AS c ON c.file_id = f.id
+        WHERE (f.owner_id, f.seq) > ($1, $2) ORDER BY f.owner_id, f.seq LIMIT $3
+        """, .id(owner), .integer(number), .integer(limit)
+      ) { row in
+        File(
+          owner: try row.id(0), number: try row.integer(1), id: try row.id(2),
+          expected: try row.integer(3), found: try row.optionalInteger(4))
+      }
+    }
+  }
+}
