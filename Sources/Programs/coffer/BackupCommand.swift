@@ -15,15 +15,25 @@ extension Command {
     text: "PostgreSQL: instead of pg_dump, the shell command that writes a dump of $COFFER_DUMP_OF "
       + "to the file $COFFER_DUMP", .text)
 
+  private static let check = Parameter<Bool>.flag(
+    "--check",
+    text: "read what an earlier backup has before it is taken over, and copy anew what is damaged")
+  private static let goesOn = Parameter<Bool>.flag(
+    "--go-on",
+    text: "after a restore: go on behind the backups of before, which are of another history")
+
   static let backup = Command(
     words: ["backup"],
     abstract: "Copies database and objects while the servers go on; see also backup verify.",
     discussion: """
       Each run makes a whole backup in a directory of its own, named by its time: the database as it \
       was at one moment, every object that it needs, and a manifest with the SHA-256 of each, which is \
-      written last. What an earlier backup has already is not copied again: both share the file. Any \
-      backup may be removed; none needs another. A run that was interrupted leaves no backup, and the \
-      next one takes over what it had copied.
+      written last. What an earlier backup has already is not copied again: both share the file, and what \
+      happens to it. So the run after a backup verify that found objects damaged, and one with --check, \
+      reads them first. Any backup may be removed; none needs another. A run that was interrupted leaves \
+      no backup, and the next one takes over what it had copied.
+
+      A directory is of one installation: one whose newest backup is of another is refused.
 
       While the last part runs, objects that are replaced or deleted stay on disk. Not in a backup: \
       COFFER_SEALING_KEYS, without which kept deliveries cannot be read, and the configuration. Keep those \
@@ -32,7 +42,7 @@ extension Command {
       ~/.pgpass, not in COFFER_DATABASE.
       """,
     arguments: [directory],
-    options: [dump],
+    options: [dump, check, goesOn],
     answers: [
       "backup": .text, "taken": .time, "database_bytes": .integer, "objects": .integer,
       "object_bytes": .integer, "missing_objects": .integer, "copied_objects": .integer,
@@ -60,6 +70,8 @@ extension Command {
         }
         let backup = try BackupRun(
           into: invocation[directory], of: database, try ObjectStore(existing: place), source,
+          installation: try database.read(History.id), goesOn: invocation[goesOn],
+          checksEarlier: invocation[check],
           contentByteCount: try Account.contentByteCount(
             database, fee: configuration.catalogue.metadataFeeByteCount),
           apartFrom: used)
@@ -94,10 +106,17 @@ extension Command {
       ])
     if sum.missingCount > 0 {
       answer.code = .refused
-      answer.notice =
-        "missing or damaged, in the store as in this backup: "
-        + "\(counted(sum.missingCount, "object")) that documents need; coffer doctor --objects names them"
     }
+    let notices = [
+      sum.missingCount > 0
+        ? "missing or damaged, in the store as in this backup: "
+          + "\(counted(sum.missingCount, "object")) that documents need; coffer doctor --objects names them"
+        : nil,
+      made.ahead.map {
+        "\($0) says that it was made later, so it is taken for the newest: remove it, or set the clock"
+      },
+    ].compactMap { $0 }
+    answer.notice = notices.isEmpty ? nil : notices.joined(separator: "; ")
     return answer
   }
 

@@ -27,8 +27,9 @@ extension Command {
       Reads every byte of the backup and holds it against the manifest, then looks at what was restored: \
       whether SQLite finds it whole, whether every object that a document needs is there and as long as \
       it should be, and a sample of what is charged and owed. Objects are not copied where the disk can \
-      link them, so room is needed for the database alone. Code 1 where anything is wrong; with \
-      --max-age, a backup that is too old is. Runs that began later and left no backup are told. A dump \
+      link them, so room is needed for the database alone. Code 1 where anything is wrong: a backup of a \
+      time to come is, and with --max-age one that is too old. Where objects are damaged, that is noted in \
+      the backup, and the next one takes none of them over. Runs that began later and left no backup are told. A dump \
       of PostgreSQL is read whole by pg_restore, and loaded and looked at where --database names a \
       database for it, which stays: drop and create it before the next time.
       """,
@@ -67,6 +68,13 @@ extension Command {
   }
 
   private static func age(_ age: Instant.Span, _ most: Instant.Span?) -> Check {
+    let ahead = Instant.Span(milliseconds: -age.milliseconds)
+    guard ahead <= Restore.clockDifference else {
+      return Check(
+        "age", .failed,
+        "by this clock it was made in \(SpanText.text(ahead)): a clock was, or is, wrong",
+        "set the clock, or name another backup and remove this one: it is taken for the newest")
+    }
     let text = "it was made \(SpanText.text(age)) ago"
     guard let most else {
       return Check("age", .skipped, text + "; --max-age says how old it may be")
@@ -90,13 +98,21 @@ extension Command {
   private static func digests(_ restore: Restore, _ outcome: Restore.Outcome) -> Check {
     var damage = outcome.objectDamage.map { [$0] } ?? []
     if case .damaged(let why) = outcome.database { damage.insert(why, at: 0) }
-    return damage.isEmpty
-      ? Check(
+    guard !damage.isEmpty else {
+      return Check(
         "digests", .ok,
         "database and \(counted(restore.sum.objectCount, "object")) are what the manifest says")
-      : Check(
+    }
+    guard outcome.hasChanged else {
+      return Check(
         "digests", .failed, damage.joined(separator: "; "),
         "make another backup while the servers still have them")
+    }
+    _ = restore.noteDamage()
+    return Check(
+      "digests", .failed, damage.joined(separator: "; "),
+      "coffer backup \(restore.home) --check copies them anew while the servers still have them; "
+        + "earlier backups may share the damage")
   }
 
   /// What a doctor finds in the database that was restored. One that cannot be used is a finding, too.

@@ -38,8 +38,8 @@ enum HelpText {
   static func command(_ command: Command) -> String {
     var text =
       command.abstract + "\n\n" + wrapped(["usage:"] + command.usage, hanging: "         ") + "\n"
-    if !command.discussion.isEmpty {
-      text += SettingsHelp.wrapped(command.discussion, indent: "", width: width) + "\n"
+    for paragraph in command.discussion.split(separator: "\n\n") {
+      text += SettingsHelp.wrapped(String(paragraph), indent: "", width: width) + "\n"
     }
     if !command.arguments.isEmpty {
       text += "arguments:\n" + rows(command.arguments.map { ($0.usage, $0.help) }) + "\n"

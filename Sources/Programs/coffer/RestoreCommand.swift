@@ -35,7 +35,8 @@ extension Command {
     ],
     run: { invocation in
       let progress = StagedProgress()
-      let restore = try Restore(of: invocation[wanted], into: invocation[into])
+      let now = try DatabaseConfiguration.clock(invocation.settings).now()
+      let restore = try Restore(of: invocation[wanted], into: invocation[into], at: now)
       try restore.requirePlace(in: invocation[loaded])
       let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
         progress.set("restoring", done, of: total)

@@ -14,6 +14,10 @@ package struct BackupRun {
   /// What all contents weigh, roughly: for progress.
   private let contentByteCount: Int64
   private let set: BackupSet
+  /// The history of the database; nil before a server has run on it.
+  private let installation: Identifier?
+  /// Whether what an earlier backup has is read before it is taken over.
+  private let checksEarlier: Bool
 
   package enum Source: Sendable {
     case sqlite(directory: String)
@@ -37,27 +41,45 @@ package struct BackupRun {
     package let copiedByteCount: Int64
     /// The SHA-256 of the manifest, which stands for all of the backup.
     package let digest: [UInt8]
+    /// An older one that says that it was made later: a clock was wrong.
+    package let ahead: String?
   }
 
   private static let dumpName = "database.dump"
 
-  /// `apartFrom` are directories in use, in which no backup may lie.
+  /// `apartFrom` are directories in use, in which no backup may lie. Refuses a directory whose newest
+  /// backup is of another `installation`, unless it `goesOn` with that.
   package init(
     into directory: String, of database: Database, _ objects: ObjectStore, _ source: Source,
-    contentByteCount: Int64, apartFrom others: [String]
+    installation: Identifier?, goesOn: Bool, checksEarlier: Bool, contentByteCount: Int64,
+    apartFrom others: [String]
   ) throws(BackupError) {
     self.database = database
     self.objects = objects
     self.source = source
     self.contentByteCount = contentByteCount
+    self.installation = installation
+    self.checksEarlier = checksEarlier
     set = try BackupSet(directory, apartFrom: others)
+    guard !goesOn, let newest = try BackupSet.whole(in: set.folder).first,
+      let other = try ManifestReader(of: newest).beginning().installation, other != installation
+    else { return }
+    throw BackupError(
+      .refused,
+      "\(newest.path) is of another installation, or of this one before a restore: name another "
+        + "directory, or go on behind it with --go-on")
   }
 
   package func run(
     at now: Instant, each: (Stage, _ done: Int64, _ of: Int64) -> Void
   ) throws -> Outcome {
+    let earlier = try BackupSet.whole(in: set.folder).first
+    let ahead = try earlier.flatMap { (folder) throws(BackupError) in
+      let taken = try ManifestReader(of: folder).beginning().taken
+      return taken.map { $0 > now + Restore.clockDifference } ?? false ? folder.path : nil
+    }
     var objects = ObjectRound(
-      self.objects, into: try set.begin(), after: try BackupSet.whole(in: set.folder).first,
+      self.objects, into: try set.begin(), after: earlier, checks: checksEarlier,
       try set.leftovers())
     let begun = objects.backup
     try ObjectPages(database).read { page, inlineByteCount in
@@ -74,9 +96,11 @@ package struct BackupRun {
     let digest = try manifest.finish()
     let whole = try set.finish(taken: now)
     return Outcome(
-      path: whole.path, head: Manifest.Head(taken: now, schemas: schemas, files: files),
+      path: whole.path,
+      head: Manifest.Head(
+        taken: now, installation: installation, schemas: schemas, files: files),
       sum: manifest.sum, copiedCount: objects.copiedCount,
-      copiedByteCount: objects.copiedByteCount, digest: digest)
+      copiedByteCount: objects.copiedByteCount, digest: digest, ahead: ahead)
   }
 
   /// What is done while nothing is deleted from the object store.
@@ -87,6 +111,7 @@ package struct BackupRun {
     let hold = try self.objects.hold()
     defer { withExtendedLifetime(hold) {} }
     try manifest.write(.taken(now))
+    if let installation { try manifest.write(.installation(installation)) }
     let schemas = try schemas()
     for (name, number) in schemas.sorted(by: { $0.key < $1.key }) {
       try manifest.write(.schema(name, number))
@@ -181,13 +206,19 @@ private struct ObjectRound {
   private let store: ObjectStore
   private let kept: KeptObjects
   private let earlier: KeptObjects?
+  private let checksEarlier: Bool
   private let interrupted: [KeptObjects]
 
-  init(_ store: ObjectStore, into backup: Folder, after earlier: Folder?, _ interrupted: [Folder]) {
+  /// What the earlier one has is read where it `checks` it, and where a verification found it damaged.
+  init(
+    _ store: ObjectStore, into backup: Folder, after earlier: Folder?, checks: Bool,
+    _ interrupted: [Folder]
+  ) {
     self.store = store
     self.backup = backup
     kept = KeptObjects(in: backup)
     self.earlier = earlier.map { KeptObjects(in: $0) }
+    checksEarlier = checks || earlier?.has(BackupSet.damaged) == true
     self.interrupted = interrupted.map { KeptObjects(in: $0) }
   }
 
@@ -195,15 +226,14 @@ private struct ObjectRound {
   mutating func take(_ object: ObjectPages.Object) throws -> Manifest.File? {
     if let own = try kept.find(object.id) { return own.file }
     if let entry = try earlier?.find(object.id), entry.file.byteCount == object.byteCount,
-      try kept.link(entry, as: object.id)
+      try !checksEarlier || entry.isWhole(), try kept.link(entry, as: object.id)
     {
       return entry.file
     }
     for leftover in interrupted {
       // What a crash left may be shorter than it was.
       guard let entry = try leftover.find(object.id), entry.file.byteCount == object.byteCount,
-        try Manifest.File(HashedFile(reading: entry.path)) == entry.file,
-        try kept.link(entry, as: object.id)
+        try entry.isWhole(), try kept.link(entry, as: object.id)
       else { continue }
       return entry.file
     }

@@ -13,6 +13,9 @@ struct BackupSet {
   private static let lockName = "coffer-backups.lock"
   private static let unfinished = "unfinished"
   private static let interrupted = "interrupted"
+  /// In a backup of which a verification found objects damaged, so that the next one reads what it takes
+  /// over from it.
+  static let damaged = "damaged"
 
   /// Makes the directory where it is missing. Refuses one of other files, and one within `others`.
   init(_ path: String, apartFrom others: [String]) throws(BackupError) {

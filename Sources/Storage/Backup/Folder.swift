@@ -51,6 +51,13 @@ struct Folder {
     return names
   }
 
+  /// Makes an empty file where it is missing; false where nothing can be written here.
+  func mark(_ name: String) -> Bool {
+    let file = unsafe open(path(of: name), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    if file >= 0 { close(file) }
+    return file >= 0
+  }
+
   func rename(_ name: String, to other: String) throws(BackupError) {
     guard unsafe Glibc.rename(path(of: name), path(of: other)) == 0 else {
       throw folder(name).failure("rename")

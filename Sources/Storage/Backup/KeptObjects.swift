@@ -11,6 +11,16 @@ struct KeptObjects {
     let path: String
     let name: String
     let file: Manifest.File
+
+    /// Reads it: whether it holds what its name says still. One that cannot be read does not.
+    func isWhole() throws(BackupError) -> Bool {
+      do throws(BackupError) {
+        return Manifest.File(try HashedFile(reading: path)) == file
+      } catch {
+        guard error.kind == .unreadable else { throw error }
+        return false
+      }
+    }
   }
 
   init(in backup: Folder) { folder = backup.folder(Self.name) }

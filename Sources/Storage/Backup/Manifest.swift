@@ -7,12 +7,16 @@ internal import Glibc
 /// The last line counts the objects and has the SHA-256 of all lines before it.
 package struct Manifest: Sendable {
   package static let name = "manifest"
-  static let title = "coffer-backup 1"
+  static let title = "coffer-backup 2"
+  /// The first one did not say of which installation it is.
+  static let titles = ["coffer-backup 1", title]
 
   /// What is said once.
   package struct Head: Sendable, Equatable {
     /// When the database was copied.
     package let taken: Instant
+    /// The history of the database that it is of; nil in what earlier versions made.
+    package let installation: Identifier?
     /// Migrations of `sync` and `billing`.
     package let schemas: [String: Int]
     /// By their names in the backup.
@@ -39,6 +43,7 @@ package struct Manifest: Sendable {
 
   enum Line {
     case taken(Instant)
+    case installation(Identifier)
     case schema(String, Int)
     case file(String, File)
     case object(Object)
@@ -51,6 +56,7 @@ extension Manifest.Line {
   var text: String {
     switch self {
     case .taken(let instant): "taken \(instant)"
+    case .installation(let history): "installation \(history)"
     case .schema(let name, let number): "schema \(name) \(number)"
     case .file(let name, let file): "file \(name) \(file.byteCount) \(Hex.encode(file.digest))"
     case .object(let object):
@@ -68,6 +74,9 @@ extension Manifest.Line {
     case ("taken", 2):
       guard let instant = Instant(rfc3339: words[1]) else { return nil }
       self = .taken(instant)
+    case ("installation", 2):
+      guard let history = Identifier(words[1]) else { return nil }
+      self = .installation(history)
     case ("schema", 3):
       guard let number = Int(words[2]) else { return nil }
       self = .schema(words[1], number)

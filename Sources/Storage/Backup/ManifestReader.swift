@@ -18,17 +18,42 @@ struct ManifestReader {
 
   /// What is said once, after every line has been read and the last one found right.
   func check() throws(BackupError) -> (head: Manifest.Head, sum: Manifest.Sum) {
-    var (taken, schemas, files) = (Instant?.none, [String: Int](), [String: Manifest.File]())
+    var (taken, installation) = (Instant?.none, Identifier?.none)
+    var (schemas, files) = ([String: Int](), [String: Manifest.File]())
     let sum = try read { (line) throws(BackupError) in
       switch line {
       case .taken(let instant): taken = instant
+      case .installation(let history): installation = history
       case .schema(let name, let number): schemas[name] = number
       case .file(let name, let file): files[name] = file
       case .object, .missing, .end: break
       }
     }
     guard let taken, !files.isEmpty else { throw damaged("it does not say what it is of") }
-    return (Manifest.Head(taken: taken, schemas: schemas, files: files), sum)
+    let head = Manifest.Head(
+      taken: taken, installation: installation, schemas: schemas, files: files)
+    return (head, sum)
+  }
+
+  private static let beginningByteCount = 1 << 12
+
+  /// What its first lines say, not held against the digest at its end.
+  func beginning() throws(BackupError) -> (taken: Instant?, installation: Identifier?) {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { throw .system("read", path) }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: Self.beginningByteCount)
+    let count = unsafe Glibc.read(file, &bytes, bytes.count)
+    guard count >= 0 else { throw .system("read", path) }
+    var found = (taken: Instant?.none, installation: Identifier?.none)
+    for line in bytes[..<count].split(separator: UInt8(ascii: "\n")).dropLast() {
+      switch Manifest.Line(String(decoding: line, as: UTF8.self)) {
+      case .taken(let instant)?: found.taken = instant
+      case .installation(let history)?: found.installation = history
+      default: continue
+      }
+    }
+    return found
   }
 
   /// Hands over every line but the first and the last.
@@ -56,7 +81,7 @@ struct ManifestReader {
         guard end == nil else { throw damaged("it goes on behind its end") }
         let text = String(decoding: bytes.dropLast(), as: UTF8.self)
         if number == 1 {
-          guard text == Manifest.title else {
+          guard Manifest.titles.contains(text) else {
             throw BackupError(.refused, "\(path) is not of a backup that this version reads")
           }
         } else if let line = Manifest.Line(text) {

@@ -24,6 +24,8 @@ package struct Restore {
     package let damagedCount: Int64
     /// The first of the damaged objects.
     package let damaged: [Identifier]
+    /// Whether the backup has objects that changed, not only such as the store did not have.
+    package let hasChanged: Bool
   }
 
   package enum DatabasePlace: Sendable {
@@ -37,12 +39,16 @@ package struct Restore {
   private static let databaseName = "database"
   private static let unfinishedName = databaseName + ".unfinished"
 
-  /// `path` is a backup, or a directory of backups of which the newest is meant. With `linksObjects` no
-  /// object is copied where the file system can do without: for looking at, not for use.
+  /// How far a clock may be behind the one that a backup was made by.
+  package static let clockDifference = Instant.Span.minutes(1)
+
+  /// `path` is a backup, or a directory of backups of which the newest is meant; with `now` that must not
+  /// be of a time to come, since which is the newest is not known then. With `linksObjects` no object is
+  /// copied where the file system can do without: for looking at, not for use.
   package init(
-    of path: String, into directory: String, linksObjects: Bool = false
+    of path: String, into directory: String, at now: Instant? = nil, linksObjects: Bool = false
   ) throws(BackupError) {
-    (backup, unfinished) = try Self.backup(path)
+    (backup, unfinished) = try Self.backup(path, at: now)
     (head, sum) = try ManifestReader(of: backup).check()
     for (schema, known) in [
       ("sync", Migrations.sync.count), ("billing", Migrations.billing.count),
@@ -69,12 +75,21 @@ package struct Restore {
     self.linksObjects = linksObjects
   }
 
-  private static func backup(_ path: String) throws(BackupError) -> (Folder, unfinished: [String]) {
+  private static func backup(
+    _ path: String, at now: Instant?
+  ) throws(BackupError) -> (Folder, unfinished: [String]) {
     let folder = Folder(path: path).resolved
     guard folder.exists else { throw BackupError(.refused, "there is no backup in \(path)") }
     if folder.has(Manifest.name) { return (folder, []) }
     guard let newest = try BackupSet.whole(in: folder).first else {
       throw BackupError(.refused, "\(path) is no whole backup: it has no manifest")
+    }
+    if let now, let taken = try ManifestReader(of: newest).beginning().taken,
+      taken > now + clockDifference
+    {
+      throw BackupError(
+        .refused,
+        "\(newest.path) is of a time to come, so the newest is not known: name one backup")
     }
     return (newest, try BackupSet.unfinished(in: folder, after: newest).map { $0.path })
   }
@@ -88,6 +103,12 @@ package struct Restore {
 
   /// The backup that is restored.
   package var path: String { backup.path }
+
+  /// Where it lies with others, as a rule.
+  package var home: String { backup.folder("..").resolved.path }
+
+  /// Has the next backup read what it takes over from this one; false where nothing can be noted in it.
+  package func noteDamage() -> Bool { backup.mark(BackupSet.damaged) }
 
   /// `renew` gets the restored files before they come to their place; `each` gets bytes.
   package func run(
@@ -104,6 +125,7 @@ package struct Restore {
     // Whatever else an object store has, so that it is known as one.
     _ = try ObjectStore(directory: objects.path)
     var (count, damagedCount, damaged) = (Int64(0), Int64(0), [Identifier]())
+    var hasChanged = false
     try ManifestReader(of: backup).read { (line) throws(BackupError) in
       let id: Identifier
       switch line {
@@ -113,6 +135,7 @@ package struct Restore {
           count += 1
           return
         }
+        hasChanged = true
       case .missing(let missing): id = missing
       default: return
       }
@@ -127,7 +150,7 @@ package struct Restore {
     Folder.synchronizeAll()
     return Outcome(
       database: database, objectsDirectory: objects.path, objectCount: count,
-      damagedCount: damagedCount, damaged: damaged)
+      damagedCount: damagedCount, damaged: damaged, hasChanged: hasChanged)
   }
 
   /// False where the backup does not have what its manifest says.

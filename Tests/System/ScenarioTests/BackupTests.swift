@@ -143,17 +143,88 @@ import Testing
     #expect(young.json["backup"].string == made["backup"].string)
     #expect(young.json["taken"].string == made["taken"].string)
     #expect(0...3600 ~= (young.json["age_seconds"].integer ?? -1))
-    let manifest = try #require(made["backup"].string) + "/manifest"
-    let lines = try #require(Files.text(manifest)).split(separator: "\n").map(String.init)
-    let text =
-      lines.dropLast().map { $0.hasPrefix("taken ") ? "taken 2026-01-01T00:00:00Z" : $0 }
-      .joined(separator: "\n") + "\n"
-    let end = try #require(lines.last).split(separator: " ").dropLast().joined(separator: " ")
-    try Files.write(text + "\(end) \(Hex.encode(SHA256.hash(Array(text.utf8))))\n", to: manifest)
+    try restate(made) { $0.hasPrefix("taken ") ? "taken 2026-01-01T00:00:00Z" : $0 }
     let old = try verify(installation, "--max-age", "2d")
     #expect(old.code == .exited(1))
     #expect(state("age", old.json) == "failed")
     #expect(state("digests", old.json) == "ok")
+  }
+
+  /// Has a backup's manifest say something else, and be whole all the same.
+  private func restate(_ made: JSON, _ line: (String) -> String?) throws {
+    let manifest = try #require(made["backup"].string) + "/manifest"
+    let lines = try #require(Files.text(manifest)).split(separator: "\n").map(String.init)
+    let text = lines.dropLast().compactMap(line).map { $0 + "\n" }.joined()
+    let end = try #require(lines.last).split(separator: " ").dropLast().joined(separator: " ")
+    try Files.write(text + "\(end) \(Hex.encode(SHA256.hash(Array(text.utf8))))\n", to: manifest)
+  }
+
+  @Test func `a backup of a time to come passes for the newest nowhere`() throws {
+    let (installation, _) = try written(times: 5)
+    let wrong = try backUp(installation)
+    try restate(wrong) { $0.hasPrefix("taken ") ? "taken 2999-01-01T00:00:00Z" : $0 }
+    let ahead = "\(backups)/2999-01-01T00-00-00Z"
+    try rename(try #require(wrong["backup"].string), ahead)
+    let next = try installation.command("backup", backups)
+    #expect(next.end == .exited(0))
+    #expect(next.output.contains("\(ahead) says that it was made later"), "\(next.output)")
+    let found = try verify(installation)
+    #expect(found.code == .exited(1))
+    #expect(state("age", found.json) == "failed")
+    let place = scratch.path + "/restored"
+    let refused = try installation.command("restore", backups, "--into", place)
+    #expect(refused.end == .exited(1))
+    #expect(refused.output.contains("\(ahead) is of a time to come"), "\(refused.output)")
+    #expect(try installation.command("restore", ahead, "--into", place).end == .exited(0))
+  }
+
+  @Test func `a directory of another installation's backups is refused`() throws {
+    let (installation, _) = try written(times: 5)
+    _ = try backUp(installation)
+    let (other, _) = try written(times: 5)
+    let refused = try other.command("backup", backups)
+    #expect(refused.end == .exited(1))
+    #expect(refused.output.contains("is of another installation"), "\(refused.output)")
+    #expect(try other.command("backup", backups, "--go-on").end == .exited(0))
+    #expect(try installation.command("backup", backups).end == .exited(1))
+  }
+
+  @Test func `a backup that names no installation is read and gone on behind`() throws {
+    let (installation, _) = try written(times: 5)
+    try restate(try backUp(installation)) { line in
+      if line == "coffer-backup 2" { return "coffer-backup 1" }
+      return line.hasPrefix("installation ") ? nil : line
+    }
+    #expect(try verify(installation).code == .exited(0))
+    #expect(try backUp(installation)["copied_objects"].integer == 0)
+  }
+
+  /// Changes a byte of one object in a backup.
+  private func damage(_ made: JSON) throws {
+    let objects = try #require(made["backup"].string) + "/objects"
+    let path = "\(objects)/\(try #require(Files.paths(under: objects).first))"
+    var bytes = try #require(Files.bytes(path))
+    bytes[bytes.count / 2] ^= 1
+    try Files.write(bytes, to: path)
+  }
+
+  @Test func `what a verification found damaged is copied anew in the next night`() throws {
+    let (installation, _) = try written()
+    try damage(try backUp(installation))
+    let found = try installation.command("backup", "verify", backups)
+    #expect(found.end == .exited(1))
+    #expect(found.output.contains("coffer backup \(backups) --check copies them anew"))
+    let next = try backUp(installation)
+    #expect(next["copied_objects"].integer == 1)
+    #expect(try verify(installation).code == .exited(0))
+    #expect(try backUp(installation)["copied_objects"].integer == 0)
+  }
+
+  @Test func `a backup that checks what it takes over copies anew what is damaged`() throws {
+    let (installation, _) = try written()
+    try damage(try backUp(installation))
+    #expect(try installation.command("backup", backups, "--check").end == .exited(0))
+    #expect(try verify(installation).code == .exited(0))
   }
 
   @Test func `later runs that left no backup are told, and what verifications left goes`() throws {
