@@ -95,7 +95,8 @@ enum CommandLineParser {
 
   /// What to do about words that begin no command: arguments may follow those that were mistyped.
   private static func meant(by named: [String]) -> String {
-    let names = CommandTable.all.map(\.name) + [CommonOptions.version.name]
+    let groups = CommandTable.all.map { $0.words[0] }
+    let names = CommandTable.all.map(\.name) + groups + [CommonOptions.version.name]
     for count in [2, 1] where named.count >= count {
       let words = named.prefix(count)
       for order in [Array(words), words.reversed()] {

@@ -1,4 +1,5 @@
 import TestEngines
+import TestFiles
 import Testing
 
 struct UsageTests {
@@ -13,6 +14,8 @@ struct UsageTests {
     ),
     (["acount", "list"], "there is no command acount list; did you mean account list?"),
     (["list", "accounts"], "there is no command list accounts; did you mean account list?"),
+    (["acount"], "there is no command acount; did you mean account?"),
+    (["usag", "ada"], "there is no command usag ada; did you mean usage?"),
     (["jobs", "lsit"], "there is no command jobs lsit; did you mean jobs list?"),
     (["nonsense"], "there is no command nonsense; see --help"),
     (["--versoin"], "coffer has no option --versoin; did you mean --version?"),
@@ -57,6 +60,27 @@ struct UsageTests {
     #expect(finished.code == 64)
     #expect(finished.errors == "coffer: \(complaint)\n")
     #expect(finished.out == "")
+  }
+
+  @Test func `each command of a runbook is one that coffer takes`() throws {
+    let scratch = try ScratchDirectory()
+    let values = [
+      "<account>": "ada", "<store>": "stripe", "<file>": "/nowhere", "<delivery>": "1",
+      "<id>": "0190a5e0-0000-7000-8000-00000000f001", "<subscription>": "sub_1",
+      "<object>": "sub_1", "…": "a reason",
+    ]
+    var commands: Set<[String]> = []
+    for page in Files.paths(under: "\(Files.repository)/ops/runbooks") {
+      let text = try #require(Files.text("\(Files.repository)/ops/runbooks/\(page)"))
+      for match in text.matches(of: #/`coffer ([^`]+)`/#) {
+        commands.insert(match.1.split(separator: " ").map { values[String($0)] ?? String($0) })
+      }
+    }
+    #expect(commands.count > 10)
+    for words in commands {
+      let run = try Finished(words, environment: ["COFFER_DATABASE": "sqlite://\(scratch.path)"])
+      #expect(run.code != 64, "\(words): \(run.errors)")
+    }
   }
 
   @Test(arguments: ["man", "--help"])

@@ -25,6 +25,18 @@ import Testing
     }
   }
 
+  /// Who pastes what stands on two lines runs two commands.
+  @Test func `what is to be pasted stands on one line`() throws {
+    let pages = Files.paths(under: "\(Files.repository)/ops/runbooks").map { "ops/runbooks/\($0)" }
+    for path in pages + ["docs/operating.md"] {
+      let text = try Self.text(path).replacing(#/(?m)^ *```[^`]*```$/#, with: "")
+      // Every second part stands between backticks.
+      let spans = text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+        .filter { $0.offset % 2 == 1 && $0.element.contains("\n") }
+      #expect(spans.map(\.element) == [], "\(path)")
+    }
+  }
+
   @Test(arguments: [rules, "ops/watch/dashboard.json"])
   func `each metric that is watched is one that the programs tell`(path: String) throws {
     let known = Set(
