@@ -30,22 +30,52 @@ package struct AuditQuery: Sendable {
     return Array(found.values.sorted { $0.place > $1.place }.prefix(limit))
   }
 
+  /// How many there are in all, counted up to `limit`.
+  package func count(upTo limit: Int64, reading reader: Reader) throws -> Int64 {
+    var count: Int64 = 0
+    for schema in Schema.allCases {
+      var (condition, values) = condition(of: schema, "account_id", or: "former_account_id")
+      values.append(.integer(limit - count))
+      count +=
+        try reader.rows(
+          """
+          SELECT count(*) FROM (
+            SELECT 1 FROM \(schema).audit WHERE \(condition) LIMIT $\(values.count)
+          ) AS counted
+          """, values: values
+        ) { row in try row.integer(0) }.first ?? 0
+    }
+    return count
+  }
+
   /// `column` is the one that names `account`.
   private func entries(
     of schema: Schema, _ column: String?, after: AuditEntry?, limit: Int,
     _ reader: some Queryable
   ) throws -> [AuditEntry] {
-    var sql = """
-      SELECT \(AuditEntry.columns) FROM \(schema).audit
-      WHERE at_ms >= $1 AND at_ms <= $2 AND (at_ms < $2 OR number < $3)
+    var (condition, values) = condition(of: schema, column, after: after)
+    values.append(.integer(limit))
+    return try reader.rows(
       """
+      SELECT \(AuditEntry.columns) FROM \(schema).audit WHERE \(condition)
+      ORDER BY at_ms DESC, number DESC LIMIT $\(values.count)
+      """, values: values
+    ) { row in try AuditEntry(row, of: schema) }
+  }
+
+  /// `column` is the one that names `account`, or `other` is.
+  private func condition(
+    of schema: Schema, _ column: String?, or other: String? = nil, after: AuditEntry? = nil
+  ) -> (sql: String, values: [SQLValue]) {
+    var sql = "at_ms >= $1 AND at_ms <= $2 AND (at_ms < $2 OR number < $3)"
     var values: [SQLValue] = [
       .instant(since ?? .distantPast), .instant(after?.at ?? .distantFuture),
       .integer(after?.numberBelow(in: schema) ?? .max),
     ]
     if let column, let account {
       values.append(.id(account))
-      sql += " AND \(column) = $\(values.count)"
+      let names = [column, other].compactMap { $0.map { "\($0) = $\(values.count)" } }
+      sql += " AND (\(names.joined(separator: " OR ")))"
     }
     if let actor {
       // A bracket is the next character behind its opening.
@@ -57,9 +87,7 @@ package struct AuditQuery: Sendable {
       values.append(.text(subject))
       sql += " AND subject = $\(values.count)"
     }
-    values.append(.integer(limit))
-    sql += " ORDER BY at_ms DESC, number DESC LIMIT $\(values.count)"
-    return try reader.rows(sql, values: values) { row in try AuditEntry(row, of: schema) }
+    return (sql, values)
   }
 }
 

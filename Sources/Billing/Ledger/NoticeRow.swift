@@ -11,7 +11,7 @@ package struct NoticeRow: Sendable {
   package let id: String
   package let made: Instant
   package let body: String
-  /// How often it was sent in vain, in a row.
+  /// How often it was sent since it was made or sent again on purpose; all but a last one in vain.
   package let attempts: Int64
   /// When it is sent next; nil once it arrived or was given up.
   package let due: Instant?
@@ -61,6 +61,35 @@ package struct NoticeRow: Sendable {
     of account: Identifier?, onlyWaiting: Bool, before last: NoticeRow?, limit: Int,
     reading database: some Queryable
   ) throws -> [NoticeRow] {
+    var (filter, values) = filter(of: account, onlyWaiting: onlyWaiting, before: last)
+    values.append(.integer(Int64(limit)))
+    return try database.rows(
+      """
+      SELECT \(columns) FROM billing.notices \(filter)
+      ORDER BY made_ms DESC, account_id DESC, number DESC LIMIT $\(values.count)
+      """, values: values
+    ) { row in try NoticeRow(row) }
+  }
+
+  /// How many there are in all, counted up to `limit`.
+  package static func count(
+    of account: Identifier?, onlyWaiting: Bool, upTo limit: Int64,
+    reading database: some Queryable
+  ) throws -> Int64 {
+    var (filter, values) = filter(of: account, onlyWaiting: onlyWaiting, before: nil)
+    values.append(.integer(limit))
+    return try database.rows(
+      """
+      SELECT count(*) FROM (
+        SELECT 1 FROM billing.notices \(filter) LIMIT $\(values.count)
+      ) AS counted
+      """, values: values
+    ) { row in try row.integer(0) }.first ?? 0
+  }
+
+  private static func filter(
+    of account: Identifier?, onlyWaiting: Bool, before last: NoticeRow?
+  ) -> (sql: String, values: [SQLValue]) {
     var conditions: [String] = []
     var values: [SQLValue] = []
     func take(_ value: SQLValue) -> String {
@@ -74,13 +103,8 @@ package struct NoticeRow: Sendable {
         "(made_ms, account_id, number) < (\(take(.instant(last.made))), "
           + "\(take(.id(last.account))), \(take(.integer(last.number))))")
     }
-    let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
-    return try database.rows(
-      """
-      SELECT \(columns) FROM billing.notices \(filter)
-      ORDER BY made_ms DESC, account_id DESC, number DESC LIMIT \(take(.integer(Int64(limit))))
-      """, values: values
-    ) { row in try NoticeRow(row) }
+    let sql = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+    return (sql, values)
   }
 
   package static func find(
@@ -115,7 +139,8 @@ package struct NoticeRow: Sendable {
   package func arrived(at now: Instant, in transaction: Transaction) throws {
     try transaction.execute(
       """
-      UPDATE billing.notices SET due_ms = NULL, delivered_ms = $3, last_error = NULL
+      UPDATE billing.notices
+      SET due_ms = NULL, delivered_ms = $3, last_error = NULL, attempts = attempts + 1
       WHERE account_id = $1 AND number = $2
       """, .id(account), .integer(number), .instant(now))
   }

@@ -127,6 +127,16 @@ package struct Reconciliation: Sendable, Equatable {
     ) { row in try Reconciliation(row) }
   }
 
+  /// How many are kept.
+  package static func count(
+    of provider: ObjectKey.Provider?, reading database: some Queryable
+  ) throws -> Int64 {
+    try database.first(
+      "SELECT count(*) FROM billing.reconciliations WHERE provider = $1 OR $1 = ''",
+      .text(provider?.rawValue ?? "")
+    ) { row in try row.integer(0) } ?? 0
+  }
+
   /// Begins one, unless one is under way, which becomes a whole one where that is wanted.
   package static func begin(
     of provider: ObjectKey.Provider, isWhole: Bool, at now: Instant, in transaction: Transaction

@@ -38,7 +38,7 @@ extension Command {
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (page, names, outcomes) = try database.read { reader in
+        let (page, names, outcomes, more) = try database.read { reader in
           var query = AuditQuery()
           query.account = try invocation[account].map { text in
             try Identifier(text) ?? DatabaseSession.account(reader, text).id
@@ -50,9 +50,12 @@ extension Command {
           let page = ListPage(
             try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit,
             cursor: \.name.description)
+          let more = try page.notice(of: "entries", countedTo: 10_000) {
+            try query.count(upTo: $0, reading: reader)
+          }
           return (
             page, try currentNames(of: page.rows, reader),
-            try orderOutcomes(of: page.rows, reader)
+            try orderOutcomes(of: page.rows, reader), more
           )
         }
         let entries = page.rows
@@ -69,7 +72,7 @@ extension Command {
         let noActs = isEmpty ? invocation[actor].map { "no acts of \($0) are known" } : nil
         return Answer(
           text: table.text, json: page.json("entries", entries.map { json($0, outcomes) }),
-          notice: noActs ?? page.notice(of: "entries"))
+          notice: noActs ?? more)
       }
     })
 

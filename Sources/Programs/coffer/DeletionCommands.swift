@@ -176,7 +176,7 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (page, names) = try database.read { reader in
+        let (page, names, more) = try database.read { reader in
           let last = try invocation[after].map { account in
             guard let last = try AccountDeletion.find(account, reading: reader) else {
               throw CommandFailure(.refused, "nobody asked for the end of \(account)")
@@ -187,7 +187,10 @@ extension Command {
             try AccountDeletion.all(after: last, limit: invocation[limit] + 1, reading: reader),
             limit: invocation[limit], cursor: \.account.description)
           let names = try page.rows.map { try Account.find(reader, $0.account)?.username }
-          return (page, names)
+          let more = try page.notice(of: "deletions") {
+            try AccountDeletion.count(reading: reader)
+          }
+          return (page, names, more)
         }
         var table = Table(
           ("ACCOUNT", .left), ("USERNAME", .left), ("STATE", .left), ("ASKED", .left),
@@ -200,7 +203,7 @@ extension Command {
         }
         return Answer(
           text: table.text, json: page.json("deletions", zip(page.rows, names).map(json)),
-          notice: page.notice(of: "deletions"))
+          notice: more)
       }
     })
 

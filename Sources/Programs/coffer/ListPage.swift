@@ -27,6 +27,16 @@ struct ListPage<Row> {
     return "\(shown) of \(all) \(things); go on with --after \(next)"
   }
 
+  /// The same of a list that may be very long, which is counted no further than `max`.
+  func notice(
+    of things: String, countedTo max: Int64, count: (_ limit: Int64) throws -> Int64
+  ) rethrows -> String? {
+    guard let next else { return nil }
+    let found = try count(max + 1)
+    let all = found > max ? "more than \(max.grouped)" : found.grouped
+    return "\(Int64(rows.count).grouped) of \(all) \(things); go on with --after \(next)"
+  }
+
   /// The same of a list that nobody counts.
   func notice(of things: String) -> String? {
     next.map { "there are more \(things); go on with --after \($0)" }

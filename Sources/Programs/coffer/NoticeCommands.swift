@@ -24,7 +24,7 @@ extension Command {
     discussion: """
       A notice has the body that GET /v1/subscription had. It is sent until it arrives, ten times in \
       three days at most (COFFER_NOTICE_URL; docs/notices.md has the times), and kept for a month. STATE is \
-      waiting, arrived or failed.
+      waiting, arrived or failed, ATTEMPTS how often it was sent.
       """,
     options: [limit, account, waiting, after],
     answers: [
@@ -40,17 +40,19 @@ extension Command {
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
         let now = configuration.clock.now()
-        let (receiver, page): (Notices.Receiver?, ListPage<NoticeRow>) = try database.read {
-          reader in
+        let (receiver, page, more) = try database.read {
+          reader -> (Notices.Receiver?, ListPage<NoticeRow>, String?) in
           let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }
           let last = try invocation[after].map { try listed($0, reader) }
           let found = try NoticeRow.all(
             of: owner, onlyWaiting: invocation[waiting], before: last,
             limit: invocation[limit] + 1, reading: reader)
-          return (
-            try Notices.receiver(reading: reader),
-            ListPage(found, limit: invocation[limit]) { "\($0.account)/\($0.id)" }
-          )
+          let page = ListPage(found, limit: invocation[limit]) { "\($0.account)/\($0.id)" }
+          let more = try page.notice(of: "notices", countedTo: 10_000) {
+            try NoticeRow.count(
+              of: owner, onlyWaiting: invocation[waiting], upTo: $0, reading: reader)
+          }
+          return (try Notices.receiver(reading: reader), page, more)
         }
         var table = Table(
           ("MADE", .left), ("ACCOUNT", .left), ("NUMBER", .right), ("STATE", .left),
@@ -68,7 +70,7 @@ extension Command {
             "receiver": receiverJSON(receiver),
             "notices": .array(page.rows.map { noticeJSON($0) }), "next": page.cursor,
           ],
-          notice: page.notice(of: "notices"))
+          notice: more)
       }
     })
 

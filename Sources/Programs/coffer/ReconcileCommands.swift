@@ -75,17 +75,21 @@ extension Command {
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
         let now = configuration.clock.now()
-        let found = try database.read { reader in
+        let (page, more) = try database.read { reader -> (ListPage<Reconciliation>, String?) in
           let last = try invocation[after].map { try listed($0, reader) }
-          return try Reconciliation.all(
+          let found = try Reconciliation.all(
             of: invocation[of], after: last, limit: invocation[limit] + 1, reading: reader)
-        }
-        let page = ListPage(found, limit: invocation[limit]) {
-          "\($0.provider.rawValue)/\($0.number)"
+          let page = ListPage(found, limit: invocation[limit]) {
+            "\($0.provider.rawValue)/\($0.number)"
+          }
+          let more = try page.notice(of: "runs") {
+            try Reconciliation.count(of: invocation[of], reading: reader)
+          }
+          return (page, more)
         }
         return Answer(
           text: table(page.rows, now: now), json: page.json("runs", page.rows.map { json($0) }),
-          notice: page.notice(of: "runs"))
+          notice: more)
       }
     })
 

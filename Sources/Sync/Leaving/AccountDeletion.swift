@@ -77,6 +77,13 @@ package struct AccountDeletion: Sendable, Equatable {
     ) { row in try AccountDeletion(row) }
   }
 
+  /// How many there are; counted, so for operators alone.
+  package static func count(reading database: some Queryable) throws -> Int64 {
+    try database.first("SELECT count(*) FROM sync.account_deletions") { row in
+      try row.integer(0)
+    } ?? 0
+  }
+
   /// Asks for it, and lets nothing of the account be written any more; asked for already, it stays as it
   /// is. Without a moment it is erased once it is exported. False where there is no such account.
   package static func ask(
