@@ -20,10 +20,11 @@ extension Command {
       base64 or hexadecimal; of a store a customer, subscription, invoice or its number, charge, \
       payment, refund, dispute, transaction, original transaction, web order line item, order, \
       purchase token or event; or a delivery's number. An e-mail address or the name of a buyer \
-      is found where COFFER_SEARCH_KEY is set, whole as the store told it. Spaces around it, upper \
-      case and a label such as "acct: " do no harm. Accounts that are gone and purchases of \
-      nobody are found, too, with who owned them. Of the deliveries the newest 20 are shown; \
-      delivery_count is how many there are, counted up to 10,000.
+      is found where COFFER_SEARCH_KEY is set, whole as the store told it. Spaces and dots around \
+      it, upper case and a label such as "acct: " do no harm; of a page's address in a store's \
+      dashboard its last part is taken. Accounts that are gone and purchases of nobody are found, \
+      too, with who owned them. Of the deliveries the newest 20 are shown; delivery_count is how \
+      many there are, counted up to 10,000.
       """,
     arguments: [anything],
     answers: [
@@ -49,8 +50,10 @@ extension Command {
         database, configuration in
         let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
         let result = try database.read { reader in
-          try FindResult(
-            text, at: now, ledger, key: configuration.searchKey, reading: reader)
+          let (key, bare) = (configuration.searchKey, QuotedText.bare(text))
+          let result = try FindResult(text, at: now, ledger, key: key, reading: reader)
+          guard result.isEmpty, bare != text, !bare.isEmpty else { return result }
+          return try FindResult(bare, at: now, ledger, key: key, reading: reader)
         }
         let isPersonal = text.contains { $0 == "@" || $0.isWhitespace || !$0.isASCII }
         let keyless =
@@ -72,7 +75,8 @@ extension Command {
     })
 }
 
-/// A text as somebody copied it: with a label before it, quotation marks around it, spaces anywhere.
+/// A text as somebody copied it: with a label before it, quotation marks around it, spaces anywhere, or
+/// within the address of a dashboard's page.
 enum QuotedText {
   private static let labels: Set = [
     "acct", "account", "user", "username", "device", "key", "customer", "subscription", "invoice",
@@ -88,6 +92,18 @@ enum QuotedText {
         text = trimmed(rest)
       }
     }
+    return String(text)
+  }
+
+  /// What is meant where nothing is called `plain`, as a name may be: the last part of an address, without a
+  /// number's sign and dots around it.
+  static func bare(_ plain: String) -> String {
+    var text = plain[...]
+    if text.hasPrefix("https://") || text.hasPrefix("http://") {
+      text = text.prefix { !"?#".contains($0) }.split(separator: "/").last ?? text
+    }
+    text = text.drop { ".…#".contains($0) }
+    while let last = text.last, ".…".contains(last) { text.removeLast() }
     return String(text)
   }
 

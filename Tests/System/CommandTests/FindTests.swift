@@ -16,7 +16,9 @@ struct FindTests {
       FirstPurchase.account.uppercased(), FirstPurchase.key, hex, hex.uppercased(),
       FirstPurchase.subscription, FirstPurchase.story.subscriptions[0], "cus_wPybeVXKtex0ft",
       "in_1BVsOVLk4QzTmRvXcE0wtAYz", "invoice: bnnkfta7-0001", FirstPurchase.address,
-      "  <Customer-2@Example.COM> ", "zoë  ångström",
+      "  <Customer-2@Example.COM> ", "zoë  ångström", "#bnnkfta7-0001.", "...cus_wPybeVXKtex0ft…",
+      "https://dashboard.stripe.com/acct_1/test/customers/cus_wPybeVXKtex0ft?tab=all#events",
+      "<https://dashboard.stripe.com/customers/cus_wPybeVXKtex0ft/>",
     ] {
       let found = try shop.coffer("find", text)
       #expect(found.code == 0, "\(text): \(found.errors)")
