@@ -59,12 +59,14 @@ package struct Derivation {
     let attention = AttentionRows(subscription, coverage, traits: traits, rules: rules)
     var derived = SubscriptionRow(
       subscription, coverage, attention, rules: rules, at: now,
-      transitionCount: stored?.transitionCount ?? 0)
+      transitionCount: stored?.transitionCount ?? reading.memory.keptTransitionCounts[key] ?? 0)
     if let stored { noteClock(stored, storedCoverage) }
-    noteLabel(derived, cause, storedCoverage)
-    try noteRenewal(
-      derived, since: subscription.renewalSince, cause, storedCoverage, in: transaction)
-    noteOwner(derived)
+    if derived.transitionCount == 0 || stored != nil {
+      noteLabel(derived, cause, storedCoverage)
+      try noteRenewal(
+        derived, since: subscription.renewalSince, cause, storedCoverage, in: transaction)
+      noteOwner(derived)
+    }
     reading.memory.coverages[key] = coverage
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
     derived.transitionCount += Int64(transitions.count)

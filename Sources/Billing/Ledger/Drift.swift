@@ -64,6 +64,28 @@ extension Ledger {
     return keys.count == limit ? keys.last : nil
   }
 
+  /// Looks for purchases that a store told of and that have no row, behind a key in the order of their keys,
+  /// among at most `limit`; the key to go on behind, nil where these were the last.
+  package func compareTold(
+    _ drift: inout Drift, after last: String, limit: Int, reading reader: Reader
+  ) throws -> String? {
+    // Keys of one kind of a store are a range: `;` comes behind `:`.
+    let ranges = stores.subscriptionPrefixes.map { ($0, $0.dropLast() + ";") }
+    guard let (start, end) = ranges.sorted(by: <).first(where: { last < $0.1 }) else { return nil }
+    let rows = try reader.rows(
+      """
+      SELECT m.object, s.object
+      FROM (SELECT DISTINCT object FROM billing.mirrors WHERE object > $1 AND object < $2
+        ORDER BY object LIMIT $3) AS m
+      LEFT JOIN billing.subscriptions AS s ON s.object = m.object ORDER BY m.object
+      """, .text(max(last, start)), .text(String(end)), .integer(limit)
+    ) { row in (key: try row.text(0), isThere: try row.optionalText(1) != nil) }
+    for case let key? in rows.filter({ !$0.isThere }).map({ ObjectKey($0.key) }) {
+      drift.add(key, false)
+    }
+    return rows.count == limit ? rows.last?.key : String(end)
+  }
+
   /// Compares what the accounts from one on own, and behind the last those from the first on, at most `limit`
   /// subscriptions.
   package func compare(
@@ -119,17 +141,70 @@ extension Ledger {
     }
   }
 
-  /// Derives what is listed again, and writes what follows from the facts. The rules must be the servers'.
-  package func repair(_ drift: Drift, at now: Instant, in transaction: Transaction) throws {
+  /// That a repair would leave an account less room than it has.
+  package struct Shrinkage: Error, Sendable {
+    package let account: Identifier
+    /// The first caps that differ so, from now on.
+    package let before: Int64
+    package let after: Int64
+  }
+
+  /// Derives a subscription again, and writes what follows from the facts. Throws `Shrinkage` where a cap
+  /// would become smaller, unless that is wanted. The rules must be the servers'.
+  package func repair(
+    _ key: ObjectKey, shrinks: Bool, at now: Instant, in transaction: Transaction
+  ) throws {
     try DeliveryRow.lockSequence(in: transaction)
-    try derive(drift.subscriptions, cause: .fact, entry: nil, at: now, in: transaction)
-    // A label that was wrong for its time, and is right by now, is not written again: it is of now then.
-    for key in drift.subscriptions {
-      try transaction.execute(
-        "UPDATE billing.subscriptions SET updated_ms = $2 WHERE object = $1",
-        .text(key.description), .instant(now))
+    let stored = reading(transaction)
+    let row = try stored.stored(key).row
+    if row == nil {
+      stored.memory.keptTransitionCounts[key] = try transaction.first(
+        "SELECT coalesce(max(number), 0) FROM billing.transitions WHERE object = $1",
+        .text(key.description)
+      ) { row in try row.integer(0) }
     }
-    for account in drift.accounts { try schedule(account, at: now, in: transaction) }
+    let owners = Set(
+      [row?.owner, try stored.subscription(key).ownership.account].compactMap { $0 })
+    try keepingCaps(of: owners.sorted(), shrinks: shrinks, at: now, in: transaction) {
+      try derive([key], stored, cause: .fact, entry: { _ in nil }, at: now, in: transaction) { _ in
+      }
+    }
+    // A label that was wrong for its time, and is right by now, is not written again: it is of now then.
+    try transaction.execute(
+      "UPDATE billing.subscriptions SET updated_ms = $2 WHERE object = $1",
+      .text(key.description), .instant(now))
+  }
+
+  /// The same for the schedule of an account.
+  package func repair(
+    scheduleOf account: Identifier, shrinks: Bool, at now: Instant, in transaction: Transaction
+  ) throws {
+    try DeliveryRow.lockSequence(in: transaction)
+    try keepingCaps(of: [account], shrinks: shrinks, at: now, in: transaction) {
+      try schedule(account, at: now, in: transaction)
+    }
+  }
+
+  private func keepingCaps(
+    of accounts: [Identifier], shrinks: Bool, at now: Instant, in transaction: Transaction,
+    _ write: () throws -> Void
+  ) throws {
+    let free = Schedule.free(rules.keeping(try SoldPlans.all(reading: transaction)).catalogue)
+    func held() throws -> [Schedule] {
+      try accounts.map { account in
+        Schedule(stored: try EntitlementRows.schedule(of: account, reading: transaction)) ?? free
+      }
+    }
+    let before = try held()
+    try write()
+    guard !shrinks else { return }
+    for (account, (old, new)) in zip(accounts, zip(before, try held())) {
+      let moments = [now] + (old.boundaries + new.boundaries).map(\.from).filter { $0 > now }
+      for moment in moments.sorted() {
+        let (had, has) = (old.entry(at: moment).capByteCount, new.entry(at: moment).capByteCount)
+        if has < had { throw Shrinkage(account: account, before: had, after: has) }
+      }
+    }
   }
 
   private func compare(_ drift: inout Drift, _ keys: [String], reading reader: Reader) throws {

@@ -364,7 +364,7 @@ package struct Ledger: Sendable {
 
   /// Returns the accounts that now pay twice and did not before.
   @discardableResult
-  private func derive(
+  func derive(
     _ keys: [ObjectKey], _ stored: LedgerReading, cause: Derivation.Cause,
     entry: (ObjectKey) -> Int64?, at now: Instant, in transaction: Transaction,
     each: (Derivation) -> Void

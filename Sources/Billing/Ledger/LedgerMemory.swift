@@ -13,6 +13,8 @@ final class LedgerMemory {
   var mirrors: [ObjectKey: [MirrorRow]] = [:]
   var subscriptions: [ObjectKey: StoredSubscription] = [:]
   var accounts: [Identifier: AccountRows] = [:]
+  /// Of subscriptions whose row was lost, how many transitions are kept: what became of them is told.
+  var keptTransitionCounts: [ObjectKey: Int64] = [:]
   /// As they were derived in this transaction.
   var coverages: [ObjectKey: Coverage] = [:]
 

@@ -32,6 +32,18 @@ package struct StoreList: Sendable {
       || seller.traits.takesOver.contains(provider.rawValue)
   }
 
+  /// What the keys of subscriptions begin with, and those of nothing else.
+  package var subscriptionPrefixes: [String] {
+    stores.flatMap { store in
+      StoreEnvironment.allCases.map { environment in
+        ObjectKey(
+          provider: store.provider, environment: environment, kind: store.traits.subscriptionKind,
+          id: ""
+        ).description
+      }
+    }
+  }
+
   /// A subscription of which nothing is known yet.
   package func subscription(_ key: ObjectKey) throws(UnknownStore) -> Subscription {
     try store(of: key).subscription(key)

@@ -8,7 +8,8 @@ extension Command {
   private static let all = Parameter<Bool>.flag(
     "--all", text: "recount and derive everything, not a sample")
   private static let walk = Parameter<Bool>.flag(
-    "--objects", text: "look for every object and for what no row names, not a sample")
+    "--objects",
+    text: "look for every object and small content, and for what no row names, not a sample")
   private static let deep = Parameter<Bool>.flag(
     "--deep", text: "have SQLite read its files whole")
   private static let online = Parameter<Bool>.flag(
@@ -17,6 +18,9 @@ extension Command {
     "--fix",
     text: "put right what is safe: rights, charges, schedules, leftovers, objects of nobody")
 
+  private static let shrink = Parameter<Bool>.flag(
+    "--shrink", text: "with --fix, put schedules right also where a cap shrinks")
+
   static let doctor = Command(
     words: ["doctor"],
     abstract: "Looks for what is wrong with an installation, beside its servers.",
@@ -24,17 +28,22 @@ extension Command {
       Each check says in one line what it found, and what to do. Code 1 where one failed; a warning \
       does not fail. Without options it takes a few seconds whatever there is: it looks at a sample. \
       Objects of nobody are deleted where they are older than a day, no backup runs, and the store is \
-      for a day this database's, with which coffer-sync started on it. What --fix put right is said, and kept in the audit log. Run it as the servers' user, with their settings. \
-      Progress is on stderr.
+      for a day this database's, with which coffer-sync started on it. What is owed is left as it is \
+      where an account would have less room, and the account is named. What --fix put right is said, \
+      and kept in the audit log. Run it as the servers' user, with their settings. Progress is on stderr.
       """,
-    options: [all, walk, deep, online, fix] + Act.handyOptions,
+    options: [all, walk, deep, online, fix, shrink] + Act.handyOptions,
     answers: Check.shape.adding([.init("audit", .text, isOptional: true)]),
     run: { invocation in
+      guard invocation[fix] || !invocation[shrink] else {
+        throw CommandFailure(.usage, "--shrink is for --fix")
+      }
       var configuration = try DatabaseConfiguration(invocation.settings)
       var extent = Doctor.Extent()
       extent.takesAll = invocation[all]
       extent.walksObjects = invocation[walk]
       extent.isDeep = invocation[deep]
+      extent.shrinksCaps = invocation[shrink]
       var (checks, noted): ([Check], [JSONValue.Member])
       do {
         let database = try Database.open(configuration.database, owning: .sync, .requiresSchema)
@@ -108,7 +117,7 @@ extension Command {
         [
           Check(
             "object store", .failed, Entry.failure(of: error).text,
-            "give this command coffer-sync's COFFER_OBJECTS")
+            "mount its disk, or give this command coffer-sync's COFFER_OBJECTS")
         ]
       )
     }

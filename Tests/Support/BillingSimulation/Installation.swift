@@ -158,6 +158,13 @@ package final class Installation {
         try ledger.compare(&drift, after: after, limit: 100, reading: reader)
       }
     }
+    var told = Ledger.Drift()
+    last = ""
+    while let after = last {
+      last = try database.read { reader in
+        try ledger.compareTold(&told, after: after, limit: 100, reading: reader)
+      }
+    }
     try database.read { reader in
       var last = Identifier(high: 0, low: 0)
       while true {
@@ -173,7 +180,8 @@ package final class Installation {
     guard drift.checkedCount == count else {
       return ["\(drift.checkedCount) of \(count) subscriptions were compared"]
     }
-    return drift.subscriptions.map(\.description) + drift.accounts.map(\.description)
+    return (told.subscriptions + drift.subscriptions).map(\.description)
+      + drift.accounts.map(\.description)
   }
 
   // MARK: jobs

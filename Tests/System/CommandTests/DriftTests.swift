@@ -13,7 +13,7 @@ struct DriftTests {
 
   @Test(arguments: [
     (
-      "UPDATE billing.entitlements SET cap_bytes = cap_bytes + 7 WHERE cap_bytes > 1000000",
+      "UPDATE billing.entitlements SET cap_bytes = cap_bytes - 7 WHERE cap_bytes > 1000000",
       "the schedule of the account \(FirstPurchase.account)"
     ),
     (
@@ -26,6 +26,10 @@ struct DriftTests {
     ),
     (
       "UPDATE billing.subscriptions SET owner = NULL, owner_evidence = 'none'",
+      "the subscription \(FirstPurchase.story.subscriptions[0])"
+    ),
+    (
+      "DELETE FROM billing.subscriptions",
       "the subscription \(FirstPurchase.story.subscriptions[0])"
     ),
   ])
@@ -51,12 +55,12 @@ struct DriftTests {
   /// Whose schedule follows from decisions alone, or from nothing.
   @Test(arguments: [
     (
-      "UPDATE billing.entitlements SET cap_bytes = cap_bytes + 7 WHERE reason = 'granted'", bob
+      "UPDATE billing.entitlements SET cap_bytes = cap_bytes - 7 WHERE reason = 'granted'", bob
     ),
     ("DELETE FROM billing.entitlements WHERE account_id <> x'\(ada)'", bob),
     (
       "INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason) "
-        + "VALUES (x'00000000000040008000000000000009', 0, 7000000000000, 'premium', 'granted')",
+        + "VALUES (x'00000000000040008000000000000009', 0, 7, 'premium', 'granted')",
       "00000000-0000-4000-8000-000000000009"
     ),
   ])
@@ -79,6 +83,44 @@ struct DriftTests {
     #expect(try drift(shop, "--all", "--fix").contains(#""state":"ok","text":"derived again: "#))
     #expect(try drift(shop, "--all").contains(#""state":"ok""#))
     #expect(try shop.coffer("audit", "list").out.contains("doctor"))
+  }
+
+  @Test(arguments: [
+    ("DELETE FROM billing.mirrors", "\(FirstPurchase.account) from 30 GB to 1 MB"),
+    (
+      "UPDATE billing.entitlements SET cap_bytes = cap_bytes * 2 WHERE cap_bytes > 1000000",
+      "\(FirstPurchase.account) from 60 GB to 30 GB"
+    ),
+    (
+      "INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason) "
+        + "VALUES (x'00000000000040008000000000000009', 0, 7000000000000, 'premium', 'granted')",
+      "00000000-0000-4000-8000-000000000009 from 7 TB to 1 MB"
+    ),
+  ])
+  func `what would take room from an account is left and named, until that is wanted`(
+    change: String, loss: String
+  ) throws {
+    let shop = try FirstPurchase()
+    try shop.write(change)
+    let before = try shop.coffer("entitlement", "explain", "ada", "--json").out
+    let left = try drift(shop, "--all", "--fix")
+    #expect(
+      left.contains(#""state":"failed","text":"left, since a cap would shrink: \#(loss)""#),
+      "\(left)")
+    #expect(left.contains("coffer doctor --all --fix --shrink"))
+    #expect(cap(try shop.coffer("entitlement", "explain", "ada", "--json").out) == cap(before))
+    #expect(try shop.coffer("audit", "list", "--json").out.contains("doctor") == false)
+    let fixed = try drift(shop, "--all", "--fix", "--shrink")
+    #expect(fixed.contains(#""state":"ok","text":"derived again: "#), "\(fixed)")
+    #expect(try drift(shop, "--all").contains(#""state":"ok""#))
+  }
+
+  @Test func `a subscription whose row was lost goes on with the deliveries to come`() throws {
+    let shop = try FirstPurchase()
+    let before = try shop.coffer("entitlement", "explain", "ada").out
+    try shop.write("DELETE FROM billing.subscriptions")
+    #expect(try drift(shop, "--all", "--fix").contains(#""state":"ok""#))
+    #expect(try shop.coffer("entitlement", "explain", "ada").out == before)
   }
 
   private static let bob = "0b5c0a2e-0000-4000-8000-00000000000b"
