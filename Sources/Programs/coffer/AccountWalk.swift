@@ -1,4 +1,6 @@
 internal import Base
+internal import Glibc
+internal import JSON
 internal import Storage
 internal import Sync
 
@@ -11,11 +13,32 @@ enum AccountWalk {
 
   private static let pageCount = 1000
 
-  /// `title` says what is done to them; `start` is nil for all.
+  /// That SIGINT or SIGTERM ended the walk between two accounts.
+  struct Interrupted {
+    /// The last that was done.
+    let last: Identifier
+    private let signal: Int32
+
+    init(behind last: Identifier, by signal: Int32) { (self.last, self.signal) = (last, signal) }
+
+    static let shape = JSONShape.Member("go_on_after", .text, isOptional: true)
+
+    var json: JSONValue.Member { .init(Self.shape.name, .string(last.description)) }
+
+    /// Says where to go on, and ends as whoever sent the signal expects.
+    func end() {
+      StandardError.write("coffer: interrupted; --after \(last) goes on")
+      kill(getpid(), signal)
+    }
+  }
+
+  /// `title` says what is done to them; `start` is nil for all. Answers how it was interrupted, where signals
+  /// are held; nil where it came to the end.
+  @discardableResult
   static func each(
     _ title: String, of database: Database, after start: Identifier? = nil,
-    _ body: (Identifier) throws -> Void
-  ) throws {
+    _ body: (Identifier, Progress) throws -> Void
+  ) throws -> Interrupted? {
     var last = start ?? Identifier(high: 0, low: 0)
     let progress = Progress(
       title, .count(of: "accounts"),
@@ -23,12 +46,13 @@ enum AccountWalk {
     while true {
       let page = try page(behind: last, limit: pageCount, of: database)
       for account in page {
+        if let signal = Interruption.taken() { return Interrupted(behind: last, by: signal) }
         progress.place = account.description
-        try body(account)
+        try body(account, progress)
         progress.done += 1
+        last = account
       }
-      guard page.count == pageCount, let end = page.last else { return }
-      last = end
+      guard page.count == pageCount else { return nil }
     }
   }
 

@@ -270,7 +270,8 @@ struct Doctor {
   /// All accounts, or some from a random one on.
   private func accounts(_ body: (Identifier) throws -> Void) throws {
     guard !extent.takesAll else {
-      return try AccountWalk.each("recounting", of: database, body)
+      try AccountWalk.each("recounting", of: database) { account, _ in try body(account) }
+      return
     }
     let some = try sample { try AccountWalk.page(behind: $0, limit: $1, of: database) }
     for account in some { try body(account) }

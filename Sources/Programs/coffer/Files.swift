@@ -95,6 +95,11 @@ extension OutputFile {
 
 /// Where a command's answer goes.
 enum StandardOutput {
+  /// Writes what is found on the way to the answer.
+  static func writeOn(_ text: String) throws(CommandFailure) {
+    guard writeAll(Array(text.utf8), to: STDOUT_FILENO) || errno == EPIPE else { throw cut() }
+  }
+
   /// Writes the whole answer, which is the last that is written there; an empty or cut one is no success.
   ///
   /// Whoever reads no further, as `head` does, has what it wanted.
@@ -102,10 +107,11 @@ enum StandardOutput {
     fflush(nil)
     guard !text.isEmpty else { return }
     let isWritten = writeAll(Array(text.utf8), to: STDOUT_FILENO) && close(STDOUT_FILENO) == 0
-    guard isWritten || errno == EPIPE else {
-      throw CommandFailure(
-        .unavailable, "the answer could not be written: \(systemErrorText())")
-    }
+    guard isWritten || errno == EPIPE else { throw cut() }
+  }
+
+  private static func cut() -> CommandFailure {
+    CommandFailure(.unavailable, "the answer could not be written: \(systemErrorText())")
   }
 }
 

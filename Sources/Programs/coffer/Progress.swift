@@ -40,35 +40,48 @@ final class Progress {
     next = .now() + (isTerminal ? Self.terminalPause : Self.plainPause)
   }
 
-  deinit {
-    // The answer, or an error, begins on a line of its own.
-    if isTerminal, isShown { write("\r\u{1B}[K") }
-  }
+  // The answer, or an error, begins on a line of its own.
+  deinit { makeRoom() }
 
   private func tellIfDue() {
     guard next <= .now() else { return }
     next = .now() + (isTerminal ? Self.terminalPause : Self.plainPause)
     isShown = true
-    let (line, placed) = (Printable.text(line), Printable.text(", at \(place)"))
-    let whole = place.isEmpty ? line : line + placed
-    guard isTerminal else { return write("coffer: \(whole)\n") }
+    guard isTerminal else { return write("coffer: \(line(width: .max))\n") }
     // What is wider would begin a line of its own each time.
-    let width = Self.terminalWidth
-    write("\r\u{1B}[K\(whole.count < width ? whole : String(line.prefix(width - 1)))")
+    write("\r\u{1B}[K\(line(width: Self.terminalWidth - 1))")
   }
 
-  private var line: String {
+  /// Leaves a terminal's line to something else that is printed now.
+  func makeRoom() {
+    if isTerminal, isShown { write("\r\u{1B}[K") }
+  }
+
+  /// Where it is too long, the figures go first, from their end: one cannot go on without the place.
+  private func line(width: Int) -> String {
+    var figures = figures.map { Printable.text($0) }
+    let place = place.isEmpty ? "" : Printable.text("at \(place)")
+    func line() -> String {
+      let figures = figures.joined()
+      return figures.isEmpty || place.isEmpty ? figures + place : "\(figures), \(place)"
+    }
+    while line().count > width, figures.count > (place.isEmpty ? 1 : 0) { figures.removeLast() }
+    return String(line().prefix(width))
+  }
+
+  private var figures: [String] {
     let seconds = MonotonicTime.now().seconds(since: begin)
     let rate = seconds > 0 ? Double(done - first) / seconds : 0
-    var line = "\(title): \(figure(done))"
-    if let total, total > 0 { line += " of \(figure(total))" }
-    if case .count(let what) = unit { line += " \(what)" }
-    if let total, total > 0 { line += " (\(min(100, done * 100 / total)) %)" }
-    line += ", \(figure(Int64(rate)))/s"
+    var first = "\(title): \(figure(done))"
+    if let total, total > 0 { first += " of \(figure(total))" }
+    if case .count(let what) = unit { first += " \(what)" }
+    var figures = [first]
+    if let total, total > 0 { figures.append(" (\(min(100, done * 100 / total)) %)") }
+    figures.append(", \(figure(Int64(rate)))/s")
     if let total, rate > 0, total > done {
-      line += ", \(Self.span(Int64(Double(total - done) / rate))) left"
+      figures.append(", \(Self.span(Int64(Double(total - done) / rate))) left")
     }
-    return line
+    return figures
   }
 
   private func figure(_ count: Int64) -> String {

@@ -21,7 +21,8 @@ extension Command {
       reason recount. Records that clients change meanwhile are counted right. Two recounts at a \
       time do not correct twice. Each record costs the fee of the catalogue in effect, so name the \
       one that the servers use. Each correction is in the audit log. Progress of --all is on stderr \
-      and ends in the account at hand: --after goes on behind it.
+      and ends in the account at hand: --after goes on behind it. SIGINT and SIGTERM end such a run \
+      between two accounts: it says what it did, and where to go on.
       """,
     arguments: [account],
     options: [all, AccountWalk.after, dryRun] + Act.handyOptions,
@@ -32,6 +33,7 @@ extension Command {
         .list(
           .object(
             [.init("account", .text)] + UsageFinding.shape + [.init("outcome", .text)]))),
+      AccountWalk.Interrupted.shape,
     ]),
     run: { invocation in
       let named = invocation[account]
@@ -41,20 +43,22 @@ extension Command {
       guard named == nil || invocation[AccountWalk.after] == nil else {
         throw CommandFailure(.usage, "--after is for --all")
       }
+      if named == nil { Interruption.hold() }
       return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
           Recount(database, catalogue: configuration.catalogue),
           correcting: invocation[dryRun] ? nil : try Act(invocation, on: database),
           clock: configuration.clock)
+        var interrupted: AccountWalk.Interrupted?
         if let named {
           let account = try database.read { try DatabaseSession.account($0, named).id }
           try round.take(account, listing: true)
         } else {
-          try AccountWalk.each("counting", of: database, after: invocation[AccountWalk.after]) {
-            try round.take($0, listing: false)
-          }
+          interrupted = try AccountWalk.each(
+            "counting", of: database, after: invocation[AccountWalk.after]
+          ) { account, _ in try round.take(account, listing: false) }
         }
-        return round.answer
+        return round.answer(interrupted)
       }
     })
 }
@@ -94,7 +98,11 @@ private struct RecountRound {
     finding.isRight ? "right" : act == nil ? "wrong" : "corrected"
   }
 
-  var answer: Answer { Answer(text: text, json: .object(members)) }
+  func answer(_ interrupted: AccountWalk.Interrupted?) -> Answer {
+    Answer(
+      text: text, json: .object(members + (interrupted.map { [$0.json] } ?? [])),
+      whenWritten: interrupted?.end)
+  }
 
   private var text: String {
     var table = Table(

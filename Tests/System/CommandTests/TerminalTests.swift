@@ -38,7 +38,8 @@ struct TerminalTests {
     #expect(shown.contains(" s ago"), "\(shown)")
   }
 
-  @Test func `a line of progress is no wider than the terminal`() throws {
+  @Test(arguments: [45, 50, 80, 130])
+  func `a line of progress is no wider than the terminal, and has the place`(width: Int) throws {
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .sync)
     try database.write(for: nil) { transaction in
@@ -54,12 +55,16 @@ struct TerminalTests {
     let finished = try Finished(
       path: "/usr/bin/script",
       [
-        "-qec", "stty cols 50; \(Binaries.directory)/coffer tree validate --all >/dev/null",
+        "-qec", "stty cols \(width); \(Binaries.directory)/coffer tree validate --all >/dev/null",
         "/dev/null",
       ], environment: environment)
-    let lines = finished.out.split(separator: "\r").filter { $0.contains("validating: ") }
+    let lines = finished.out.split(separator: "\r").filter { $0.contains("at 0") }
     #expect(!lines.isEmpty, "\(finished.out)")
-    for line in lines { #expect(line.replacing("\u{1B}[K", with: "").count < 50, "\(line)") }
+    for line in lines {
+      let shown = line.replacing("\u{1B}[K", with: "")
+      #expect(shown.count < width, "\(line)")
+      #expect(shown.contains(#/at [0-9a-f-]{36}$/#), "\(line)")
+    }
   }
 
   @Test(arguments: [["NO_COLOR": "1"], ["TERM": "dumb"]])

@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import Goldens
 import Storage
 import TestEngines
@@ -53,6 +54,39 @@ struct TreeValidateTests {
     #expect(
       try coffer("tree", "validate", "--all", "--after", Self.ids[1]).out
         == "0 accounts, 0 rows, 0 broken rules\n")
+  }
+
+  @Test func `what is found is printed at once, and an interrupted run says where to go on`() throws
+  {
+    let count = 6000
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    // None has a root.
+    try database.write(for: nil) { transaction in
+      for number in 1...count {
+        try transaction.execute(
+          """
+          INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
+          VALUES ($1, $1, 0, 0, 0)
+          """, .id(Identifier(high: 1, low: UInt64(number))))
+      }
+    }
+    database.close()
+    let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
+    let child = try Finished.start(
+      Binaries.directory + "/coffer", ["tree", "validate", "--all"], environment, out: out,
+      errors: errors)
+    while Files.text(out)?.contains(" root ") != true { usleep(1000) }
+    #expect(kill(child, SIGTERM) == 0)
+    #expect(try Finished.code(of: child) == 128 + SIGTERM)
+    let end = try #require(Files.text(out)?.split(separator: "\n").last)
+    let done = try #require(end.split(separator: " ").first.flatMap { Int($0) })
+    #expect((1..<count).contains(done), "\(end)")
+    let said = try #require(
+      Files.text(errors)?.wholeMatch(of: #/coffer: interrupted; --after (\S+) goes on\n/#))
+    let rest = try coffer("tree", "validate", "--all", "--after", String(said.output.1), "--json")
+    #expect(rest.out.hasPrefix(#"{"accounts":\#(count + Self.ids.count - done),"#), "\(rest.out)")
+    #expect(!rest.out.contains("go_on_after"))
   }
 
   @Test(arguments: [["ada", "--all"], []])
