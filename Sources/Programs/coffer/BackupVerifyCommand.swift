@@ -108,6 +108,7 @@ extension Command {
         "digests", .failed, damage.joined(separator: "; "),
         "make another backup while the servers still have them")
     }
+    // Where nothing can be written into it, --check does the same.
     _ = restore.noteDamage()
     return Check(
       "digests", .failed, damage.joined(separator: "; "),

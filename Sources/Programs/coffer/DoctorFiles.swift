@@ -110,11 +110,15 @@ extension Doctor {
 
   // MARK: Objects
 
-  private static let unknownPlace = "COFFER_OBJECTS is not given here"
+  /// Why no object is looked at: nobody says where they are, or there is no store.
+  private var unseen: String {
+    configuration.objectsDirectory == nil
+      ? "COFFER_OBJECTS is not given here" : "there is no object store to look at"
+  }
 
   func objectRows() -> Check {
     check("objects") {
-      guard let objects else { return Check("objects", .skipped, Self.unknownPlace) }
+      guard let objects else { return Check("objects", .skipped, unseen) }
       let audit = ObjectAudit(database, objects)
       let progress = Progress("looking for objects", .count(of: "objects"))
       let sample = extent.walksObjects ? nil : randomAccount()
@@ -159,7 +163,7 @@ extension Doctor {
     guard extent.walksObjects else {
       return Check("orphans", .skipped, "--objects looks for objects that no row names")
     }
-    guard let objects else { return Check("orphans", .skipped, Self.unknownPlace) }
+    guard let objects else { return Check("orphans", .skipped, unseen) }
     let audit = ObjectAudit(database, objects)
     let stranger = try stranger(to: objects)
     let used = try audit.usedCount()
@@ -213,7 +217,7 @@ extension Doctor {
   }
 
   func leftovers() throws -> Check {
-    guard let objects else { return Check("leftovers", .skipped, Self.unknownPlace) }
+    guard let objects else { return Check("leftovers", .skipped, unseen) }
     let old = try objects.leftovers(before: Clock.system.now() - ObjectAudit.grace)
     if extent.fixes { for key in old { try objects.deleteLeftover(key) } }
     if old.isEmpty { return Check("leftovers", .ok, "no upload was left half way") }

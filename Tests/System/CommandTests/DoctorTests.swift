@@ -104,6 +104,15 @@ struct DoctorTests {
     #expect(try line("stores", "--online").text.contains("no store is configured to be asked"))
   }
 
+  @Test func `a store whose disk is away is said to be away, not to have no name`() throws {
+    Files.removeAll(scratch.path + "/objects")
+    let found = try coffer("doctor").out
+    #expect(found.contains("there is no object store in \(scratch.path)/objects"), "\(found)")
+    #expect(found.contains("there is no object store to look at"), "\(found)")
+    #expect(found.contains("\nobject store: mount its disk, or give this command"), "\(found)")
+    #expect(!found.contains("COFFER_OBJECTS is not given here"), "\(found)")
+  }
+
   @Test func `a wrong charge fails until it is corrected`() throws {
     try write("UPDATE sync.accounts SET usage_bytes = usage_bytes + 5")
     let found = try line("usage", "--all")
