@@ -56,12 +56,11 @@ struct TreeValidateTests {
         == "0 accounts, 0 rows, 0 broken rules\n")
   }
 
-  @Test func `what is found is printed at once, and an interrupted run says where to go on`() throws
-  {
-    let count = 6000
+  /// Accounts that come before Ada's; none has a root.
+  private func addAccounts(_ count: Int) throws {
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    // None has a root.
+    defer { database.close() }
     try database.write(for: nil) { transaction in
       for number in 1...count {
         try transaction.execute(
@@ -71,22 +70,57 @@ struct TreeValidateTests {
           """, .id(Identifier(high: 1, low: UInt64(number))))
       }
     }
-    database.close()
+  }
+
+  /// A minute at most.
+  private func wait(until isSo: () -> Bool) {
+    for _ in 0..<60_000 {
+      if isSo() { return }
+      usleep(1000)
+    }
+  }
+
+  /// Whether a program has SIGINT and SIGTERM wait.
+  private func holdsSignals(_ child: pid_t) -> Bool {
+    let digits = Files.text("/proc/\(child)/status")?.firstMatch(of: #/SigBlk:\t([0-9a-f]+)/#)
+    let held = digits.flatMap { UInt64($0.output.1, radix: 16) } ?? 0
+    return [SIGINT, SIGTERM].allSatisfy { held & 1 << (UInt64($0) - 1) != 0 }
+  }
+
+  @Test func `what is found is printed at once, and an interrupted run says where to go on`() throws
+  {
+    let count = 6000
+    try addAccounts(count)
     let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
     let child = try Finished.start(
       Binaries.directory + "/coffer", ["tree", "validate", "--all"], environment, out: out,
       errors: errors)
-    while Files.text(out)?.contains(" root ") != true { usleep(1000) }
+    wait { Files.text(out)?.contains(" root ") == true }
     #expect(kill(child, SIGTERM) == 0)
     #expect(try Finished.code(of: child) == 128 + SIGTERM)
     let end = try #require(Files.text(out)?.split(separator: "\n").last)
-    let done = try #require(end.split(separator: " ").first.flatMap { Int($0) })
+    let done = try #require(
+      end.split(separator: " ").first.flatMap { Int($0.replacing(",", with: "")) })
     #expect((1..<count).contains(done), "\(end)")
     let said = try #require(
       Files.text(errors)?.wholeMatch(of: #/coffer: interrupted; --after (\S+) goes on\n/#))
     let rest = try coffer("tree", "validate", "--all", "--after", String(said.output.1), "--json")
     #expect(rest.out.hasPrefix(#"{"accounts":\#(count + Self.ids.count - done),"#), "\(rest.out)")
     #expect(!rest.out.contains("go_on_after"))
+  }
+
+  @Test(arguments: [["tree", "validate"], ["usage", "recount"]])
+  func `an interrupted run's JSON says where to go on`(words: [String]) throws {
+    try addAccounts(6000)
+    let out = scratch.path + "/out"
+    let child = try Finished.start(
+      Binaries.directory + "/coffer", words + ["--all", "--json"], environment, out: out,
+      errors: "/dev/null")
+    wait { holdsSignals(child) }
+    #expect(kill(child, SIGINT) == 0)
+    #expect(try Finished.code(of: child) == 128 + SIGINT)
+    let json = try #require(Files.text(out))
+    #expect(json.contains(#/"go_on_after":"[0-9a-f-]{36}"/#), "\(json)")
   }
 
   @Test(arguments: [["ada", "--all"], []])
