@@ -106,9 +106,11 @@ extension Doctor {
       progress.done += drift.checkedCount
       try each(drift)
     }
+    let told = Progress("looking for lost rows", .count(of: "pages of purchases"))
     last = ""
     while let after = last {
       var drift = Ledger.Drift()
+      told.done += 1
       last = try database.read {
         try ledger.compareTold(&drift, after: after, limit: limit, reading: $0)
       }
