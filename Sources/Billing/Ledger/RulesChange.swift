@@ -22,19 +22,26 @@ extension Ledger {
     guard let begun = try database.read({ try RulesInForce(reading: $0) }), !begun.isApplied else {
       return 0
     }
-    var total = 0
-    var count = Self.sliceCountMax
-    while count == Self.sliceCountMax {
-      let now = clock.now()
-      let (derived, alarms) = try database.write(for: nil) { transaction in
-        var alarms: [Coverage.Alarm] = []
-        let derived = try deriveOutdated(
-          countMax: Self.sliceCountMax, at: now, in: transaction
-        ) { alarms += $0.newAlarms }
-        return (derived, alarms)
+    var (total, place) = (0, "")
+    while true {
+      let after = place
+      let keys = try database.read { try outdated(after: after, reading: $0) }
+      guard let end = keys.last?.description else {
+        // A program of before may have written behind the place: who goes through all and finds none is done.
+        if after.isEmpty { break }
+        place = ""
+        continue
       }
-      count = derived
-      total += count
+      let now = clock.now()
+      let alarms = try database.write(for: nil) { transaction in
+        var alarms: [Coverage.Alarm] = []
+        try DeliveryRow.lockSequence(in: transaction)
+        try derive(keys, cause: .policy, entry: nil, at: now, in: transaction) {
+          alarms += $0.newAlarms
+        }
+        return alarms
+      }
+      (total, place) = (total + keys.count, end)
       told(total, alarms)
     }
     var last: Identifier?
@@ -83,19 +90,16 @@ extension Ledger {
   /// back, are another change: meanwhile schedules were written under others, and these left plans behind.
   private static let isOutdated = "(rules_change <> $2 OR rules <> $1)"
 
-  /// Derives subscriptions again that were derived before the last change; returns how many it found.
-  private func deriveOutdated(
-    countMax: Int, at now: Instant, in transaction: Transaction, each: (Derivation) -> Void
-  ) throws -> Int {
-    try DeliveryRow.lockSequence(in: transaction)
-    guard let inForce = try RulesInForce(reading: transaction) else { return 0 }
-    let keys = try transaction.rows(
+  /// The next subscriptions that were derived before the last change, so many as one transaction derives.
+  private func outdated(after last: String, reading reader: Reader) throws -> [ObjectKey] {
+    guard let inForce = try RulesInForce(reading: reader) else { return [] }
+    return try reader.rows(
       """
-      SELECT object FROM billing.subscriptions WHERE \(Self.isOutdated) ORDER BY object LIMIT $3
-      """, .text(inForce.digest), .integer(inForce.number), .integer(countMax)
+      SELECT object FROM billing.subscriptions
+      WHERE object > $3 AND \(Self.isOutdated) ORDER BY object LIMIT $4
+      """, .text(inForce.digest), .integer(inForce.number), .text(last),
+      .integer(Self.sliceCountMax)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
-    try derive(keys, cause: .policy, entry: nil, at: now, in: transaction, each: each)
-    return keys.count
   }
 
   /// Writes the schedules again of accounts that own no subscription: what was given to them and

@@ -87,8 +87,9 @@ struct BrokenOffChangeTests {
     let catalogues = try Catalogues().all
     let harness = try Harness(engine, rules: catalogues[0])
     let customer = Customer(tag: harness.tag)
-    try takeForce(catalogues[0], harness, at: day(0))
+    try takeForce(catalogues[1], harness, at: day(0))
     try harness.post(customer.session())
+    try takeForce(catalogues[0], harness, at: day(0))
     let ledger = Ledger(stores: .known, rules: catalogues[0])
     _ = try ledger.deriveAnew(on: harness.database, clock: .fixed(day(0))) { count, _ in
       // Others take the rules away and bring them back while this one derives.
