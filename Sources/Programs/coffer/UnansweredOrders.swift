@@ -94,23 +94,27 @@ struct UnansweredOrders: Sendable {
     }
   }
 
-  /// The effect of an order with what is unanswered told in it. Refused where the same is under way, or was
-  /// done, as far as what is known since says, unless another one is wanted; `news` is what is known.
+  /// The effect of an order with what is unanswered told in it. Refused where one of its kind is under way, or the
+  /// same was done, as far as what is known since says, unless another one is wanted; `news` is what is known.
   func told(
     in effect: Act.Effect, of act: String, _ kind: StoreOrder.Kind, wantsAnother: Bool,
     news: String
   ) throws -> Act.Effect {
     let purpose = try Purpose(act, effect)
+    // Another amount, or other days, would come beside it as well.
+    if !kind.isRepeatable,
+      let other = orders.first(where: { $0.isUnderWay && $0.purpose.act == purpose.act })
+    {
+      throw CommandFailure(
+        .refused,
+        "\(other.entry.title) by \(other.entry.actor) is under way; look again in a minute")
+    }
     guard let same = orders.first(where: { $0.purpose == purpose }) else {
       return orders.first.map { effect.adding("\($0.entry.title); it may have been done") }
         ?? effect
     }
     let title = same.entry.title
     if !kind.isRepeatable {
-      if same.isUnderWay {
-        throw CommandFailure(
-          .refused, "\(title) by \(same.entry.actor) is under way; look again in a minute")
-      }
       if try same.entry.hasNews(beside: effect) {
         if wantsAnother { return effect.adding("\(title); \(news)") }
         throw CommandFailure(

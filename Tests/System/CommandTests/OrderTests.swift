@@ -191,7 +191,7 @@ struct OrderTests {
   }
 
   /// Two operators at once. Nothing of the first is known while its store has not answered.
-  @Test(arguments: [[], ["--another"]])
+  @Test(arguments: [[], ["--another"], ["--amount", "0.50"]])
   func `what is under way is not ordered a second time`(_ extra: [String]) throws {
     let words = ["subscription", "refund", id, "--reason", "ticket 9", "--yes"]
     let environment = environment
