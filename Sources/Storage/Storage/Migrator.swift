@@ -81,8 +81,10 @@ struct Migrator {
   /// to once both are made, so a first start that was cut off is not refused.
   private func refuseHalf() throws {
     for schema in Schema.allCases where try isEmpty(schema) {
-      // It may have been another program's first start, which is over by now.
-      if try isUsed(schema.other), try isEmpty(schema) {
+      // Sync is made first. It may have been another program's first start, which is over by now.
+      let isInUse =
+        try schema == .sync ? !isEmpty(schema.other) : isUsed(schema.other)
+      if isInUse, try isEmpty(schema) {
         throw DatabaseError.half(of: site.place, without: schema)
       }
     }
