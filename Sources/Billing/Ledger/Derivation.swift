@@ -161,16 +161,17 @@ package struct Derivation {
   }
 
   private func writeTransitions(entry: Int64?, in transaction: Transaction) throws {
-    for (index, transition) in transitions.enumerated() {
+    // Counted from those that are there: the row that counts them may be lost.
+    for transition in transitions {
       try transaction.execute(
         """
         INSERT INTO billing.transitions (object, number, at_ms, cause, state_before, state_after,
           entry, noticed_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-        """, .text(key.description),
-        .integer((stored?.transitionCount ?? 0) + Int64(index) + 1), .instant(transition.at),
-        .text(transition.cause.rawValue), .text(transition.before), .text(transition.after),
-        .integer(entry), .instant(now))
+        VALUES ($1,
+          (SELECT coalesce(max(number), 0) + 1 FROM billing.transitions WHERE object = $1),
+          $2, $3, $4, $5, $6, $7)
+        """, .text(key.description), .instant(transition.at), .text(transition.cause.rawValue),
+        .text(transition.before), .text(transition.after), .integer(entry), .instant(now))
     }
   }
 }

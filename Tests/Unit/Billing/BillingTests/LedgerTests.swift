@@ -237,6 +237,20 @@ struct LedgerTests {
     #expect(try harness.count("SELECT count(*) FROM billing.mirrors") == 1)
     #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 3)
   }
+
+  @Test(arguments: TestEngine.available)
+  func `a delivery about a subscription whose row was lost is taken`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    try harness.database.write(for: nil) { transaction in
+      try transaction.execute("DELETE FROM billing.subscriptions")
+    }
+    try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60))
+    let current = try harness.explanation(customer.account, at: day(45)).current
+    #expect(current.reason == .subscribed)
+  }
 }
 
 extension Harness {
