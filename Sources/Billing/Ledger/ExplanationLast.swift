@@ -29,6 +29,9 @@ extension EntitlementExplanation {
     let step = timeline.indices.dropFirst().last { timeline[$0].from <= end }
     guard let step else {
       return newest(told).map(sentence)
+        ?? unread.first.map {
+          "Last, a purchase was told of that is still to be read from \($0.store)."
+        }
         ?? (erased == nil
           ? "Nothing has happened yet: no plan was ever bought."
           : "Nothing had happened before: no plan was ever bought.")
@@ -179,7 +182,7 @@ extension EntitlementExplanation {
 
   /// That a store was told to renew no more, or to renew again: takes and gives nothing by itself.
   private var renewalEvents: [Event] {
-    subscriptions.flatMap { $0.transitions }.compactMap { transition in
+    subscriptions.flatMap { $0.transitions }.reversed().compactMap { transition in
       RenewalChange(rawValue: transition.after).map { change in
         Event(
           at: transition.at,

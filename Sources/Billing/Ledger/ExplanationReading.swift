@@ -122,7 +122,8 @@ extension LedgerReading {
         let key = ObjectKey(
           provider: store.provider, environment: environment,
           kind: store.traits.subscriptionKind, id: account.description)
-        guard try stored(key).row == nil,
+        // A read that failed leaves a row, and nobody its owner.
+        guard try stored(key).row?.owner == nil,
           let read = try openReads(of: key, carriedOnUntil: nil).first
         else { return nil }
         return EntitlementExplanation.Unread(key: key, store: store.traits.title, read: read)

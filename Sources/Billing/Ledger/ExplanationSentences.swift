@@ -110,8 +110,18 @@ extension EntitlementExplanation {
         && subscription.intervals.contains { interval in
           interval.planID == owed.planID && interval.why == owed.reason
             && interval.from <= moment && moment < interval.to
-        }
+        } && !isPaid(subscription, at: moment)
     }?.store
+  }
+
+  /// Whether a payment was for that time, and stayed.
+  private func isPaid(_ subscription: Subscription, at moment: Instant) -> Bool {
+    let bill = subscription.bill
+    return bill.payments.contains { payment in
+      payment.state == .paid && payment.from.map { $0 <= moment } ?? false
+        && payment.to.map { moment < $0 } ?? false
+        && !bill.reversals.contains { $0.payment == payment.object && $0.state == .done }
+    }
   }
 
   /// When the first news came of what had come true by `moment`.

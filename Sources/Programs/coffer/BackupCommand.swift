@@ -113,7 +113,7 @@ extension Command {
           + "\(counted(sum.missingCount, "object")) that documents need; coffer doctor --objects names them"
         : nil,
       made.ahead.map {
-        "\($0) says that it was made later, so it is taken for the newest: remove it, or set the clock"
+        "\($0) says that it was made later, so it is taken for the newest: set the clock if it is wrong, else remove that backup"
       },
     ].compactMap { $0 }
     answer.notice = notices.isEmpty ? nil : notices.joined(separator: "; ")

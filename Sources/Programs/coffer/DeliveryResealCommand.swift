@@ -1,3 +1,4 @@
+internal import Audit
 internal import Base
 internal import Configuration
 internal import JSON
@@ -36,8 +37,8 @@ extension Command {
         let (count, unopened) = (resealing.count, resealing.unopenedCount)
         var answer = try act.atOnce(at: configuration.clock.now()) { _ in
           Act.Effect(
-            subject: "kept deliveries and jobs", before: ["sealed_by_older_keys": .integer(count)],
-            after: ["sealed_by_older_keys": 0],
+            subject: resealed, before: [byOlderKeys: .integer(count)],
+            after: [byOlderKeys: 0],
             text: unopened > 0
               ? "\(count) were sealed anew\n"
               : "\(count) were sealed anew; no older key is needed any more, once every "
@@ -51,6 +52,20 @@ extension Command {
         return answer
       }
     })
+
+  private static let resealed = "kept deliveries and jobs"
+  private static let byOlderKeys = "sealed_by_older_keys"
+
+  /// When what older keys had sealed was last sealed anew by the first of then; nil where it never was.
+  static func lastReseal(reading reader: Reader) throws -> Instant? {
+    var query = AuditQuery()
+    query.subject = resealed
+    let entries = try query.entries(after: nil, limit: 1000, reading: reader)
+    return entries.first { entry in
+      let count = (try? JSON.parse(Array(entry.before.utf8)))?[byOlderKeys].integer
+      return count.map { $0 > 0 } ?? false
+    }?.at
+  }
 }
 
 extension Resealing.Obstacle {

@@ -1,3 +1,4 @@
+internal import Audit
 internal import Backup
 internal import Base
 internal import Configuration
@@ -286,7 +287,10 @@ struct Doctor {
     let (latest, since) = try database.read { reader in
       (
         try KeptDelivery.sealed(by: keys, reading: reader),
-        try KeptDelivery.firstKeySeals(keys, reading: reader)
+        try KeptDelivery.firstKeySeals(keys, reading: reader).map { seals in
+          // What older keys had sealed bears its first seal no more.
+          max(seals, try Command.lastReseal(reading: reader) ?? seals)
+        }
       )
     }
     guard let latest else { return Check("keys", .ok, "nothing is sealed yet") }
