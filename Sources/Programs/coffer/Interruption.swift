@@ -25,18 +25,8 @@ enum Interruption {
   private static func signals() -> sigset_t {
     var signals = sigset_t()
     _ = unsafe sigemptyset(&signals)
-    for number in [SIGINT, SIGTERM] where !isIgnored(number) {
-      _ = unsafe sigaddset(&signals, number)
-    }
+    _ = unsafe sigaddset(&signals, SIGINT)
+    _ = unsafe sigaddset(&signals, SIGTERM)
     return signals
-  }
-
-  /// Whether whoever started the program has it ignore a signal, as shells without job control do behind `&`:
-  /// one that is blocked would come all the same.
-  private static func isIgnored(_ number: Int32) -> Bool {
-    var action = sigaction()
-    guard unsafe sigaction(number, nil, &action) == 0 else { return false }
-    return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-      == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }
