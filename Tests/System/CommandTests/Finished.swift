@@ -57,8 +57,17 @@ struct Finished {
     let environment = environment.merging(Sanitizers.environment) { own, _ in own }
     let variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
     defer { unsafe (words + variables).forEach { unsafe free($0) } }
+    // Whoever started the tests may have signals ignored, as a shell does behind &.
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    for number in [SIGINT, SIGTERM] { unsafe sigaddset(&signals, number) }
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var child = pid_t()
-    let error = unsafe posix_spawn(&child, path, &actions, nil, words, variables)
+    let error = unsafe posix_spawn(&child, path, &actions, &attributes, words, variables)
     guard error == 0 else { throw Failure.notStarted(error) }
     return child
   }
