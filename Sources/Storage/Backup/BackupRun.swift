@@ -14,6 +14,8 @@ package struct BackupRun {
   /// What all contents weigh, roughly: for progress.
   private let contentByteCount: Int64
   private let set: BackupSet
+  /// The newest that is there already, and when it says that it was made.
+  private let earlier: (folder: Folder, taken: Instant?)?
   /// The history of the database; nil before a server has run on it.
   private let installation: Identifier?
   /// Whether what an earlier backup has is read before it is taken over.
@@ -61,9 +63,13 @@ package struct BackupRun {
     self.installation = installation
     self.checksEarlier = checksEarlier
     set = try BackupSet(directory, apartFrom: others)
-    guard !goesOn, let newest = try BackupSet.whole(in: set.folder).first,
-      let other = try ManifestReader(of: newest).beginning().installation, other != installation
-    else { return }
+    guard let newest = try BackupSet.whole(in: set.folder).first else {
+      earlier = nil
+      return
+    }
+    let beginning = try ManifestReader(of: newest).beginning()
+    earlier = (newest, beginning.taken)
+    guard !goesOn, let other = beginning.installation, other != installation else { return }
     throw BackupError(
       .refused,
       "\(newest.path) is of another installation, or of this one before a restore: name another "
@@ -73,13 +79,11 @@ package struct BackupRun {
   package func run(
     at now: Instant, each: (Stage, _ done: Int64, _ of: Int64) -> Void
   ) throws -> Outcome {
-    let earlier = try BackupSet.whole(in: set.folder).first
-    let ahead = try earlier.flatMap { (folder) throws(BackupError) in
-      let taken = try ManifestReader(of: folder).beginning().taken
-      return taken.map { $0 > now + Restore.clockDifference } ?? false ? folder.path : nil
+    let ahead = earlier.flatMap { folder, taken in
+      taken.map { $0 > now + Restore.clockDifference } ?? false ? folder.path : nil
     }
     var objects = ObjectRound(
-      self.objects, into: try set.begin(), after: earlier, checks: checksEarlier,
+      self.objects, into: try set.begin(), after: earlier?.folder, checks: checksEarlier,
       try set.leftovers())
     let begun = objects.backup
     try ObjectPages(database).read { page, inlineByteCount in
