@@ -142,9 +142,8 @@ struct ActTests {
     #expect(done.code == 0, "\(done.errors)")
   }
 
-  @Test(arguments: TestEngine.available)
-  func `every list answers while there is nothing, on both engines`(_ engine: TestEngine) throws {
-    let database = try ScratchDatabase(engine)
+  /// The settings for another database, which has an account.
+  private func environment(of database: ScratchDatabase) throws -> [String: String] {
     var environment = environment
     switch database.location {
     case .sqlite(let directory): environment["COFFER_DATABASE"] = "sqlite://\(directory)"
@@ -153,6 +152,13 @@ struct ActTests {
     }
     #expect(try Finished(["migrate"], environment: environment).code == 0)
     #expect(try createAda(environment).code == 0)
+    return environment
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `every list answers while there is nothing, on both engines`(_ engine: TestEngine) throws {
+    let database = try ScratchDatabase(engine)
+    let environment = try environment(of: database)
     let lists = [
       ["account", "list"], ["attention"], ["audit", "list"], ["audit", "list", "--account", "ada"],
       ["deletion", "list"], ["event", "list"], ["event", "list", "--account", "ada"],
@@ -169,14 +175,7 @@ struct ActTests {
   @Test(arguments: TestEngine.available)
   func `an act and its entry are one, on both engines`(_ engine: TestEngine) throws {
     let database = try ScratchDatabase(engine)
-    var environment = environment
-    switch database.location {
-    case .sqlite(let directory): environment["COFFER_DATABASE"] = "sqlite://\(directory)"
-    case .postgres(let url):
-      environment["COFFER_DATABASE"] = String(decoding: url.exposed, as: UTF8.self)
-    }
-    #expect(try Finished(["migrate"], environment: environment).code == 0)
-    #expect(try createAda(environment).code == 0)
+    let environment = try environment(of: database)
     let refused = [
       "entitlement", "revoke", "ada", "--grant", "00000000-0000-4000-8000-000000000001",
       "--reason", "n", "--yes",

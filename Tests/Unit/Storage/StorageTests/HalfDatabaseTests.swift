@@ -60,6 +60,13 @@ struct HalfDatabaseTests {
     }
   }
 
+  /// Of whoever opens it, in every way.
+  private func expectRefusal(of scratch: ScratchDatabase, without lost: Schema) {
+    for preparation in Self.preparations {
+      #expect(throws: refusal(scratch, without: lost)) { try open(scratch, preparation) }
+    }
+  }
+
   @Test(arguments: TestEngine.available, Schema.allCases)
   func `nobody goes on with a used schema whose other half is empty, or makes it anew`(
     engine: TestEngine, lost: Schema
@@ -67,9 +74,7 @@ struct HalfDatabaseTests {
     let scratch = try ScratchDatabase(engine, with: .schemas)
     try use(lost.other, of: scratch)
     try empty(lost, of: scratch)
-    for preparation in Self.preparations {
-      #expect(throws: refusal(scratch, without: lost)) { try open(scratch, preparation) }
-    }
+    expectRefusal(of: scratch, without: lost)
   }
 
   /// Sync is made first, so no start that was cut off leaves that.
@@ -79,9 +84,7 @@ struct HalfDatabaseTests {
   ) throws {
     let scratch = try ScratchDatabase(engine, with: .schemas)
     try empty(.sync, of: scratch)
-    for preparation in Self.preparations {
-      #expect(throws: refusal(scratch, without: .sync)) { try open(scratch, preparation) }
-    }
+    expectRefusal(of: scratch, without: .sync)
   }
 
   @Test(arguments: TestEngine.available)
