@@ -73,7 +73,7 @@ package struct Authenticator: Sendable {
       signatures.countRequest()
       return signature
     } catch {
-      if error == .badSignature { signatures.countRequest() }
+      if case .badSignature = error { signatures.countRequest() }
       throw .signature(error)
     }
   }

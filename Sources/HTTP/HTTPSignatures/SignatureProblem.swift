@@ -24,8 +24,11 @@ extension SignatureRefusal {
       unauthorized(
         "component_unsupported", "Component unsupported",
         "\(name) cannot be covered by a request's signature here.")
-    case .wrongAuthority:
-      unauthorized("wrong_host", "Wrong host", "The request is for a host that is not this server.")
+    case .wrongAuthority(let expected):
+      unauthorized(
+        "wrong_host", "Wrong host",
+        "The Host of this request is not one of this server's: \(expected.joined(separator: ", "))."
+      )
     case .notYetValid:
       unauthorized(
         "signature_not_yet_valid", "Signature from the future",
@@ -43,8 +46,12 @@ extension SignatureRefusal {
     case .badKey:
       unauthorized(
         "key_malformed", "Key malformed", "keyid must be the base64 of an Ed25519 public key.")
-    case .badSignature:
-      unauthorized("bad_signature", "Bad signature", "The signature does not fit request and key.")
+    case .badSignature(let authority):
+      unauthorized(
+        "bad_signature", "Bad signature",
+        "The signature does not match the request. Check what was signed: @authority is "
+          + "\"\(authority)\" here, @query begins with \"?\", and Content-Digest is the field as sent."
+      )
     case .digestMissing:
       unauthorized(
         "digest_missing", "Content-Digest missing",

@@ -12,8 +12,9 @@ package enum SignatureRefusal: Error, Sendable, Equatable {
   case componentAbsent(String)
   /// A covered component, or a parameter of one, that no request signature can have here.
   case componentUnsupported(String)
-  /// The request is for a host that is not ours: perhaps a signature made for another server.
-  case wrongAuthority
+  /// The request is for a host that is not one of `expected`: perhaps a signature made for another
+  /// server.
+  case wrongAuthority(expected: [String])
   /// Made in the future, beyond what clocks may differ.
   case notYetValid
   case expired
@@ -23,8 +24,8 @@ package enum SignatureRefusal: Error, Sendable, Equatable {
   case nonceMissing
   /// The key identifier is not the base64 of an Ed25519 public key.
   case badKey
-  /// The signature does not belong to this request and key.
-  case badSignature
+  /// The signature does not belong to this key and this request, which was sent to `authority`.
+  case badSignature(authority: String)
   /// A request with a body needs a Content-Digest.
   case digestMissing
   /// The Content-Digest has neither sha-256 nor sha-512.

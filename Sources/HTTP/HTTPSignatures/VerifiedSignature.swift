@@ -40,7 +40,9 @@ package func verify(
 ) throws(SignatureRefusal) -> VerifiedSignature {
   let input = try SignatureInput(head)
   try input.requireComponents(of: head)
-  guard policy.authorities.contains(head.normalAuthority) else { throw .wrongAuthority }
+  guard policy.authorities.contains(head.normalAuthority) else {
+    throw .wrongAuthority(expected: policy.authorities.sorted())
+  }
   try input.requireTime(policy, now: now)
   guard input.nonce != nil || head.isSafe else { throw .nonceMissing }
   var digest: ContentDigest?
@@ -50,7 +52,7 @@ package func verify(
   }
   let base = try SignatureBase(covering: input.list, of: head, kinds: policy.fieldKinds)
   guard input.key.isValid(signature: input.signature, for: base.bytes) else {
-    throw .badSignature
+    throw .badSignature(authority: head.normalAuthority)
   }
   return VerifiedSignature(
     input, fingerprint: SHA256.hash(base.bytes), contentDigest: digest)

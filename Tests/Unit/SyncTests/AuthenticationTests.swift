@@ -27,6 +27,17 @@ import Testing
     let answer = try device.send(request)
     #expect(answer.status == 401)
     #expect(try answer.problem == "wrong_host")
+    #expect(try answer.json["detail"].string?.contains(TestServer.authority) == true)
+  }
+
+  @Test func `a signature over another authority than the request's names the request's`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let answer = try device.send(device.sign("GET", "/v1/account", authority: "sync.test:8080"))
+    #expect(answer.status == 401)
+    #expect(try answer.problem == "bad_signature")
+    let detail = try answer.json["detail"].string
+    #expect(detail?.contains("@authority is \"\(TestServer.authority)\" here") == true)
   }
 
   @Test func `a signature older than its life is refused`() throws {

@@ -6,13 +6,14 @@ import HTTPSignatures
 /// A request under test: what is signed can be spelled by hand, and altered after signing.
 struct TestRequest {
   static let now = Instant(seconds: 1_767_600_000)
-  static let policy = SignaturePolicy(authorities: ["sync.example.com"])
+  static let host = "sync.example.com"
+  static let policy = SignaturePolicy(authorities: [host])
   static let key = Ed25519PrivateKey(seed: Secret([UInt8](repeating: 7, count: 32)))!
   static let keyID = Base64.standard.encode(key.publicKey.bytes)
 
   var method = "PUT"
   var target = "/v1/files/7?x=1"
-  var authority = "sync.example.com"
+  var authority = host
   var scheme = "http"
   var headers: [(String, String)] = []
   var components = #""@method" "@authority" "@path" "@query""#

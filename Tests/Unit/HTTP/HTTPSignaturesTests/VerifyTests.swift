@@ -129,7 +129,7 @@ import Testing
   func `a signature for another host is refused`(authority: String) {
     var request = TestRequest()
     request.authority = authority
-    #expect(refusal(request.signed()) == .wrongAuthority)
+    #expect(refusal(request.signed()) == .wrongAuthority(expected: [TestRequest.host]))
   }
 
   @Test(arguments: [("SYNC.example.com", "http"), ("sync.example.com:443", "https")])
@@ -220,7 +220,9 @@ import Testing
   }
 
   @Test func `a signature by another key is bad`() {
-    #expect(refusal(TestRequest().signed(by: Ed25519PrivateKey())) == .badSignature)
+    #expect(
+      refusal(TestRequest().signed(by: Ed25519PrivateKey()))
+        == .badSignature(authority: TestRequest.host))
   }
 
   @Test func `a tag and unknown parameters are signed and allowed`() {
@@ -246,7 +248,7 @@ import Testing
     for field in signature { headers.append(field.name, field.value) }
     let head = RequestHead(
       method: "PUT", target: request.target, headers: headers, authority: request.authority)
-    #expect(refusal(head) == .badSignature)
+    #expect(refusal(head) == .badSignature(authority: TestRequest.host))
   }
 
   @Test func `the fingerprint tells another request with the same nonce`() throws {
