@@ -37,8 +37,8 @@ package enum SharedSettings {
 
   package static let connectionsPerAddress = Setting<Int64>(
     "COFFER_CONNECTIONS_PER_ADDRESS", for: [.sync, .billing], .value("256"),
-    text: "How many connections one address, or one IPv6 network of 64 bits, may have open; "
-      + "trusted proxies are exempt.",
+    text: "How many connections one address, or one IPv6 network of 64 bits, may have open. Beyond "
+      + "it a new connection closes the one that has been idle the longest. Trusted proxies are exempt.",
     example: "256", parser: .number(in: 1...1_000_000))
 
   package static let instances = Setting<Int64>(

@@ -58,6 +58,7 @@ final class Exchange {
   ) -> Bool {
     switch phase {
     case .head:
+      peer.completeHead()
       do {
         let (method, section) = try raw().read(connection, target, core.limits)
         return begin(connection, method, section)

@@ -9,18 +9,39 @@ final class Peer: Sendable {
     var waiting: (any Expirable)?
     var isFirst = true
     var isAnswering = false
+    /// Since when nothing but a header was to come; nil while a whole one is being answered.
+    var idleSince: MonotonicTime?
     var closesAfterAnswer = false
     var refusesWaiting = false
   }
 
   let descriptor: Int32
   let address: String
+  /// What connections are counted by.
+  let network: String
   private let state: Locked<State>
 
   init(descriptor: Int32, address: String, deadline: MonotonicTime) {
     self.descriptor = descriptor
     self.address = address
-    state = Locked(State(deadline: deadline))
+    network = ClientNetwork.of(address)
+    state = Locked(State(deadline: deadline, idleSince: .now()))
+  }
+
+  /// Since when the connection has had no whole request; nil where it has one.
+  var idleSince: MonotonicTime? { state.withLock { $0.idleSince } }
+
+  /// The header section is complete: its request will be answered, whoever else wants to connect.
+  func completeHead() { state.withLock { $0.idleSince = nil } }
+
+  /// Closes the connection to make room for another; false where it has a whole request by now.
+  func yield() -> Bool {
+    state.withLock { state in
+      guard state.idleSince != nil else { return false }
+      state.idleSince = nil
+      hangUp()
+      return true
+    }
   }
 
   /// A request line came. The first request of a connection keeps the connection's deadline.
@@ -64,6 +85,7 @@ final class Peer: Sendable {
     state.withLock { state in
       state.deadline = deadline
       state.isAnswering = false
+      state.idleSince = .now()
       state.waiting = nil
       // The answer went out with keep-alive before the server began to drain.
       if state.closesAfterAnswer { hangUp() }

@@ -11,16 +11,31 @@ final class Peers: Sendable {
     var members: [Int32: Peer] = [:]
     /// Connections accepted, of which `members` are those that libmicrohttpd knows of yet.
     var count = 0
-    var addresses: [String: Int] = [:]
+    var networks: [String: Network] = [:]
     var lingering: [Lingering] = []
     var isDraining = false
     var isStopped = false
 
-    mutating func release(_ address: String) {
+    mutating func release(_ network: String) {
       count -= 1
-      let network = ClientNetwork.of(address)
-      let rest = (addresses[network] ?? 1) - 1
-      addresses[network] = rest == 0 ? nil : rest
+      networks[network]?.count -= 1
+      if networks[network]?.count == 0 { networks[network] = nil }
+    }
+  }
+
+  /// The connections of one address, or one IPv6 network of 64 bits.
+  private struct Network {
+    /// Connections accepted, and those that are still to close for the sake of others.
+    var count = 0
+    var members: [Int32: Peer] = [:]
+
+    /// Whether there may be one more: where `countMax` are open, for the one that has been idle the
+    /// longest, which is closed. At most as many again may still be closing.
+    func takesOneMore(_ countMax: Int) -> Bool {
+      if count < countMax { return true }
+      guard count / 2 < countMax else { return false }
+      let idle = members.values.compactMap { peer in peer.idleSince.map { (peer, $0) } }
+      return idle.sorted { $0.1 < $1.1 }.contains { $0.0.yield() }
     }
   }
 
@@ -31,25 +46,29 @@ final class Peers: Sendable {
   init(tick: Instant.Span) { self.tick = tick }
 
   /// Counts a new connection; false where there are too many, in all or from its address.
+  ///
+  /// An address that has as many as it may have gives up its oldest idle one. So connections that are
+  /// only kept open, or whose headers never end, do not shut out others behind the same address.
   func reserve(_ address: String, _ limits: ServerLimits, isProxy: Bool) -> Bool {
     state.withLock { state in
       let network = ClientNetwork.of(address)
-      let count = state.addresses[network] ?? 0
+      let known = state.networks[network] ?? Network()
       guard state.count < limits.connectionCountMax,
-        isProxy || count < limits.connectionsPerAddressMax ?? .max
+        isProxy || known.takesOneMore(limits.connectionsPerAddressMax ?? .max)
       else { return false }
       state.count += 1
-      state.addresses[network] = count + 1
+      state.networks[network, default: Network()].count += 1
       return true
     }
   }
 
-  func release(_ address: String) { state.signal { $0.release(address) } }
+  func release(_ address: String) { state.signal { $0.release(ClientNetwork.of(address)) } }
 
   /// Called before libmicrohttpd reads from the socket.
   func add(_ peer: Peer) {
     state.withLock { state in
       state.members[peer.descriptor] = peer
+      state.networks[peer.network]?.members[peer.descriptor] = peer
       if state.isDraining { peer.close() }
     }
   }
@@ -58,7 +77,8 @@ final class Peers: Sendable {
   func remove(_ peer: Peer) {
     state.signal { state in
       state.members[peer.descriptor] = nil
-      state.release(peer.address)
+      state.networks[peer.network]?.members[peer.descriptor] = nil
+      state.release(peer.network)
     }
   }
 

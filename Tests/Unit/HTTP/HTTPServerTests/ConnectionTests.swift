@@ -57,16 +57,64 @@ import Testing
     #expect(poll { RawClient(server).exchange(getHello)?.status == 200 })
   }
 
-  @Test func `one address has its own limit, from which trusted proxies are exempt`() throws {
-    var limits = quickLimits
-    limits.connectionsPerAddressMax = 1
-    for (proxies, status) in [([], 503), ([AddressRange("127.0.0.0/8")!], 200)] {
-      let server = try startServer([.hello], limits: limits, proxies: proxies)
-      let first = RawClient(server)
-      #expect(first.exchange(getHello)?.status == 200)
-      #expect(RawClient(server).exchange(getHello)?.status == status)
-      #expect(first.exchange(getHello)?.status == 200)
+  /// A server with room for two connections of an address, and a route that holds its worker.
+  private struct Crowded {
+    let server: HTTPServer
+    let heldCount = Locked(0)
+    let isReleased = Locked(false)
+
+    init(_ proxies: [AddressRange] = []) throws {
+      var limits = quickLimits
+      limits.connectionsPerAddressMax = 2
+      limits.headSpan = .seconds(30)
+      limits.idleSpan = .seconds(30)
+      let (heldCount, isReleased) = (heldCount, isReleased)
+      let held = Route.plain("GET", "/held") { _, _ in
+        heldCount.signal { $0 += 1 }
+        _ = isReleased.wait(until: .now() + .seconds(10)) { $0 ? true : nil }
+        return .text("held")
+      }
+      server = try startServer([.hello, held], limits: limits, proxies: proxies)
     }
+  }
+
+  @Test func `a new connection of an address at its limit closes the one that is idle the longest`()
+    throws
+  {
+    let server = try Crowded().server
+    let (first, second) = (RawClient(server), RawClient(server))
+    #expect(first.exchange(getHello)?.status == 200)
+    #expect(second.exchange(getHello)?.status == 200)
+    #expect(RawClient(server).exchange(getHello)?.status == 200)
+    #expect(first.receiveAll()?.isEmpty == true)
+    #expect(second.exchange(getHello)?.status == 200)
+  }
+
+  @Test func `headers that never end do not keep their address's next client out`() throws {
+    let server = try Crowded().server
+    let stalled = (0..<300).map { _ in RawClient(server) }
+    for client in stalled { client.send("GET /hello HTTP/1.1\r\nHost: a\r\nX: ") }
+    #expect(poll { RawClient(server).exchange(getHello)?.status == 200 })
+  }
+
+  @Test func `a request under way is never given up for a new connection of its address`() throws {
+    let crowded = try Crowded()
+    let busy = (0..<2).map { _ in RawClient(crowded.server) }
+    for client in busy { client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n") }
+    #expect(crowded.heldCount.wait(until: .now() + .seconds(5)) { $0 == 2 ? true : nil } == true)
+    let late = RawClient(crowded.server)
+    late.send(getHello)
+    #expect(
+      RawResponse(late.receiveAll() ?? [], toHead: false)?.problem == "too_many_connections")
+    crowded.isReleased.signal { $0 = true }
+    for client in busy { #expect(client.receiveResponse()?.text == "held") }
+  }
+
+  @Test func `trusted proxies are exempt from the limit of an address`() throws {
+    let server = try Crowded([AddressRange("127.0.0.0/8")!]).server
+    let clients = (0..<5).map { _ in RawClient(server) }
+    for client in clients { #expect(client.exchange(getHello)?.status == 200) }
+    for client in clients { #expect(client.exchange(getHello)?.status == 200) }
   }
 
   @Test func `many connections at once are all served`() throws {
