@@ -196,7 +196,7 @@ struct ClaimRoute: AccountWrite {
       case .owned:
         Problem(
           409, "purchase_owned", "Owned by another account",
-          "Another account owns this purchase. Its owner or the operator can transfer it.")
+          "Another account owns this purchase. Only the operator can transfer it.")
       case .contested:
         Problem(
           409, "purchase_contested", "Ownership disputed",

@@ -103,7 +103,7 @@ enum DatabaseSession {
       return account
     }
     let isCode = text.contains { $0.isNumber }
-    let advice = isCode ? "; coffer find \(text) tells whose it is" : ""
+    let advice = isCode ? "; if it is a number of a store, see coffer find \(text)" : ""
     guard let username = Username(text) else {
       throw CommandFailure(.refused, "\(text) is neither an account's id nor a username\(advice)")
     }

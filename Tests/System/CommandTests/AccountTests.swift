@@ -116,12 +116,12 @@ struct AccountTests {
     (
       "sub_1BVsOVLk4QzTmRvX",
       "there is no account with the username sub_1BVsOVLk4QzTmRvX; "
-        + "coffer find sub_1BVsOVLk4QzTmRvX tells whose it is"
+        + "if it is a number of a store, see coffer find sub_1BVsOVLk4QzTmRvX"
     ),
     (
       "GPA.3392-6618-3561-99731..0 or so",
       "GPA.3392-6618-3561-99731..0 or so is neither an account's id nor a username; "
-        + "coffer find GPA.3392-6618-3561-99731..0 or so tells whose it is"
+        + "if it is a number of a store, see coffer find GPA.3392-6618-3561-99731..0 or so"
     ),
     (
       "0b5c0a2e-0000-4000-8000-000000000002",

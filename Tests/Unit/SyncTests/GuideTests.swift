@@ -1,6 +1,8 @@
 import Base
 import Crypto
+import HTTPMessages
 import HTTPSignatures
+import JSON
 import TestDevices
 import TestFiles
 import Testing
@@ -39,5 +41,74 @@ import Testing
     let guide = try guide()
     #expect(guide.contains("`\(Base64.standard.encode(bytes))`"))
     #expect(guide.contains("`\(KeyChain.account(openedBy: bytes))`"))
+  }
+
+  /// The JSON that the guide shows, in its order.
+  private func examples() throws -> [JSON] {
+    try guide().matches(of: #/\n```json\n([^`]+)\n```/#).map { try JSON.parse(Array($0.1.utf8)) }
+  }
+
+  private struct Examples {
+    let batch: JSON
+    let outcome: JSON
+    let problem: JSON
+    let page: JSON
+
+    init(_ all: [JSON]) throws {
+      try #require(all.count == 4)
+      (batch, outcome, problem, page) = (all[0], all[1], all[2], all[3])
+    }
+  }
+
+  @Test func `the guide's batch is signed by the guide's key, over the bytes that it shows`() throws
+  {
+    let batch = try Examples(examples()).batch
+    #expect(batch["author"].base64 == Self.key.publicKey.bytes)
+    let changes = (batch["files"].array ?? []) + (batch["shares"].array ?? [])
+    #expect(changes.count == 3)
+    var signed: [String] = []
+    for change in changes {
+      let member = change["file"].members == nil ? "share" : "file"
+      let statement = try #require(JSONValue(change[member]))
+      let bytes = JSONValue.object([.init(member, statement)]).canonical()
+      #expect(change["signature"].base64 == Self.key.signature(for: bytes))
+      signed.append(String(decoding: bytes, as: UTF8.self))
+    }
+    #expect(try guide().contains("\n\(signed[0])\n"))
+  }
+
+  @Test func `the records of the guide's page are signed as the guide tells to check them`() throws
+  {
+    let changes = try #require(Examples(examples()).page["changes"].array)
+    let records = changes.compactMap { SeenRecord($0["file"]) }
+    #expect(records.map(\.isRoot) == [true, false, false])
+    #expect(records.map(\.isSignatureValid) == [nil, true, true])
+    #expect(records.flatMap(\.shares).map(\.isSignatureValid) == [true])
+  }
+
+  @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
+  func `what the guide shows is described as it is shown`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let pull = device.sign("GET", "/v1/updates")
+    let answer = try device.send(pull)
+    let examples = try Examples(examples())
+    func shown(_ status: Int, _ body: JSON, _ type: String = "application/json") throws -> Answer {
+      let fields = answer.headers.fields.filter { $0.name != "content-type" }.map {
+        ($0.name, String(decoding: $0.value, as: UTF8.self))
+      }
+      return Answer(
+        status: status, headers: Headers(fields + [("content-type", type)]),
+        body: try #require(JSONValue(body)).encoded())
+    }
+    let batch = device.sign(
+      "POST", "/v1/files", body: try #require(JSONValue(examples.batch)).encoded())
+    let exchanges = Exchanges()
+    exchanges.record(pull, try shown(200, examples.page))
+    exchanges.record(batch, try shown(200, examples.outcome))
+    exchanges.record(batch, try shown(422, examples.problem, "application/problem+json"))
+    let complaints = try exchanges.complaints(
+      about: server.fetchDescription().body, python: #require(Shell.python))
+    #expect(complaints == [])
   }
 }
