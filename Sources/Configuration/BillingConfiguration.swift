@@ -8,7 +8,7 @@ package import Tiers
 package struct BillingConfiguration: Sendable {
   package let database: DatabaseLocation
   package let listen: SocketAddress
-  package let metricsListen: SocketAddress
+  package let metrics: MetricsListener
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
   /// As given; `CatalogueOfRecord` says what holds.
@@ -41,7 +41,7 @@ package struct BillingConfiguration: Sendable {
     var reader = SettingsReader(settings, for: .billing)
     let database = reader.value(SharedSettings.database)
     let listen = reader.value(BillingSettings.listen)
-    let metricsListen = reader.value(SharedSettings.metricsListen)
+    let metrics = reader.metricsListener()
     trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
     let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
     catalogue = reader.catalogue()
@@ -64,12 +64,12 @@ package struct BillingConfiguration: Sendable {
       tellsApps ? NoticeReceiver(url: noticeURL ?? "", secrets: noticeSecrets ?? []) : nil
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     clock = reader.clock()
-    guard let database, let listen, let metricsListen, let sealingKeys,
+    guard let database, let listen, let metrics, let sealingKeys,
       let connectionsPerAddressMax, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.listen = listen
-    self.metricsListen = metricsListen
+    self.metrics = metrics
     self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.sealingKeys = sealingKeys
   }

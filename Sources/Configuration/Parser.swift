@@ -79,17 +79,6 @@ extension Parser where Value == SocketAddress {
       throw ParseFailure(["\(quoted(text)) is not <address>:<port>"], asksForExample: true)
     }
   }
-
-  /// No other machine's: what answers there asks for no signature.
-  static var loopbackAddress: Parser {
-    Parser { (text) throws(ParseFailure) in
-      let address = try Parser.address.parse(text)
-      guard address.host == "::1" || address.host.hasPrefix("127.") else {
-        throw ParseFailure("\(quoted(address.host)) is not a loopback address")
-      }
-      return address
-    }
-  }
 }
 
 extension Parser where Value == [UInt8] {

@@ -15,15 +15,29 @@ package enum SharedSettings {
     isSecret: { $0.contains("@") || $0.contains("%") || $0.contains("password") })
 
   package static let ofServers: [any AnySetting] = [
-    metricsListen, trustedProxies, connectionsPerAddress, instances, plans,
+    metricsListen, metricsToken, trustedProxies, connectionsPerAddress, instances, plans,
   ]
 
   package static let metricsListen = Setting<SocketAddress>(
     "COFFER_METRICS_LISTEN", for: [.sync, .billing],
     .values([(.sync, "127.0.0.1:9464"), (.billing, "127.0.0.1:9465")]),
-    text: "Address and port of Prometheus metrics; loopback only. "
-      + "Programs that share a configuration file must not share this.",
-    example: "127.0.0.1:9464", parser: .loopbackAddress)
+    text: "Address and port of Prometheus metrics. An address that other machines reach needs "
+      + "COFFER_METRICS_TOKEN. Programs that share a configuration file must not share this.",
+    example: "127.0.0.1:9464", parser: .address)
+
+  package static let metricsToken = Setting<Secret>(
+    "COFFER_METRICS_TOKEN", for: [.sync, .billing], .meaning("metrics need no token"),
+    text:
+      "At least 16 printable characters. Prometheus must send them as a bearer token to read the "
+      + "metrics. They cross the network in the clear, so use a private network or a TLS proxy. "
+      + "Make one with: openssl rand -hex 32",
+    example: "<openssl rand -hex 32>",
+    parser: Parser { (text) throws(ParseFailure) in
+      guard text.utf8.count >= 16, isPrintable(text) else {
+        throw ParseFailure("is not at least 16 printable characters without blanks")
+      }
+      return Secret(text)
+    }, isSecret: { _ in true })
 
   package static let trustedProxies = Setting<[AddressRange]>(
     "COFFER_TRUSTED_PROXIES", for: [.sync, .billing], .meaning("none"),

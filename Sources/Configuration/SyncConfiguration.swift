@@ -8,7 +8,7 @@ package struct SyncConfiguration: Sendable {
   package let database: DatabaseLocation
   package let objectsDirectory: String
   package let listen: SocketAddress
-  package let metricsListen: SocketAddress
+  package let metrics: MetricsListener
   /// In lower case; never empty.
   package let authorities: Set<String>
   package let origins: Set<String>
@@ -48,7 +48,7 @@ package struct SyncConfiguration: Sendable {
     let database = reader.value(SharedSettings.database)
     let objectsDirectory = reader.value(SyncSettings.objects)
     let listen = reader.value(SyncSettings.listen)
-    let metricsListen = reader.value(SharedSettings.metricsListen)
+    let metrics = reader.metricsListener()
     let authorities = reader.value(SyncSettings.authorities)
     origins = Set(reader.value(SyncSettings.origins) ?? [])
     trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
@@ -57,13 +57,13 @@ package struct SyncConfiguration: Sendable {
     let registration = reader.value(SyncSettings.registration)
     let limits = Limits(reading: &reader)
     clock = reader.clock()
-    guard let database, let objectsDirectory, let listen, let metricsListen, let authorities,
+    guard let database, let objectsDirectory, let listen, let metrics, let authorities,
       let registration, let limits, let connectionsPerAddressMax, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objectsDirectory = objectsDirectory
     self.listen = listen
-    self.metricsListen = metricsListen
+    self.metrics = metrics
     self.authorities = Set(authorities)
     self.registration = registration
     self.connectionsPerAddressMax = Int(connectionsPerAddressMax)

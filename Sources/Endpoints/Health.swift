@@ -1,4 +1,5 @@
-internal import Base
+package import Base
+internal import Crypto
 internal import HTTPMessages
 internal import JSON
 package import HTTPServer
@@ -26,26 +27,40 @@ package enum Health {
     }
   }
 
-  /// The listener for an operator's tools, apart from the public one and without a database.
-  package static func monitor(_ listen: SocketAddress) -> HTTPServer {
+  /// The listener for an operator's tools, apart from the public one and without a database. Who reads
+  /// metrics sends the token, where there is one (RFC 6750, section 2.1).
+  package static func monitor(_ listen: SocketAddress, token: Secret? = nil) -> HTTPServer {
     var limits = ServerLimits()
     limits.workerCount = 1
     limits.connectionCountMax = 64
     return HTTPServer(
-      listen: listen, routes: [alive, metrics], limits: limits, trustedProxies: [],
+      listen: listen, routes: [alive, metrics(token)], limits: limits, trustedProxies: [],
       name: "monitor", problem: problem)
   }
 
   /// `GET /metrics` in Prometheus' text format.
-  private static let metrics = Route("GET", "/metrics") { _, _ in
-    .ready(
-      answer { _ in
-        .ready(
-          Response(
-            status: 200, headers: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
-            body: .bytes(Array(Metrics.shared.render().utf8))))
-      })
+  private static func metrics(_ token: Secret?) -> Route {
+    // Digests are of one length, so that the comparison tells nothing of the token's.
+    let expected = token.map { SHA256.hash(Array("Bearer ".utf8) + $0.exposed) }
+    return Route("GET", "/metrics") { head, _ in
+      if let expected {
+        let given = SHA256.hash(Array((head.headers.text("authorization") ?? "").utf8))
+        guard constantTimeEqual(given, expected) else { throw tokenMissing }
+      }
+      return .ready(
+        answer { _ in
+          .ready(
+            Response(
+              status: 200, headers: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
+              body: .bytes(Array(Metrics.shared.render().utf8))))
+        })
+    }
   }
+
+  private static let tokenMissing = Problem(
+    401, "not_authenticated", "Not authenticated",
+    "Send the token of COFFER_METRICS_TOKEN as Authorization: Bearer <token>.",
+    headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer metrics\"")])
 
   private static func answer(
     _ finish: @escaping @Sendable ([UInt8]) throws -> Step<Response>

@@ -55,7 +55,10 @@ package enum SyncProgram {
         descriptorCount: Descriptors.raiseLimit()),
       trustedProxies: configuration.trustedProxies,
       pages: WebPages(origins: configuration.origins), name: "sync", problem: api.problem)
-    try Daemon("coffer-sync", [server, Health.monitor(configuration.metricsListen)])
-      .run(environment: Launch.environment())
+    try Daemon(
+      "coffer-sync",
+      [server, Health.monitor(configuration.metrics.address, token: configuration.metrics.token)]
+    )
+    .run(environment: Launch.environment())
   }
 }

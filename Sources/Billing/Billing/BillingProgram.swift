@@ -59,7 +59,10 @@ package enum BillingProgram {
         Log.warning("billing.refusals_lost", ["reason": "\(error)"])
       }
     }
-    try Daemon("coffer-billing", [server, Health.monitor(configuration.metricsListen)])
-      .run(environment: Launch.environment())
+    try Daemon(
+      "coffer-billing",
+      [server, Health.monitor(configuration.metrics.address, token: configuration.metrics.token)]
+    )
+    .run(environment: Launch.environment())
   }
 }

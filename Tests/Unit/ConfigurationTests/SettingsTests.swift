@@ -27,6 +27,19 @@ struct SettingsTests {
     #expect(try problems(Self.complete) == [])
   }
 
+  @Test(arguments: ["0.0.0.0:9464", "[::]:9464", "192.0.2.1:9464"])
+  func `metrics on an address that other machines reach need a token`(address: String) throws {
+    var environment = Self.complete.merging(["COFFER_METRICS_LISTEN": address]) { $1 }
+    #expect(try problems(environment).count == 1)
+    environment["COFFER_METRICS_TOKEN"] = "too short"
+    #expect(
+      try problems(environment) == [
+        "COFFER_METRICS_TOKEN (environment): is not at least 16 printable characters without blanks"
+      ])
+    environment["COFFER_METRICS_TOKEN"] = "0123456789abcdef"
+    #expect(try problems(environment) == [])
+  }
+
   @Test func `variables of other programs are none of our business`() throws {
     let environment = Self.complete.merging(["PATH": "/bin", "COFFERDAM": ""]) { $1 }
     #expect(try problems(environment) == [])
@@ -44,7 +57,8 @@ struct SettingsTests {
         "COFFER_DATABASE: is required, e.g. sqlite:///var/lib/coffer",
         "COFFER_OBJECTS (environment): \"/var/lib/coffer\" is not file:///<directory>",
         "COFFER_SYNC_LISTEN (environment): \"eighty\" is not <address>:<port>, e.g. 0.0.0.0:8080",
-        "COFFER_METRICS_LISTEN (environment): \"192.0.2.1\" is not a loopback address",
+        "COFFER_METRICS_LISTEN (environment): other machines reach \"192.0.2.1\", so "
+          + "COFFER_METRICS_TOKEN is required",
         "COFFER_SYNC_AUTHORITIES: is required, e.g. sync.example.com",
       ])
   }
