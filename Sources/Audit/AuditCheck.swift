@@ -12,6 +12,10 @@ package struct AuditCheck: Sendable {
   /// What is wrong behind them, a sentence; nil where nothing is.
   package private(set) var fault: String?
 
+  /// How many entries stand before the first that was looked at.
+  package private(set) var begin: Int64 = 0
+  package var checkedCount: Int64 { count - begin }
+
   /// How many entries one snapshot reads, so that none is held for long.
   private static let pageCount = 1000
 
@@ -35,6 +39,23 @@ package struct AuditCheck: Sendable {
       if fault == nil { compare(with: end) }
       return
     }
+  }
+
+  /// Checks the latest entries alone, at most `countMax`, against each other and the head.
+  ///
+  /// What was changed before them is not found; the whole walk finds it.
+  package init(latest countMax: Int, of schema: Schema, reading reader: Reader) throws {
+    self.schema = schema
+    let page = try reader.rows(
+      """
+      SELECT \(AuditEntry.columns) FROM \(schema).audit ORDER BY number DESC LIMIT $1
+      """, .integer(countMax + 1)
+    ) { row in try AuditEntry(row, of: schema) }.reversed()
+    if page.count > countMax, let before = page.first {
+      (begin, count, head) = (before.name.number, before.name.number, before.digest)
+    }
+    for entry in page.suffix(countMax) where fault == nil { take(entry, seeking: []) }
+    if fault == nil { compare(with: try Self.end(of: schema, reader)) }
   }
 
   private mutating func take(_ entry: AuditEntry, seeking digests: Set<[UInt8]>) {

@@ -29,16 +29,19 @@ extension Command {
     discussion: """
       An entry is written in the transaction of its act, so none is missing and none tells of what \
       was not done. What a store is told has two: "ordered", before the store hears of it, and what came \
-      of it; "ordered, no answer" is one whose command was cut off in between. Where there are more than it \
-      shows, a line on stderr says how to go on.
+      of it; "ordered, no answer" is one whose command was cut off in between. The last line says whether the \
+      chain of digests holds over the latest 1,000 entries of each log; code 1 where it does not. Where there \
+      are more than it shows, a line on stderr says how to go on.
       """,
     options: [account, actor, since, limit, after],
-    answers: .page("entries", of: entryShape),
+    answers: .page("entries", of: entryShape).adding([
+      .init("chain", ["whole": .bool, "checked": .integer, "all": .bool, "faults": .list(.text)])
+    ]),
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (page, names, outcomes, more) = try database.read { reader in
+        let (page, names, outcomes, more, chain) = try database.read { reader in
           var query = AuditQuery()
           query.account = try invocation[account].map { text in
             try Identifier(text) ?? DatabaseSession.account(reader, text).id
@@ -55,7 +58,8 @@ extension Command {
           }
           return (
             page, try currentNames(of: page.rows, reader),
-            try orderOutcomes(of: page.rows, reader), more
+            try orderOutcomes(of: page.rows, reader), more,
+            Chain(try Schema.allCases.map { try AuditCheck(latest: 1000, of: $0, reading: reader) })
           )
         }
         let entries = page.rows
@@ -71,7 +75,9 @@ extension Command {
         let isEmpty = entries.isEmpty && invocation[after] == nil
         let noActs = isEmpty ? invocation[actor].map { "no acts of \($0) are known" } : nil
         return Answer(
-          text: table.text, json: page.json("entries", entries.map { json($0, outcomes) }),
+          code: chain.faults.isEmpty ? .ok : .refused, text: table.text + chain.text,
+          json: page.json(
+            "entries", entries.map { json($0, outcomes) }, adding: [.init("chain", chain.json)]),
           notice: noActs ?? more)
       }
     })
@@ -155,6 +161,37 @@ extension Command {
           ], notice: faults.isEmpty ? nil : faults.joined(separator: "; "))
       }
     })
+
+  /// What was found of the latest entries of both logs.
+  private struct Chain {
+    let checkedCount: Int64
+    let isAll: Bool
+    let faults: [String]
+
+    init(_ checks: [AuditCheck]) {
+      checkedCount = checks.reduce(0) { $0 + $1.checkedCount }
+      isAll = checks.allSatisfy { $0.begin == 0 }
+      faults = checks.compactMap(\.fault)
+    }
+
+    var text: String {
+      guard faults.isEmpty else {
+        return
+          "chain    BROKEN: \(faults.joined(separator: "; ")); coffer audit verify checks all of it\n"
+      }
+      let entries = "\(checkedCount.grouped) entries"
+      return isAll
+        ? "chain    holds over all \(entries)\n"
+        : "chain    holds over the latest \(entries); coffer audit verify checks all of them\n"
+    }
+
+    var json: JSONValue {
+      [
+        "whole": .bool(faults.isEmpty), "checked": .integer(checkedCount), "all": .bool(isAll),
+        "faults": .array(faults.map { .string($0) }),
+      ]
+    }
+  }
 
   private static func find(_ name: AuditEntry.Name, _ reader: Reader) throws -> AuditEntry {
     guard let entry = try AuditEntry.find(name, reading: reader) else {

@@ -16,8 +16,10 @@ struct ListPage<Row> {
   var cursor: JSONValue { next.map { .string($0) } ?? .null }
 
   /// For programs, in the shape of `JSONShape.page`; `rows` are those of the page, each in its own shape.
-  func json(_ name: String, _ rows: [JSONValue]) -> JSONValue {
-    .object([.init(name, .array(rows)), .init("next", cursor)])
+  func json(
+    _ name: String, _ rows: [JSONValue], adding members: [JSONValue.Member] = []
+  ) -> JSONValue {
+    .object([.init(name, .array(rows)), .init("next", cursor)] + members)
   }
 
   /// How to go on, where there is more: `100 of 100,022 accounts; go on with --after …`.

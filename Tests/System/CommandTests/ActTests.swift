@@ -53,7 +53,7 @@ struct ActTests {
         "quota_until - -",
       ])
     #expect(try coffer("account", "show", "ada").out == before)
-    #expect(try coffer("audit", "list", "--actor", "carol").out.split(separator: "\n").count == 2)
+    #expect(try coffer("audit", "list", "--actor", "carol").out.split(separator: "\n").count == 3)
   }
 
   @Test func `programs read the same, whether it is done or not`() throws {
@@ -85,6 +85,9 @@ struct ActTests {
     #expect(shown.contains("cap          1 MB              30 GB\n"))
     let verified = try coffer("audit", "verify")
     #expect(verified.code == 0, "\(verified.errors)")
+    let table = try coffer("audit", "list")
+    #expect(table.code == 0)
+    #expect(table.out.hasSuffix("\nchain    holds over all 2 entries\n"))
   }
 
   @Test func `a log that was tampered with is named at its first broken entry, code 1`() throws {
@@ -101,6 +104,10 @@ struct ActTests {
     let verified = try coffer("audit", "verify", "--head", String(head))
     #expect(verified.code == 1)
     #expect(verified.errors.hasPrefix("coffer: billing:1 is not what was written there"))
+    let listed = try coffer("audit", "list")
+    #expect(listed.code == 1)
+    #expect(listed.out.contains("\nchain    BROKEN: billing:1 is not what was written there"))
+    #expect(listed.out.contains("for a talk") == false)
   }
 
   @Test func `what an account that exists pays by itself is transferred once it is gone`() throws {

@@ -85,6 +85,25 @@ import Testing
     try database.write(for: nil) { try $0.execute(wrong.0) }
     let fault = try #require(try AuditCheck(.billing, of: database).fault)
     #expect(fault.hasPrefix(wrong.1))
+    let latest = try database.read { try AuditCheck(latest: 4, of: .billing, reading: $0).fault }
+    #expect(latest?.hasPrefix(wrong.1) == true)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the latest entries are checked without those before them`(_ engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine, with: .schemas)
+    let database = try Self.open(scratch)
+    defer { database.close() }
+    try Self.fill(database)
+    try database.write(for: nil) { transaction in
+      try transaction.execute("UPDATE billing.audit SET reason = 'none' WHERE number = 1")
+    }
+    let checks = try (1...3).map { count in
+      try database.read { try AuditCheck(latest: count, of: .billing, reading: $0) }
+    }
+    #expect(checks.map(\.begin) == [2, 1, 0])
+    #expect(checks.map(\.checkedCount) == [1, 2, 0])
+    #expect(checks.map { $0.fault == nil } == [true, true, false])
   }
 
   @Test(arguments: TestEngine.available)
