@@ -8,53 +8,166 @@ internal import Tiers
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<String?>.optional(
-    "--after", "account", text: "start behind this account", .text)
+    "--after", "account", text: "start behind this account, in the same order", .text)
+  private static let sort = Parameter<AccountRanking.Order>.optional(
+    "--sort", "order",
+    text: {
+      "created (oldest first), usage, traffic (content sent and received this month), or over-cap "
+        + "(only accounts over their cap, by how much) (default: \($0.rawValue))"
+    }, .order, otherwise: .created)
+  private static let plan = Parameter<String?>.optional(
+    "--plan", "plan", text: "only accounts that have this plan now", .text)
+  private static let overCap = Parameter<Bool>.flag(
+    "--over-cap", text: "only accounts that use more than their cap, however long they have")
+  private static let suspended = Parameter<Bool>.flag(
+    "--suspended", text: "only accounts that an operator suspended")
 
   static let accountList = Command(
     words: ["account", "list"],
-    abstract: "Lists accounts, oldest first.",
+    abstract: "Lists accounts, oldest first or by usage, traffic or what is over the cap.",
     discussion: """
       STATE is suspended (coffer account resume), or exporting, waiting, erasing or erased (coffer deletion \
-      list): nothing is written then. Where there are more than it shows, a line on stderr says how to go on.
+      list): no writes are allowed then. TRAFFIC is of this month in UTC, OVER what is used beyond the cap. \
+      Another order than created, or a filter, reads every account once, with progress on stderr. If there \
+      are more rows, a line on stderr says how to go on.
+
+      Example: coffer account list --sort over-cap --limit 20
       """,
-    options: [limit, after],
-    answers: .page("accounts", of: AccountSummary.shape),
+    options: [sort, plan, overCap, suspended, limit, after],
+    answers: .page("accounts", of: ListedAccount.shape),
     run: { invocation in
-      let limit = invocation[limit]
+      let filter = AccountRanking.Filter(
+        plan: invocation[plan], isOverCap: invocation[overCap], isSuspended: invocation[suspended])
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (page, summaries, notice) = try database.read { reader in
-          let after = try invocation[after].map { try DatabaseSession.account(reader, $0) }
-          let page = ListPage(
-            try Account.list(reader, after: after, limit: limit + 1), limit: limit,
-            cursor: \.id.description)
-          let summaries = try page.rows.map { account in
-            AccountSummary(
-              account,
-              try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
-              try AccountDeletion.find(account.id, reading: reader))
+        let (order, limit) = (invocation[sort], invocation[limit])
+        let after = try invocation[after].map { text in
+          try database.read { try DatabaseSession.account($0, text) }
+        }
+        let ranking: AccountRanking? =
+          if order == .created, filter.isOpen {
+            nil
+          } else {
+            try rank(
+              order, filter, behind: after, keeping: limit + 1, of: database,
+              configuration.catalogue, at: now)
+          }
+        let (page, rows, notice) = try database.read { reader in
+          let accounts =
+            try ranking?.accounts.compactMap { try Account.find(reader, $0) }
+            ?? Account.list(reader, after: after, limit: limit + 1)
+          let page = ListPage(accounts, limit: limit, cursor: \.id.description)
+          let rows = try page.rows.map {
+            try ListedAccount($0, configuration.catalogue, at: now, reading: reader)
           }
           let notice = try page.notice(of: "accounts") {
-            try Account.count(reader)
+            try ranking?.count ?? Account.count(reader)
           }
-          return (page, summaries, notice)
-        }
-        var table = Table(
-          ("ACCOUNT", .left), ("USERNAME", .left), ("USED", .right), ("CAP", .right),
-          ("PLAN", .left), ("REASON", .left), ("STATE", .left), ("CREATED", .left))
-        for summary in summaries {
-          table.add(
-            summary.account.id.description, summary.account.username ?? "-",
-            ByteCount.text(summary.account.usageByteCount), ByteCount.text(summary.cap.byteCount),
-            summary.cap.planID, summary.cap.reason.rawValue, summary.state,
-            Terminal.time(summary.account.created, now: now),
-            tint: summary.isOverCap ? .bad : nil)
+          return (page, rows, notice)
         }
         return Answer(
-          text: table.text, json: page.json("accounts", summaries.map { .object($0.members) }),
-          notice: notice)
+          text: ListedAccount.table(
+            rows, withTraffic: order == .traffic, withOver: order == .overCap || filter.isOverCap,
+            at: now
+          ).text,
+          json: page.json("accounts", rows.map(\.json)), notice: notice)
       }
     })
+
+  /// Each page in a snapshot of its own, so that none is held for long.
+  private static func rank(
+    _ order: AccountRanking.Order, _ filter: AccountRanking.Filter, behind after: Account?,
+    keeping count: Int, of database: Database, _ catalogue: Catalogue, at now: Instant
+  ) throws -> AccountRanking {
+    if let plan = filter.plan, catalogue.plan(plan) == nil {
+      let known = try database.read { reader in
+        try reader.first(
+          "SELECT 1 FROM billing.entitlements WHERE plan = $1 LIMIT 1", .text(plan)
+        ) { _ in true }
+      }
+      guard known != nil else {
+        throw CommandFailure(.refused, "there is no plan \(plan); coffer plan list shows the plans")
+      }
+    }
+    var ranking = try database.read { reader in
+      try AccountRanking(
+        order, filter, behind: after?.id, keeping: count, catalogue, at: now, reading: reader)
+    }
+    let progress = Progress(
+      "reading", .count(of: "accounts"), of: try database.read { try Account.count($0) })
+    while try database.read({ try ranking.readPage($0) }) { progress.done = ranking.readCount }
+    return ranking
+  }
+}
+
+extension Form where Value == AccountRanking.Order {
+  fileprivate static var order: Form {
+    let words = Value.allCases.map(\.rawValue)
+    return Form(completion: .words(words)) { (text, name) throws(CommandFailure) in
+      if let order = Value(rawValue: text) { return order }
+      let names = words.dropLast().joined(separator: ", ") + " or \(words.last ?? "")"
+      throw CommandFailure(.usage, "\(name) takes \(names)")
+    }
+  }
+}
+
+/// An account as a list shows it.
+private struct ListedAccount {
+  private let summary: AccountSummary
+  /// Content bytes sent and received in this month.
+  private let trafficByteCount: Int64
+  private let now: Instant
+
+  init(
+    _ account: Account, _ catalogue: Catalogue, at now: Instant, reading reader: Reader
+  ) throws {
+    summary = AccountSummary(
+      account, try Cap(reader, account.id, catalogue: catalogue, now: now),
+      try AccountDeletion.find(account.id, reading: reader))
+    let month = try Transfers.months(reader, account.id, limit: 1).first
+    trafficByteCount =
+      month.flatMap { $0.number == now.month ? $0.sentByteCount + $0.receivedByteCount : nil } ?? 0
+    self.now = now
+  }
+
+  private var overByteCount: Int64 {
+    max(0, summary.account.usageByteCount.subtractingClamped(summary.cap.byteCount))
+  }
+
+  static let shape = AccountSummary.shape.adding([
+    .init("traffic", .integer), .init("over_cap", .integer),
+  ])
+
+  var json: JSONValue {
+    .object(
+      summary.members + [
+        .init("traffic", .integer(trafficByteCount)), .init("over_cap", .integer(overByteCount)),
+      ])
+  }
+
+  static func table(
+    _ rows: [ListedAccount], withTraffic: Bool, withOver: Bool, at now: Instant
+  ) -> Table {
+    let numbers: [(String, (ListedAccount) -> Int64)] =
+      (withOver ? [("OVER", \.overByteCount)] : [])
+      + (withTraffic ? [("TRAFFIC", \.trafficByteCount)] : [])
+    var table = Table(
+      columns: [("ACCOUNT", .left), ("USERNAME", .left), ("USED", .right), ("CAP", .right)]
+        + numbers.map { ($0.0, .right) }
+        + [("PLAN", .left), ("REASON", .left), ("STATE", .left), ("CREATED", .left)])
+    for row in rows {
+      let (account, cap) = (row.summary.account, row.summary.cap)
+      table.add(
+        cells: [
+          account.id.description, account.username ?? "-",
+          ByteCount.text(account.usageByteCount), ByteCount.text(cap.byteCount),
+        ] + numbers.map { ByteCount.text($0.1(row)) } + [
+          cap.planID, cap.reason.rawValue, row.summary.state,
+          Terminal.time(account.created, now: now),
+        ], tint: row.summary.isOverCap ? .bad : nil)
+    }
+    return table
+  }
 }
 
 /// An account beside the cap that holds for it now.

@@ -13,8 +13,14 @@ struct Table {
 
   init(_ columns: (title: String, alignment: Alignment)...) { self.columns = columns }
 
+  init(columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
+
   /// On a terminal the row has the colour of its `tint`.
   mutating func add(_ cells: String..., tint: Terminal.Tint? = nil) {
+    add(cells: cells, tint: tint)
+  }
+
+  mutating func add(cells: [String], tint: Terminal.Tint? = nil) {
     precondition(cells.count == columns.count, "a row has one cell for each column")
     rows.append((cells.map(Printable.text), tint))
   }

@@ -57,6 +57,28 @@ struct AccountTests {
     #expect(row.dropFirst().prefix(7) == ["ada", "1", "kB", "1", "MB", "free", "never_subscribed"])
   }
 
+  @Test func `accounts over their cap are listed, the furthest over first`() throws {
+    for (name, quota) in [("ada", "200B"), ("bob", "400B"), ("eve", "5kB")] {
+      _ = try coffer(
+        "account", "create", "--username", name, "--key-file", "\(scratch.path)/\(name).key")
+      let set = try coffer(
+        "quota", "set", name, quota, "--reason", "for a test", "--yes")
+      #expect(set.code == 0, "\(set.errors)")
+    }
+    let first = try coffer("account", "list", "--sort", "over-cap", "--limit", "1")
+    #expect(first.out.split(separator: "\n").count == 2)
+    #expect(first.out.contains("  ada  "))
+    #expect(first.out.contains("  OVER  "))
+    #expect(first.errors.hasPrefix("coffer: 1 of 2 accounts; go on with --after "))
+    let next = try coffer("account", "list", "--sort", "over-cap", "--after", "ada", "--json").out
+    #expect(next.contains("\"username\":\"bob\""))
+    #expect(next.contains("\"over_cap\":600"))
+    #expect(next.contains("eve") == false)
+    let none = try coffer("account", "list", "--plan", "gold")
+    #expect(none.code == 1)
+    #expect(none.errors == "coffer: there is no plan gold; coffer plan list shows the plans\n")
+  }
+
   @Test func `an account that writes nothing is marked, with why`() throws {
     _ = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
     #expect(try coffer("account", "suspend", "ada", "--reason", "n", "--yes").code == 0)
