@@ -12,7 +12,7 @@ package enum CommandSettings {
         }
       }
       guard isPlain, text.utf8.count <= 100, text.contains(where: { $0 != " " }) else {
-        throw ParseFailure("is not a name of 1 to 100 bytes on one line")
+        throw ParseFailure("\(quoted(text)) is not a name of 1 to 100 bytes on one line")
       }
       return text
     })

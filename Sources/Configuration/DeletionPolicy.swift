@@ -10,7 +10,7 @@ extension Parser where Value == DeletionPolicy {
   static var deletionPolicy: Parser {
     Parser { (text) throws(ParseFailure) in
       guard let policy = DeletionPolicy(rawValue: text) else {
-        throw ParseFailure("is not period_end or now")
+        throw ParseFailure("\(quoted(text)) is not period_end or now")
       }
       return policy
     }

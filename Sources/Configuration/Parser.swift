@@ -88,7 +88,7 @@ extension Parser where Value == [UInt8] {
       do throws(TextFile.Failure) {
         return try TextFile.bytes(at: path)
       } catch {
-        throw ParseFailure("\(path) \(error.text)")
+        throw ParseFailure("\(quoted(path)) \(error.text)")
       }
     }
   }
@@ -113,6 +113,10 @@ extension Parser {
       var sentences: [String] = []
       for (index, text) in texts.enumerated() {
         do throws(ParseFailure) {
+          // Of a list of secrets a part is named by its number alone.
+          if let refusal = Surroundings.refusal(of: text) {
+            throw ParseFailure("part \(index + 1) of the list \(refusal)")
+          }
           parts.append(try part(text, index + 1))
         } catch {
           sentences += error.sentences
@@ -126,5 +130,3 @@ extension Parser {
 
 /// Whether a text is ASCII without blanks or control characters.
 package func isPrintable(_ text: String) -> Bool { text.utf8.allSatisfy { 0x21...0x7E ~= $0 } }
-
-package func quoted(_ text: String) -> String { "\"\(text)\"" }

@@ -12,7 +12,7 @@ extension Parser where Value == RefundAnswers {
   static var refundAnswers: Parser {
     Parser { (text) throws(ParseFailure) in
       guard let answers = RefundAnswers(rawValue: text) else {
-        throw ParseFailure("is not off, usage, decline, grant or prorate")
+        throw ParseFailure("\(quoted(text)) is not off, usage, decline, grant or prorate")
       }
       return answers
     }

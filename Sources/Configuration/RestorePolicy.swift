@@ -21,7 +21,10 @@ extension Parser where Value == RestorePolicy {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == "inactive", let days = Int64(parts[1]),
           (1...3650).contains(days)
-        else { throw ParseFailure("is not refuse, transfer or inactive:<days from 1 to 3650>") }
+        else {
+          throw ParseFailure(
+            "\(quoted(text)) is not refuse, transfer or inactive:<days from 1 to 3650>")
+        }
         return .afterInactivity(.days(days))
       }
     }

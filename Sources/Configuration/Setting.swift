@@ -31,7 +31,8 @@ package struct Setting<Value>: AnySetting {
 }
 
 /// A setting whatever its value is, as tables and help hold it.
-package protocol AnySetting: Sendable {
+package protocol AnySetting<Value>: Sendable {
+  associatedtype Value
   /// As it stands in the environment and in the configuration file; begins with
   /// `SettingsTable.namePrefix`.
   var name: String { get }
@@ -41,6 +42,7 @@ package protocol AnySetting: Sendable {
   /// What it is.
   var text: String { get }
   var example: String { get }
+  var parser: Parser<Value> { get }
   /// Whether this value must stay out of every message.
   func isSecret(_ value: String) -> Bool
   /// Whether it is the path of a file that holds a secret.

@@ -37,7 +37,8 @@ package struct Settings: Sendable {
     let config = SharedSettings.config.name
     let given = accepted(environment)
     let path = configPath ?? given[config]
-    let isOpenToOthers = path.map { readFile(at: $0) } ?? false
+    let isOpenToOthers =
+      path.map { readFile(at: $0, named: configPath == nil ? .environment : .option) } ?? false
     let secrets = values.filter { name, value in
       table.setting(named: name)?.isSecret(value.text) ?? true
     }.keys
@@ -85,12 +86,17 @@ package struct Settings: Sendable {
   }
 
   /// Answers whether others than its owner may read or write the file.
-  private mutating func readFile(at path: String) -> Bool {
+  private mutating func readFile(at path: String, named origin: Origin) -> Bool {
+    if let refusal = Surroundings.refusal(of: path) {
+      let config = SharedSettings.config.name
+      problems.append(.init(.invalid, "\(config) (\(origin.text)): \(quoted(path)) \(refusal)"))
+      return false
+    }
     let (bytes, isOpenToOthers): ([UInt8], Bool)
     do throws(TextFile.Failure) {
       (bytes, isOpenToOthers) = try TextFile.read(path)
     } catch {
-      problems.append(.init(.invalid, "configuration file \(path) \(error.text)"))
+      problems.append(.init(.invalid, "configuration file \(quoted(path)) \(error.text)"))
       return false
     }
     let lines = SettingsFile.lines(of: bytes)

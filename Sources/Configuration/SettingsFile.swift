@@ -1,7 +1,9 @@
 /// The configuration file's grammar: `KEY=value` lines, `#` comment lines, blank lines.
 ///
 /// A value may stand in single or double quotes, which are taken off; there are no escapes and no
-/// comments behind a value, so that every character of a secret means itself.
+/// comments behind a value, so that every character of a secret means itself. What then still surrounds
+/// a value `Surroundings` refuses. A byte order mark at the beginning, as Windows editors write one, is
+/// passed over.
 enum SettingsFile {
   struct Line: Equatable {
     enum Content: Equatable {
@@ -16,6 +18,8 @@ enum SettingsFile {
 
   static func lines(of bytes: [UInt8]) -> [Line] {
     var lines: [Line] = []
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let bytes = bytes.starts(with: mark) ? bytes[3...] : bytes[...]
     for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
     {
       if let content = content(of: line) { lines.append(Line(number: index + 1, content: content)) }
@@ -35,7 +39,10 @@ enum SettingsFile {
     let value = trim(trimmed[trimmed.index(after: equals)...])
     for quote in ["\"", "'"] where value.hasPrefix(quote) {
       guard value.count >= 2, value.hasSuffix(quote) else {
-        return .malformed("has a quote that does not end")
+        return .malformed(
+          value.dropFirst().contains(quote)
+            ? "has text behind the closing quote; a comment stands on a line of its own"
+            : "has a quote that does not end")
       }
       return .setting(name: String(name), text: String(value.dropFirst().dropLast()))
     }

@@ -25,9 +25,12 @@ package struct SettingsReader {
   package func has(_ setting: any AnySetting) -> Bool { settings.values[setting.name] != nil }
 
   /// The value of a setting; reports one that is refused, or missing without a default.
-  package mutating func value<Value>(_ setting: Setting<Value>) -> Value? {
+  package mutating func value<Value>(_ setting: some AnySetting<Value>) -> Value? {
     guard let text = text(setting) else { return nil }
     do throws(ParseFailure) {
+      if let refusal = Surroundings.refusal(of: text) {
+        throw ParseFailure(setting.isSecret(text) ? refusal : "\(quoted(text)) \(refusal)")
+      }
       return try setting.parser.parse(text)
     } catch {
       let ending = error.asksForExample ? ", e.g. \(setting.example)" : ""

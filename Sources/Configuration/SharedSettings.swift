@@ -11,8 +11,15 @@ package enum SharedSettings {
       + "Both programs must name the same. For a directory outside of /var/lib/coffer the package's "
       + "units need ReadWritePaths= (systemctl edit coffer-sync coffer-billing).",
     example: "sqlite:///var/lib/coffer", parser: .database,
-    // A database's place is secret only where it may hold a password.
-    isSecret: { $0.contains("@") || $0.contains("%") || $0.contains("password") })
+    isSecret: mayHoldPassword)
+
+  /// A database's place is secret where it may hold a password, or is none.
+  fileprivate static func mayHoldPassword(_ location: String) -> Bool {
+    let isPlace =
+      location.hasPrefix("/")
+      || ["sqlite:", "postgres:", "postgresql:"].contains(where: location.contains)
+    return !isPlace || ["@", "%", "password"].contains(where: location.contains)
+  }
 
   package static let ofServers: [any AnySetting] = [
     metricsListen, metricsToken, trustedProxies, connectionsPerAddress, instances, plans,
@@ -93,7 +100,10 @@ extension Parser where Value == DatabaseLocation {
   fileprivate static var database: Parser {
     Parser { (text) throws(ParseFailure) in
       if let location = DatabaseLocation(text) { return location }
-      throw ParseFailure("is neither sqlite:///<directory> nor postgres://<server>/<database>")
+      // Quoted unless it may hold a password.
+      throw ParseFailure(
+        (SharedSettings.mayHoldPassword(text) ? "" : quoted(text) + " ")
+          + "is neither sqlite:///<directory> nor postgres://<server>/<database>")
     }
   }
 }
@@ -105,7 +115,7 @@ extension Parser where Value == Catalogue {
       do throws(CatalogueFile.Failure) {
         return try CatalogueFile.catalogue(of: bytes)
       } catch {
-        throw ParseFailure("\(path) \(error.text)")
+        throw ParseFailure("\(quoted(path)) \(error.text)")
       }
     }
   }
@@ -117,7 +127,7 @@ extension Parser where Value == Clock {
     Parser { (path) throws(ParseFailure) in
       let text = String(decoding: try Parser<[UInt8]>.file.parse(path), as: UTF8.self)
       guard Int64(text.filter { $0 != "\n" }) != nil else {
-        throw ParseFailure("\(path) does not hold milliseconds since 1970")
+        throw ParseFailure("\(quoted(path)) does not hold milliseconds since 1970")
       }
       return .file(path)
     }

@@ -23,7 +23,7 @@ extension BTCPayConfiguration {
           }
         }
         guard isID, (20...64).contains(text.utf8.count) else {
-          throw ParseFailure("is no id of a store: letters and digits, e.g. of its settings' page")
+          throw ParseFailure("\(quoted(text)) is no id of a store: letters and digits")
         }
         return text
       })

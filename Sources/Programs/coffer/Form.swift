@@ -23,7 +23,15 @@ extension Form where Value == String {
   static var path: Form {
     Form(completion: .file) { (text, name) throws(CommandFailure) in
       guard !text.isEmpty else { throw CommandFailure(.usage, "the path for \(name) is empty") }
+      try refuseBlanks(around: text, name)
       return text
+    }
+  }
+
+  /// A path or an address with a blank at its end is a mistake that would make something new.
+  static func refuseBlanks(around text: String, _ name: String) throws(CommandFailure) {
+    if let refusal = Surroundings.blank(around: text) {
+      throw CommandFailure(.usage, "\(name): \(quoted(text)) \(refusal)")
     }
   }
 

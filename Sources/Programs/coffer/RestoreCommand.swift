@@ -146,6 +146,9 @@ extension Form where Value == DatabaseLocation {
   /// A PostgreSQL database.
   static var postgres: Form {
     Form { (text, name) throws(CommandFailure) in
+      if let refusal = Surroundings.blank(around: text) {
+        throw CommandFailure(.usage, "\(name) \(refusal)")
+      }
       if let location = DatabaseLocation(text), case .postgres = location { return location }
       throw CommandFailure(.usage, "\(name) takes postgres://<server>/<database>")
     }

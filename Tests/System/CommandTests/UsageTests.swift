@@ -148,6 +148,6 @@ struct UsageTests {
     #expect(finished.code == 78)
     #expect(
       finished.errors
-        == "coffer: configuration file /nowhere cannot be read: No such file or directory\n")
+        == "coffer: configuration file \"/nowhere\" cannot be read: No such file or directory\n")
   }
 }

@@ -253,7 +253,7 @@ struct SettingsTests {
     #expect(configuration.registration == .open)
   }
 
-  @Test(arguments: ["0", "1000001", "-1", "+5", " 5", "5.0", "many", "99999999999999999999"])
+  @Test(arguments: ["0", "1000001", "-1", "+5", "5.0", "many", "99999999999999999999"])
   func `a limit out of its range is refused in one line`(text: String) throws {
     let environment = Self.complete.merging(["COFFER_REQUESTS_BURST": text]) { $1 }
     #expect(
