@@ -3,8 +3,8 @@ internal import COpenSSL
 
 /// Seals bytes at rest with AES-256-GCM (NIST SP 800-38D): nobody without a key reads or alters them.
 ///
-/// To rotate, put a new key in front; drop an old one once nothing sealed with it is left. The
-/// context (say, the row's identifier) must be the same at opening, so that sealed bytes cannot be
+/// To rotate, give every instance the new key behind the others, then in front; drop an old one once
+/// nothing sealed with it is left. The context (say, the row's identifier) must be the same at opening, so that sealed bytes cannot be
 /// moved. Lengths are not hidden. Nonces are random, hence at most 2^32 seals per key (section 8.3).
 ///
 /// Sealed form: version 1 (1 byte), key id (4), nonce (12), ciphertext, tag (16). The first two are

@@ -305,7 +305,7 @@ struct Doctor {
     }
     let text = "the first sealing key seals since \(Instant(seconds: since.seconds))"
     return since < now - Self.keyAgeMax
-      ? Check("keys", .warning, text, "put a new key before it, and keep it")
+      ? Check("keys", .warning, text, "rotate it: \(Advice.sealingKeyRotation.text)")
       : Check("keys", .ok, text)
   }
 }

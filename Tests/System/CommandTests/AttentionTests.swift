@@ -77,6 +77,45 @@ struct AttentionTests {
     #expect(first.out.hasSuffix("\n1 of 7; see --limit\n"))
   }
 
+  @Test func `a runbook that names commands for a kind names the command that the list gives`()
+    throws
+  {
+    let kinds = [
+      "unknown_product", "unmapped_product", "contested_owner", "unowned", "irregular_payment",
+      "paid_after_end", "reversal", "unknown_status", "unpaid_time", "contradiction", "dispute",
+    ]
+    try write { transaction in
+      for (number, kind) in kinds.enumerated() {
+        try Self.add(
+          kind, "stripe:live:subscription:sub_\(number)", "x", hoursAgo: 1, in: transaction)
+      }
+      try transaction.execute(
+        "INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)", .id(Self.ada),
+        .instant(Self.now))
+      try transaction.execute(
+        "INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)",
+        .text("apple:live:subscription:2000000123456780"), .id(Self.ada), .instant(Self.now))
+    }
+    let told = try Finished(["attention", "--json"], environment: environment).out
+    let items = try #require(JSON.parse(Array(told.utf8))["items"].array)
+    #expect(Set(items.compactMap { $0["kind"].string }).count == kinds.count + 2)
+    let folder = "\(Files.repository)/ops/runbooks"
+    let books = Files.names(in: folder).compactMap { Files.text("\(folder)/\($0)") }
+    var named = 0
+    for item in items {
+      let kind = try #require(item["kind"].string)
+      let words = try #require(item["command"].array).compactMap(\.string).prefix {
+        $0.allSatisfy(\.isLetter)
+      }
+      let command = "coffer \(words.joined(separator: " "))"
+      for book in books where book.contains("`\(kind)`") {
+        named += 1
+        #expect(book.contains(command), "\(kind): \(command) is not in its runbook")
+      }
+    }
+    #expect(named >= 8)
+  }
+
   @Test(arguments: [(95, "95 h "), (96, "4 d  ")] as [(Int64, String)])
   func `of the last days the hours that are left are told`(hours: Int64, told: String) throws {
     try write { transaction in

@@ -428,6 +428,26 @@ struct DoctorTests {
     #expect(try found(old).contains("failed"))
   }
 
+  @Test func `for an old key the advice of the manual is given, step by step`() throws {
+    try seal()
+    try Files.write("\(Int64(1_772_440_000_000 + 400 * 86_400_000))\n", to: scratch.path + "/clock")
+    var environment = environment
+    environment["COFFER_SEALING_KEYS"] = Base64.standard.encode([UInt8](repeating: 1, count: 32))
+    let out = try Finished(["doctor"], environment: environment).out
+    let advice = try #require(out.split(separator: "\n").first { $0.hasPrefix("keys: ") })
+    let manual = try #require(Files.text("\(Files.repository)/docs/operating.md"))
+    let block = try #require(
+      manual.split(separator: "<!-- sealing key rotation -->\n").last?
+        .split(separator: "<!-- end -->").first)
+    let steps = block.split(separator: "\n").map { $0.dropFirst("1. A".count).dropLast() }
+    #expect(steps.count == 4)
+    var rest = advice
+    for step in steps {
+      let place = try #require(rest.firstRange(of: step), "\(step) is not in its place: \(advice)")
+      rest = rest[place.upperBound...]
+    }
+  }
+
   @Test func `a database that is not there is a finding`() throws {
     Files.removeAll(scratch.path + "/database")
     let found = try coffer("doctor", "--json")

@@ -17,6 +17,11 @@ import Testing
     }
   }
 
+  @Test func `the rotation of a sealing key is what the programs advise`() throws {
+    try expectBlock(
+      "sealing key rotation", of: "docs/operating.md", Advice.sealingKeyRotation.list)
+  }
+
   @Test func `the exit codes are the program's own`() throws {
     try expectBlock(
       "exit codes", of: "docs/operating.md",

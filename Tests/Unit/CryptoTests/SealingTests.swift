@@ -53,6 +53,23 @@ import Testing
     #expect(refusal { _ = try keys.open(sealed, context: context) } == .notAuthentic)
   }
 
+  @Test
+  func `behind first, then in front, then alone: instances restarted one by one open each other's`()
+    throws
+  {
+    // Sealed anew between the last two, so nothing of the old key is left for the last.
+    let stages = [[old], [old, new], [new, old], [new]]
+    for (before, after) in zip(stages, stages.dropFirst()) {
+      let (earlier, later) = (try SealingKeys(before), try SealingKeys(after))
+      #expect(try earlier.open(later.seal(plain, context: []), context: []) == plain)
+      guard after.contains(where: { $0.exposed == before[0].exposed }) else { continue }
+      #expect(try later.open(earlier.seal(plain, context: []), context: []) == plain)
+    }
+    // In front at once: an instance that was not restarted yet cannot open it.
+    let sealed = try SealingKeys([new, old]).seal(plain, context: [])
+    #expect(refusal { _ = try SealingKeys([old]).open(sealed, context: []) } == .unknownKey)
+  }
+
   @Test func `after a rotation the old key still opens`() throws {
     let sealed = try SealingKeys([old]).seal(plain, context: [])
     #expect(try SealingKeys([new, old]).open(sealed, context: []) == plain)
