@@ -104,7 +104,10 @@ extension StripeSubscription {
       status: status,
       items: items.map { item in
         let (price, product) = readPrice(item)
-        return Item(id: item["id"].reference, price: price, product: product)
+        // Metered items have none.
+        return Item(
+          id: item["id"].reference, price: price, product: product,
+          quantity: item["quantity"].integer ?? 1)
       },
       cancelAtPeriodEnd: try json["cancel_at_period_end"].optionalBool(),
       cancelAt: try json["cancel_at"].optionalInstant(),

@@ -44,7 +44,11 @@ extension StripeSubscription {
         .array(
           items.map {
             .members(
-              price: $0.price, product: $0.product, [("id", $0.id.map { .string($0) })])
+              price: $0.price, product: $0.product,
+              [
+                ("id", $0.id.map { .string($0) }),
+                ("quantity", $0.quantity == 1 ? nil : .integer($0.quantity)),
+              ])
           })
       ),
       ("cancelAtPeriodEnd", cancelAtPeriodEnd ? true : nil), ("cancelAt", .optional(cancelAt)),
@@ -64,7 +68,9 @@ extension StripeSubscription {
     self.init(
       customer: json["customer"].string, status: Status(try json["status"].requireString()),
       items: try json["items"].requireArray().map {
-        Item(id: $0["id"].string, price: $0["price"].string, product: $0["product"].string)
+        Item(
+          id: $0["id"].string, price: $0["price"].string, product: $0["product"].string,
+          quantity: $0["quantity"].integer ?? 1)
       },
       cancelAtPeriodEnd: json["cancelAtPeriodEnd"].bool ?? false,
       cancelAt: json["cancelAt"].storedInstant, canceledAt: json["canceledAt"].storedInstant,

@@ -9,7 +9,7 @@ struct StripeBilled {
   let lineage: Lineage
   /// As its line names it.
   let item: String?
-  let from: Instant
+  private(set) var from: Instant
   private(set) var to: Instant
   /// The place of its invoice: whole invoices are dear to sort.
   let index: Int
@@ -45,10 +45,18 @@ struct StripeBilled {
     self.basis = basis
   }
 
-  /// The same period of another item.
-  func billing(_ plan: Plan) -> StripeBilled {
+  /// The same period of another item; or, from its end, only what follows it.
+  func billing(_ plan: Plan, fromEnd: Bool = false) -> StripeBilled {
     var other = self
     other.plan = plan
+    if fromEnd { other.from = to }
+    return other
+  }
+
+  /// The same, followed by something else.
+  func replaced() -> StripeBilled {
+    var other = self
+    other.isReplaced = true
     return other
   }
 

@@ -10,10 +10,13 @@ struct StripeCurrentItems {
   private let isWhole: Bool
   private let asOf: AsOf?
   private let status: StripeSubscription.Status?
+  /// A schedule changes the items when a period ends, so that they say nothing of the one before.
+  private let isScheduled: Bool
 
   init(_ snapshot: Mirror<StripeSubscription>.Observation?, _ catalogue: Catalogue) {
     asOf = snapshot?.asOf
     status = snapshot?.content.status
+    isScheduled = snapshot?.content.schedule != nil
     var plans: [StripeBilled.Lineage: Plan] = [:]
     var isWhole = true
     for item in snapshot?.content.items ?? [] {
@@ -55,36 +58,84 @@ struct StripeCurrentItems {
     return result
   }
 
-  /// The items choose the plans of the periods that run when the snapshot is from, and of those
-  /// billed in advance: an item its own, and one that was never billed goes along with the others
-  /// until it is, or takes the place of those that are gone.
+  /// The items choose the plans of the periods that run when the snapshot is from, of those billed in
+  /// advance, and of the last ones: what is chosen holds until it is chosen otherwise, or until a line that
+  /// was paid takes its place, and so does what bridges to the next payment. An item chooses its own plan,
+  /// and one that was never billed goes along with the others until it is, or takes the place of those that
+  /// are gone.
   ///
-  /// While a payment is overdue they do not: an upgrade whose proration stays unpaid leaves the
-  /// paid plan until its end. Neither do they once an upgrade's money went back.
-  func chosen(_ billed: [StripeBilled]) -> [StripeBilled] {
-    guard status == .active || status == .trialing, !plans.isEmpty else { return billed }
+  /// While a payment is overdue they choose only for what is over: an upgrade whose proration stays unpaid
+  /// leaves the paid plan, also for the grace of a renewal. Neither do they once an upgrade's money went back.
+  func chosen(_ billed: [StripeBilled], changeIsUnpaid: Bool) -> [StripeBilled] {
+    let isOverdue = status == .pastDue
+    guard status == .active || status == .trialing || isOverdue && !changeIsUnpaid, !plans.isEmpty
+    else { return billed }
     let known = Set(billed.map { $0.lineage })
     let fresh = plans.filter { !known.contains($0.key) }.map { $0.value }
+    let lasts = Lasts(billed, plans)
+    func isChosen(_ line: StripeBilled) -> Bool {
+      isNewer(than: line) && !line.isReplaced && !line.isRevived
+        && (isOver(line) ? lasts.holds(line) : !isOverdue && lasts.runs(line))
+    }
     let running = billed.filter { isChosen($0) }
     let gone = running.filter { plans[$0.lineage] == nil }
     // An item of now whose money went back leaves in place what came before it.
     let refunded = running.filter { $0.reversal != nil && plans[$0.lineage] != nil }
-    var result = billed.compactMap { line -> StripeBilled? in
-      guard isChosen(line) else { return line }
-      if let plan = plans[line.lineage] { return line.billing(plan) }
-      let isKept = !isWhole || refunded.contains { $0.plan.isAddition == line.plan.isAddition }
-      return isKept ? line : nil
+    func isKept(_ line: StripeBilled) -> Bool {
+      !isWhole || refunded.contains { $0.plan.isAddition == line.plan.isAddition }
+    }
+    // What a schedule changed with the next period leaves the one before as it was.
+    func stays(_ line: StripeBilled) -> Bool { isScheduled && isOver(line) }
+    var result: [StripeBilled] = []
+    for line in billed {
+      guard isChosen(line), plans[line.lineage] != nil || !isKept(line) else {
+        result.append(line)
+        continue
+      }
+      if stays(line) { result.append(line.replaced()) }
+      if let plan = plans[line.lineage] { result.append(line.billing(plan, fromEnd: stays(line))) }
     }
     for plan in fresh {
       let replaced = gone.filter { $0.plan.isAddition == plan.isAddition }
-      result += (replaced.isEmpty ? running : replaced).map { $0.billing(plan) }
+      result += (replaced.isEmpty ? running : replaced).map {
+        $0.billing(plan, fromEnd: stays($0))
+      }
     }
     return result
   }
 
-  private func isChosen(_ line: StripeBilled) -> Bool {
-    guard let asOf, !line.isReplaced, !line.isRevived else { return false }
-    return isNewer(than: line) && asOf.from < line.to
+  /// Whether the line's period was over when the snapshot was made.
+  private func isOver(_ line: StripeBilled) -> Bool { asOf.map { line.to <= $0.from } ?? false }
+
+  /// Which lines of each item nothing that stands follows.
+  private struct Lasts {
+    private let plans: [StripeBilled.Lineage: Plan]
+    /// The last line that stands, by item and of all.
+    private var byLineage: [StripeBilled.Lineage: StripeBilled] = [:]
+    private var any: StripeBilled?
+
+    init(_ billed: [StripeBilled], _ plans: [StripeBilled.Lineage: Plan]) {
+      self.plans = plans
+      for line in billed where line.reversal == nil {
+        if byLineage[line.lineage].map({ $0.from < line.from }) ?? true {
+          byLineage[line.lineage] = line
+        }
+        if any.map({ $0.from < line.from }) ?? true { any = line }
+      }
+    }
+
+    /// Of an item that is gone nothing at all may follow: it is not billed again.
+    private func last(of line: StripeBilled) -> StripeBilled? {
+      plans[line.lineage] == nil ? any : byLineage[line.lineage]
+    }
+
+    /// Whether nothing follows it.
+    func holds(_ line: StripeBilled) -> Bool { last(of: line).map { $0.from < line.to } ?? true }
+
+    /// Whether it may still run: what follows was billed in advance, or nothing does.
+    func runs(_ line: StripeBilled) -> Bool {
+      last(of: line).map { $0.from < line.to || $0.created < line.to } ?? true
+    }
   }
 
   private func isNewer(than line: StripeBilled) -> Bool {

@@ -40,7 +40,8 @@ struct StripeFold {
     }
     self.reversals = reversals
     billed = current.chosen(
-      StripeBilled.truncated(lines) { reversals.byInvoice[invoices[$0.index].id] })
+      StripeBilled.truncated(lines) { reversals.byInvoice[invoices[$0.index].id] },
+      changeIsUnpaid: invoices.contains { $0.isUnpaidChange })
   }
 
   struct Invoice {
@@ -173,6 +174,9 @@ struct StripeFold {
       if let alarm = mapping.alarm(price: item.price, product: item.product) {
         alarms.insert(alarm)
       }
+      if item.quantity > 1, let plan = catalogue.plan(for: mapping) {
+        alarms.insert(.irregularPayment(.quantity, object: "\(plan.id) x \(item.quantity)"))
+      }
     }
     for invoice in invoices where invoice.content.status == .paid {
       alarms.formUnion(invoice.unlisted)
@@ -203,6 +207,11 @@ struct StripeFold {
 }
 
 extension StripeFold.Invoice {
+  /// A change within a period, whose payment was tried in vain.
+  fileprivate var isUnpaidChange: Bool {
+    !content.isCycle && content.status == .open && content.isAttempted && !tierLines.isEmpty
+  }
+
   /// Unknown moments count as before: they must not open a period after an end.
   func wasPaid(after end: Instant) -> Bool {
     content.paidAt.map { $0 > end } ?? false

@@ -177,8 +177,11 @@ extension StripeSubscription {
     case .draft: return byPause
     case .void: return byPause || policy.courtesyForVoided
     case .uncollectible:
+      // What nobody was asked for was written off by a pause of collection, also one that is over by now.
+      let byFormerPause =
+        !invoice.isAttempted && invoice.dueAt == nil && policy.courtesyForPausedCollection
       return byPause || invoice.isForgivenToUser
-        || invoice.uncollectibleReason == nil && policy.courtesyForUncollectible
+        || invoice.uncollectibleReason == nil && (byFormerPause || policy.courtesyForUncollectible)
     }
   }
 }

@@ -143,11 +143,14 @@ package struct StripeSubscription: Mirrored {
     package let id: String?
     package let price: String?
     package let product: String?
+    /// How many times it is billed.
+    package let quantity: Int64
 
-    package init(id: String? = nil, price: String?, product: String?) {
+    package init(id: String? = nil, price: String?, product: String?, quantity: Int64 = 1) {
       self.id = id
       self.price = price
       self.product = product
+      self.quantity = quantity
     }
   }
 

@@ -94,6 +94,8 @@ package struct Coverage: Hashable, Sendable {
     case surplus
     /// A little less than was asked for, which the store forgave.
     case short
+    /// Several times the same item: it counts once.
+    case quantity
   }
 
   /// The moments at which time alone can change what is owed, ascending: those after `start`, up to

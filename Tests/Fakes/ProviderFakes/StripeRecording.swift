@@ -28,7 +28,7 @@ package struct StripeRecording: Sendable, CustomStringConvertible {
   }
 
   private static let told =
-    buying + failing + changing + ending + reversing + adding + arranging
+    buying + failing + changing + ending + reversing + adding + arranging + bridging
 
   package func record(in version: StripeVersion) -> StripeRecorder {
     var settings = StripeSettings(version)

@@ -73,6 +73,15 @@ extension StripeStory {
       stripe.changePrice(of: sub, to: .plusMonthly, .nextInvoice)
       stripe.run(until: stripe.periodEnd(of: sub) + .days(1))
     },
+    StripeStory("upgrade-on-the-next-invoice-that-fails", afterRetries: .leavePastDue) { stripe in
+      let sub = stripe.buy(account: account)
+      stripe.run(for: .days(10))
+      stripe.changePrice(of: sub, to: .plusMonthly, .nextInvoice)
+      stripe.setCard(of: sub, .declines)
+      stripe.run(until: stripe.periodEnd(of: sub) + .days(4))
+      stripe.setCard(of: sub, .works)
+      stripe.run(for: .days(3))
+    },
     StripeStory("upgrade-unpaid", afterRetries: .leavePastDue) { stripe in
       let sub = stripe.buy(account: account)
       stripe.run(for: .days(10))

@@ -32,6 +32,7 @@ import Testing
     "upgrade-to-year": [["premium 0-10", "premium 10-375"]],
     "upgrade-of-tier-paid-at-once": [["premium 0-10", "plus 10-31", "plus 31-61"]],
     "upgrade-of-tier-on-the-next-invoice": [["premium 0-10", "plus 10-31", "plus 31-61"]],
+    "upgrade-on-the-next-invoice-that-fails": [["premium 0-10", "plus 10-31"]],
     "upgrade-unpaid": [["premium 0-31"]],
     "upgrade-unpaid-then-paid": [["premium 0-10", "premium 10-375"]],
     "upgrade-pending-then-applied": [["premium 0-10", "premium 10-375"]],

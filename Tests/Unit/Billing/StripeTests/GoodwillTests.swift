@@ -176,6 +176,44 @@ struct GoodwillTests {
       written("novel").coverage.alarms == [.unknownStatus("uncollectible: novel")])
   }
 
+  @Test(arguments: [StripeInvoice.Status.void, .uncollectible])
+  func `what a pause of collection forgave stays forgiven when the pause is over`(
+    status: StripeInvoice.Status
+  ) {
+    let forgiven = invoice(
+      30, "in_2", status, from: 30, to: 60, isAttempted: false)
+    let paused = Self.paid + [subscription(20, .active, paused: true), forgiven]
+    let resumed = paused + [subscription(40, .active)]
+    for story in [Story(paused), Story(resumed)] {
+      #expect(
+        story.schedule.prefix(3) == [
+          "day 0 premium subscribed", "day 30 premium courtesy", "day 60 premium leeway",
+        ])
+      #expect(story.label(day: 45) == .active)
+    }
+  }
+
+  @Test func `an item that is billed three times counts once, with an alarm`() {
+    let story = Story([
+      Story.Delivery(
+        object: .subscription(
+          StripeSubscription(
+            customer: "cus_1", status: .active,
+            items: [
+              .init(id: "si_1", price: "price_premium", product: "prod_1"),
+              .init(id: "si_2", price: "price_extra", product: "prod_1", quantity: 3),
+            ])), id: subscriptionID, created: at(0)),
+      invoice(
+        0, "in_1", .paid,
+        billing: [
+          line("price_premium", 299, from: 0, to: 30, item: "si_1"),
+          line("price_extra", 297, from: 0, to: 30, item: "si_2"),
+        ]),
+    ])
+    #expect(story.caps(day: 1) == 1050)
+    #expect(story.coverage.alarms == [.irregularPayment(.quantity, object: "extra x 3")])
+  }
+
   // MARK: The status `paused`
 
   private static func paused(

@@ -13,7 +13,7 @@ struct StoredObjectTests {
         customer: "cus_1", status: .other("dormant"),
         items: [
           StripeSubscription.Item(id: "si_1", price: "p", product: nil),
-          StripeSubscription.Item(price: nil, product: "q"),
+          StripeSubscription.Item(price: nil, product: "q", quantity: 3),
         ], cancelAtPeriodEnd: true, cancelAt: moment, canceledAt: moment, endedAt: moment,
         endedByFailedPayment: true, trialStart: moment, trialEnd: moment, collectionIsPaused: true,
         collectionResumes: moment,

@@ -62,7 +62,8 @@ let catalogue: Catalogue = {
       version: "test",
       free: Plan(id: "free", title: "Free", byteCount: 10),
       paid: [
-        plan("small", 100, price: "price_small"), plan("premium", 1000, price: "price_premium"),
+        plan("small", 100, price: "price_small"),
+        plan("premium", 1000, price: "price_premium", "price_premium_year"),
         plan("fallback", 20, price: "price_fallback"),
         plan("extra", 50, price: "price_extra", adds: true),
         plan("more", 70, price: "price_more", adds: true),
@@ -72,10 +73,12 @@ let catalogue: Catalogue = {
   }
 }()
 
-private func plan(_ id: String, _ byteCount: Int64, price: String, adds: Bool = false) -> Plan {
+private func plan(
+  _ id: String, _ byteCount: Int64, price: String..., adds: Bool = false
+) -> Plan {
   Plan(
     id: id, title: id, byteCount: byteCount, isAddition: adds,
-    products: [Plan.Product(provider: "stripe", id: price)])
+    products: price.map { Plan.Product(provider: "stripe", id: $0) })
 }
 
 func subscription(
@@ -83,7 +86,7 @@ func subscription(
   cancelAtPeriodEnd: Bool = false, cancelAt: Double? = nil, endedAt: Double? = nil,
   endedByFailedPayment: Bool = false, trial: ClosedRange<Double>? = nil, paused: Bool = false,
   items: [String: String] = [:], pause: StripeSubscription.Pause? = nil, began: Double? = nil,
-  latestInvoice: String? = nil, account: Identifier? = accountA
+  latestInvoice: String? = nil, schedule: String? = nil, account: Identifier? = accountA
 ) -> Story.Delivery {
   let named = items.sorted { $0.key < $1.key }.map {
     StripeSubscription.Item(id: $0.key, price: $0.value, product: "prod_1")
@@ -98,7 +101,7 @@ func subscription(
         endedAt: endedAt.map(at), endedByFailedPayment: endedByFailedPayment,
         trialStart: trial.map { at($0.lowerBound) }, trialEnd: trial.map { at($0.upperBound) },
         collectionIsPaused: paused, pause: pause, began: began.map(at),
-        latestInvoice: latestInvoice, account: account)),
+        latestInvoice: latestInvoice, schedule: schedule, account: account)),
     id: subscriptionID, created: at(created))
 }
 
