@@ -40,12 +40,14 @@ package struct EntitlementExplanation: Sendable {
   let lost: [Loss]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
   package let paysTwiceSince: Instant?
-  /// Since when there is nothing left of the account; nil while there is.
-  package let erased: Instant?
+  /// Since when there is nothing left of the account, in either program; nil while there is.
+  package var erased: Instant? { deletionParts?.erased }
   /// Since when an operator lets nothing of it be written; nil where nobody does.
   package let suspended: Instant?
   /// When its end was asked for; nil where it stays.
   package let leaving: Instant?
+  /// How far each part has come with that end; nil where none was asked for.
+  package let deletionParts: DeletionParts?
   /// When that end comes; nil until it is exported.
   package let erases: Instant?
 
@@ -198,16 +200,17 @@ package struct EntitlementExplanation: Sendable {
     ) { row in try row.instant(0) }
     let deletion = try reader.first(
       """
-      SELECT erased_ms, asked_ms, erase_ms, suspended_ms FROM sync.account_deletions
+      SELECT asked_ms, erase_ms, suspended_ms FROM sync.account_deletions
       WHERE account_id = $1
       """, .id(account)
     ) { row in
       (
-        erased: try row.optionalInstant(0), asked: try row.instant(1),
-        erases: try row.optionalInstant(2), suspended: try row.optionalInstant(3)
+        asked: try row.instant(0), erases: try row.optionalInstant(1),
+        suspended: try row.optionalInstant(2)
       )
     }
-    (erased, leaving, erases) = (deletion?.erased, deletion?.asked, deletion?.erases)
+    (leaving, erases) = (deletion?.asked, deletion?.erases)
+    deletionParts = try DeletionParts(of: account, reading: reader)
     // While its end is waited for it is suspended by that, and beside it is kept what was before.
     suspended =
       if let deletion { deletion.suspended } else {

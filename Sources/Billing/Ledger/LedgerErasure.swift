@@ -22,11 +22,23 @@ extension Ledger {
     guard try !LeavingAccount.hasMoved(account, reading: database) else { return [] }
     return try database.rows(
       """
-      SELECT object FROM billing.subscriptions WHERE owner = $1
-        AND (will_renew = 1 OR label_without_access IN ('on_hold', 'paused'))
+      SELECT object FROM billing.subscriptions WHERE owner = $1 AND \(Self.isCollecting)
       ORDER BY object LIMIT 200
       """, .id(account)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+  }
+
+  /// Of a subscription's row: whether it would be billed again, or something of it is still to be collected.
+  private static let isCollecting =
+    "(will_renew = 1 OR label_without_access IN ('on_hold', 'paused'))"
+
+  /// Whether any subscription of the account is one of those, wherever the account is.
+  static func isCollected(from account: Identifier, reading database: any Queryable) throws -> Bool
+  {
+    try database.first(
+      "SELECT 1 FROM billing.subscriptions WHERE owner = $1 AND \(isCollecting) LIMIT 1",
+      .id(account)
+    ) { _ in true } ?? false
   }
 
   /// Those of the account that are not over, as far as is known; none of one that another Coffer has.

@@ -123,7 +123,7 @@ private struct ListedAccount {
   ) throws {
     summary = AccountSummary(
       account, try Cap(reader, account.id, catalogue: catalogue, now: now),
-      try AccountDeletion.find(account.id, reading: reader))
+      try DeletionProgress(of: account.id, reading: reader))
     let month = try Transfers.months(reader, account.id, limit: 1).first
     trafficByteCount =
       month.flatMap { $0.number == now.month ? $0.sentByteCount + $0.receivedByteCount : nil } ?? 0
@@ -177,13 +177,13 @@ struct AccountSummary {
   /// Since when an operator lets it write nothing; an end that was asked for is told by itself.
   let suspended: Instant?
   /// What becomes of an end that was asked for.
-  let deletion: AccountDeletion?
+  let deletion: DeletionProgress?
 
-  init(_ account: Account, _ cap: Cap, _ deletion: AccountDeletion?) {
+  init(_ account: Account, _ cap: Cap, _ deletion: DeletionProgress?) {
     self.account = account
     self.cap = cap
     self.deletion = deletion
-    suspended = account.suspended(beside: deletion)
+    suspended = account.suspended(beside: deletion?.deletion)
   }
 
   var isOverCap: Bool { account.usageByteCount > cap.byteCount }

@@ -23,7 +23,7 @@ extension Command {
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let cap = try Cap(
             reader, account.id, catalogue: configuration.catalogue, now: now)
-          let deletion = try AccountDeletion.find(account.id, reading: reader)
+          let deletion = try DeletionProgress(of: account.id, reading: reader)
           return (
             AccountSummary(account, cap, deletion), try Device.listAll(reader, of: account.id)
           )
@@ -69,13 +69,5 @@ extension Command {
       "label": .string(device.label), "added": .string(device.added.description),
       "revoked": device.revoked.map { .string($0.description) } ?? .null,
     ]
-  }
-}
-
-extension AccountDeletion {
-  /// What becomes of it, and when.
-  var text: String {
-    let moment = erased ?? erases
-    return state.rawValue + (moment.map { ", \($0)" } ?? "")
   }
 }

@@ -74,11 +74,11 @@ enum DatabaseSession {
   /// What `account` finds, for an act: refused where it is erased, or is being erased.
   static func livingAccount(_ queryable: some Queryable, _ text: String) throws -> Account {
     let account = try account(queryable, text)
-    let deletion = try AccountDeletion.find(account.id, reading: queryable)
-    if let erased = deletion?.erased {
+    let progress = try DeletionProgress(of: account.id, reading: queryable)
+    if let erased = progress?.erased {
       throw CommandFailure(.refused, "account \(account.id) was erased on \(erased)")
     }
-    if deletion?.begun != nil {
+    if progress?.deletion.begun != nil {
       throw CommandFailure(.refused, "account \(account.id) is being erased")
     }
     return account

@@ -163,8 +163,10 @@ extension Command {
     words: ["deletion", "list"],
     abstract: "Lists accounts whose end was asked for, the newest first.",
     discussion: """
-      STATE is exporting (it waits for coffer account export), waiting (it can be kept), erasing or erased. \
-      Of what is erased its id and these times are all that is listed.
+      STATE is exporting (waits for coffer account export), waiting (can be cancelled), erasing, or erased: \
+      coffer-sync and coffer-billing have both erased what they hold. SYNC and BILLING are waiting, erasing or \
+      erased (unused: coffer-billing never ran here). STORES is waiting, stopping (asked to stop billing), \
+      stopped, billing (only the customer can cancel) or moved. An erased account keeps its id and these times.
       """,
     options: [limit, after],
     answers: .page(
@@ -172,11 +174,12 @@ extension Command {
       of: [
         "account": .text, "username": .orNull(.text), "state": .text, "asked": .time,
         "erases": .orNull(.time), "erased": .orNull(.time), "moved": .bool,
+        "parts": DeletionParts.shape,
       ]),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (page, names, more) = try database.read { reader in
+        let (page, rows, more) = try database.read { reader in
           let last = try invocation[after].map { account in
             guard let last = try AccountDeletion.find(account, reading: reader) else {
               throw CommandFailure(.refused, "nobody asked for the end of \(account)")
@@ -186,23 +189,26 @@ extension Command {
           let page = ListPage(
             try AccountDeletion.all(after: last, limit: invocation[limit] + 1, reading: reader),
             limit: invocation[limit], cursor: \.account.description)
-          let names = try page.rows.map { try Account.find(reader, $0.account)?.username }
+          let rows = try page.rows.compactMap { try ListedDeletion($0, reader) }
           let more = try page.notice(of: "deletions") {
             try AccountDeletion.count(reading: reader)
           }
-          return (page, names, more)
+          return (page, rows, more)
         }
         var table = Table(
-          ("ACCOUNT", .left), ("USERNAME", .left), ("STATE", .left), ("ASKED", .left),
-          ("ERASES", .left), ("ERASED", .left))
-        for (deletion, name) in zip(page.rows, names) {
+          ("ACCOUNT", .left), ("USERNAME", .left), ("STATE", .left), ("SYNC", .left),
+          ("BILLING", .left), ("STORES", .left), ("ASKED", .left), ("ERASES", .left),
+          ("ERASED", .left))
+        for row in rows {
+          let (progress, deletion) = (row.progress, row.progress.deletion)
           table.add(
-            deletion.account.description, name ?? "-", deletion.state.rawValue,
-            Terminal.time(deletion.asked, now: now), Terminal.time(deletion.erases, now: now),
-            Terminal.time(deletion.erased, now: now))
+            deletion.account.description, row.username ?? "-", progress.state.rawValue,
+            progress.parts.sync.rawValue, progress.parts.billing.rawValue,
+            progress.parts.stores.rawValue, Terminal.time(deletion.asked, now: now),
+            Terminal.time(deletion.erases, now: now), Terminal.time(progress.erased, now: now))
         }
         return Answer(
-          text: table.text, json: page.json("deletions", zip(page.rows, names).map(json)),
+          text: table.text, json: page.json("deletions", rows.map(\.json)),
           notice: more)
       }
     })
@@ -222,16 +228,6 @@ extension Command {
     query.account = try DatabaseSession.account(reader, name).id
     return try query.entries(after: nil, limit: actCountMax, reading: reader)
       .first { $0.act == accountExport.name }?.at
-  }
-
-  private static func json(_ deletion: AccountDeletion, _ name: String?) -> JSONValue {
-    [
-      "account": .string(deletion.account.description),
-      "username": name.map { .string($0) } ?? .null,
-      "state": .string(deletion.state.rawValue), "asked": .string(deletion.asked.description),
-      "erases": time(deletion.erases),
-      "erased": time(deletion.erased), "moved": .bool(deletion.hasMoved),
-    ]
   }
 
   private static func time(_ moment: Instant?) -> JSONValue {

@@ -19,6 +19,7 @@ enum ExplanationJSON {
     "catalogue_of_record": .orNull(["number": .integer, "since": .time]),
     "pays_twice_since": .orNull(.time), "erased": .orNull(.time), "suspended": .orNull(.time),
     "leaving": .orNull(.time), "erases": .orNull(.time),
+    "deletion_parts": .orNull(DeletionParts.shape),
     "grants": .list([
       "grant": .text, "plan": .text, "from": moment, "until": moment, "note": .text,
     ]),
@@ -111,6 +112,7 @@ enum ExplanationJSON {
       "suspended": explanation.suspended.map { .string($0.description) } ?? .null,
       "leaving": explanation.leaving.map { .string($0.description) } ?? .null,
       "erases": explanation.erases.map { .string($0.description) } ?? .null,
+      "deletion_parts": explanation.deletionParts?.json ?? .null,
       "grants": .array(explanation.grants.map(grant)),
       "decisions": .array(
         explanation.decisions.map { decided($0, by: actors[$0.sequence]) }),

@@ -40,6 +40,7 @@ struct ExplanationText {
       if let leaving = explanation.leaving {
         text +=
           "leaving   \(leaving), is erased from \(explanation.erases?.description ?? "its export") on\n"
+        text += explanation.deletionParts.map { "          \($0.text)\n" } ?? ""
       }
     }
     if explanation.moment != explanation.now { text += asked }

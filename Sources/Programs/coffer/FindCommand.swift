@@ -30,7 +30,7 @@ extension Command {
     answers: [
       "accounts": .list([
         "account": .text, "exists": .bool, "username": .orNull(.text), "deleted": .orNull(.time),
-        "by": .text,
+        "deletion": .orNull(.text), "by": .text,
       ]),
       "purchases": .list([
         "subscription": .text, "state": .text, "owner": .orNull(.text),
@@ -128,16 +128,20 @@ struct FindResult: Sendable {
     /// Nil where there is no such account, or no more.
     let account: Account?
     let deleted: Instant?
+    /// How far its end has come; nil where none was asked for.
+    let deletion: DeletionProgress?
     let by: String
 
     /// A row is left of an account that was erased here.
     init(_ id: Identifier, by: String, _ ledger: Ledger, reading reader: Reader) throws {
-      let erased = try AccountDeletion.find(id, reading: reader)?.erased
+      deletion = try DeletionProgress(of: id, reading: reader)
       self.id = id
       self.by = by
-      account = erased == nil ? try Account.find(reader, id) : nil
+      account = deletion?.deletion.erased == nil ? try Account.find(reader, id) : nil
       deleted =
-        account == nil ? try erased ?? Finding.Account(id, ledger, reading: reader)?.deleted : nil
+        if account != nil { nil } else if let deletion { deletion.erased } else {
+          try Finding.Account(id, ledger, reading: reader)?.deleted
+        }
     }
   }
 
@@ -209,7 +213,7 @@ struct FindResult: Sendable {
       for found in accounts {
         let since =
           found.account.map { Terminal.time($0.created, now: now) }
-          ?? found.deleted.map { "gone since \($0)" } ?? "is no account"
+          ?? found.deleted.map { "gone since \($0)" } ?? found.deletion?.text ?? "is no account"
         table.add(found.id.description, found.account?.username ?? "-", since, found.by)
       }
       parts.append("accounts\n" + EventText.indented(table.text))
@@ -255,6 +259,7 @@ struct FindResult: Sendable {
             "account": .string(found.id.description), "exists": .bool(found.account != nil),
             "username": found.account?.username.map { .string($0) } ?? .null,
             "deleted": found.deleted.map { .string($0.description) } ?? .null,
+            "deletion": found.deletion.map { .string($0.state.rawValue) } ?? .null,
             "by": .string(found.by),
           ]
         }),

@@ -62,7 +62,7 @@ extension Command {
           let report = UsageReport(
             account: account,
             cap: try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
-            deletion: try AccountDeletion.find(account.id, reading: reader),
+            deletion: try DeletionProgress(of: account.id, reading: reader),
             now: now, finding: finding,
             entries: entries, months: try Transfers.months(reader, account.id))
           let notice = try entries.notice(of: "entries") {
@@ -79,7 +79,7 @@ extension Command {
 private struct UsageReport {
   let account: Account
   let cap: Cap
-  let deletion: AccountDeletion?
+  let deletion: DeletionProgress?
   let now: Instant
   let finding: UsageFinding
   /// The latest first.
@@ -90,7 +90,7 @@ private struct UsageReport {
     [head, records.text, reasons.text, transfers.text, ledger.text].joined(separator: "\n")
   }
 
-  private var suspended: Instant? { account.suspended(beside: deletion) }
+  private var suspended: Instant? { account.suspended(beside: deletion?.deletion) }
 
   private var head: String {
     let isRight =

@@ -53,12 +53,20 @@ struct FindTests {
       INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, begun_ms, erased_ms)
       SELECT id, 1772445610000, 1772445611000, 1772445612000, 1772445613000 FROM sync.accounts
       """, owning: .sync)
+    #expect(
+      try shop.coffer("find", account).out.contains(
+        "erasing, 2026-03-02T10:00:11Z (sync erased, billing waiting, stores waiting)"))
+    try shop.write(
+      """
+      INSERT INTO billing.account_deletions (account_id, state, begun_ms, asked_ms, erased_ms)
+      SELECT account_id, 'erased', asked_ms, asked_ms, 1772445614000 FROM sync.account_deletions
+      """, owning: .billing)
     let found = try shop.coffer("find", account, "--json").out
     #expect(
       found.contains(
         #"{"account":"\#(account)","exists":false,"username":null,"#
-          + #""deleted":"2026-03-02T10:00:13Z","by":"its id"}"#), "\(found)")
-    #expect(try shop.coffer("find", account).out.contains("gone since 2026-03-02T10:00:13Z"))
+          + #""deleted":"2026-03-02T10:00:14Z","deletion":"erased","by":"its id"}"#), "\(found)")
+    #expect(try shop.coffer("find", account).out.contains("gone since 2026-03-02T10:00:14Z"))
     let purchase = try shop.coffer("find", FirstPurchase.story.subscriptions[0]).out
     #expect(purchase.contains("\(account)  -         gone since"), "\(purchase)")
   }

@@ -160,16 +160,60 @@ struct LeavingCommandTests {
     }
   }
 
+  @Test(arguments: ["stopping", "waiting", "erasing"])
+  func `an account is erased once both programs have erased it`(state: String) throws {
+    let id = try erase()
+    try write(
+      """
+      INSERT INTO billing.account_deletions (account_id, state, begun_ms, asked_ms)
+      SELECT account_id, '\(state)', asked_ms, asked_ms FROM sync.account_deletions
+      """, owning: .billing)
+    let billing = state == "erasing" ? state : "waiting"
+    let stores = state == "stopping" ? state : "stopped"
+    let listed = try coffer("deletion", "list", "--json").out
+    #expect(listed.contains(#""state":"erasing""#) && listed.contains(#""erased":null"#))
+    #expect(
+      listed.contains(
+        #""parts":{"sync":"erased","billing":"\#(billing)","stores":"\#(stores)"}"#), "\(listed)")
+    let parts = "(sync erased, billing \(billing), stores \(stores))"
+    #expect(try coffer("account", "show", id).out.contains(parts))
+    #expect(try coffer("find", id).out.contains(parts))
+    #expect(try act("quota", "set", id, "1GB").errors == "coffer: account \(id) is being erased\n")
+    let explained = try coffer("entitlement", "explain", id, "--json").out
+    #expect(
+      explained.contains(#""erased":null"#) && explained.contains(#""billing":"\#(billing)""#))
+
+    try write(
+      "UPDATE billing.account_deletions SET state = 'erased', erased_ms = 2000", owning: .billing)
+    let done = try coffer("deletion", "list", "--json").out
+    #expect(done.contains(#""state":"erased""#))
+    #expect(done.contains(#""erased":"1970-01-01T00:00:02Z""#), "\(done)")
+  }
+
+  @Test func `a program that has not read of an end has erased nothing`() throws {
+    _ = try erase()
+    try write(
+      """
+      INSERT INTO billing.rules_in_force (id, number, digest, catalogue, content, applied, since_ms)
+      VALUES (1, 1, '', '', '', 1, 0)
+      """, owning: .billing)
+    let listed = try coffer("deletion", "list", "--json").out
+    #expect(listed.contains(#""state":"erasing""#))
+    #expect(
+      listed.contains(#""parts":{"sync":"erased","billing":"waiting","stores":"waiting"}"#))
+  }
+
+  private func write(_ sql: String, owning schema: Schema) throws {
+    let database = try Database.open(.sqlite(directory: scratch.path + "/database"), owning: schema)
+    defer { database.close() }
+    try database.write(for: nil) { transaction in _ = try transaction.execute(sql) }
+  }
+
   /// Has ada end, as coffer-sync would have noted it; returns her account.
   private func erase() throws -> String {
     let id = try id
     #expect(try act("account", "delete", "ada", "--now").code == 0)
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    try database.write(for: nil) { transaction in
-      try transaction.execute("UPDATE sync.account_deletions SET begun_ms = 1, erased_ms = 1000")
-    }
-    database.close()
+    try write("UPDATE sync.account_deletions SET begun_ms = 1, erased_ms = 1000", owning: .sync)
     return id
   }
 }

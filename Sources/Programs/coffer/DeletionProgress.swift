@@ -1,0 +1,76 @@
+internal import Base
+internal import JSON
+internal import Ledger
+internal import Storage
+internal import Sync
+
+/// An end that was asked for, with what both programs and the stores have done about it.
+struct DeletionProgress: Sendable {
+  let deletion: AccountDeletion
+  let parts: DeletionParts
+
+  /// Nil where no end of the account was asked for.
+  init?(of account: Identifier, reading database: some Queryable) throws {
+    guard let deletion = try AccountDeletion.find(account, reading: database),
+      let parts = try DeletionParts(of: account, reading: database)
+    else { return nil }
+    (self.deletion, self.parts) = (deletion, parts)
+  }
+
+  /// `erased` once both programs have erased what they hold; until then `erasing`.
+  var state: AccountDeletion.State {
+    deletion.state == .erased && parts.erased == nil ? .erasing : deletion.state
+  }
+
+  /// When the later of the two programs was done; nil until both are.
+  var erased: Instant? { parts.erased }
+
+  /// The state with its moment; while it is being erased, each part's as well.
+  var text: String {
+    let moment = erased ?? deletion.erases
+    return state.rawValue + (moment.map { ", \($0)" } ?? "")
+      + (state == .erasing ? " (\(parts.text))" : "")
+  }
+}
+
+/// An account of `deletion list`.
+struct ListedDeletion: Sendable {
+  let progress: DeletionProgress
+  /// Nil where it has none, or none any more.
+  let username: String?
+
+  init?(_ deletion: AccountDeletion, _ reader: Reader) throws {
+    guard let progress = try DeletionProgress(of: deletion.account, reading: reader) else {
+      return nil
+    }
+    self.progress = progress
+    username = try Account.find(reader, deletion.account)?.username
+  }
+
+  var json: JSONValue {
+    let deletion = progress.deletion
+    return [
+      "account": .string(deletion.account.description),
+      "username": username.map { .string($0) } ?? .null,
+      "state": .string(progress.state.rawValue), "asked": .string(deletion.asked.description),
+      "erases": deletion.erases.map { .string($0.description) } ?? .null,
+      "erased": progress.erased.map { .string($0.description) } ?? .null,
+      "moved": .bool(deletion.hasMoved), "parts": progress.parts.json,
+    ]
+  }
+}
+
+extension DeletionParts {
+  static let shape: JSONShape = ["sync": .text, "billing": .text, "stores": .text]
+
+  var json: JSONValue {
+    [
+      "sync": .string(sync.rawValue), "billing": .string(billing.rawValue),
+      "stores": .string(stores.rawValue),
+    ]
+  }
+
+  var text: String {
+    "sync \(sync.rawValue), billing \(billing.rawValue), stores \(stores.rawValue)"
+  }
+}
