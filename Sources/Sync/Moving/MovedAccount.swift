@@ -94,6 +94,12 @@ package struct MovingError: Error, CustomStringConvertible {
 
   package init(_ text: String) { description = text }
 
+  /// A law that an archive can break.
+  init(_ law: TreeFinding.Law, _ file: Identifier) {
+    precondition(TreeFinding.Law.ofArchives.contains(law), "no archive can break \(law)")
+    description = "the file \(file) breaks the rule \(law.rawValue): \(law.text)"
+  }
+
   init(_ refusal: RequestRefusal) {
     if case .bodyInvalid(let errors) = refusal, let first = errors.first {
       description = "\(first.path) \(first.rule)"

@@ -40,8 +40,7 @@ package struct MovedFile: Sendable {
   package var sequence: Int64 { record.sequence }
   /// Of a document that has content.
   package var contentByteCount: Int64? {
-    record.kind == .document && record.contentVersion > 0 && !record.isDeleted
-      ? record.contentByteCount : nil
+    record.hasContent ? record.contentByteCount : nil
   }
   /// Where large content lies in the old place.
   package var objectID: Identifier? { record.objectID }
@@ -61,10 +60,20 @@ package struct MovedFile: Sendable {
   package init(_ json: JSON, of account: Identifier, isChecked: Bool) throws(MovingError) {
     do throws(RequestRefusal) {
       try self.init(read: json, of: account)
-      guard isChecked || isSigned else {
-        throw .bodyInvalid(path: json["signature"].path, rule: "is no signature of the record")
-      }
     } catch { throw MovingError(error) }
+    if let law = brokenLaw { throw MovingError(law, id) }
+    guard isChecked || isSigned else { throw MovingError(.signature, id) }
+  }
+
+  /// The law of trees that the record breaks by itself; nil for what a server writes.
+  private var brokenLaw: TreeFinding.Law? {
+    if record.isRoot {
+      guard record.kind == .folder, !record.isDeleted, record.key == nil, record.author == nil
+      else { return .root }
+    }
+    guard (deleted != nil) == record.isDeleted, record.isMarkRight
+    else { return .deletion }
+    return record.isWeightRight ? nil : .content
   }
 
   private init(read json: JSON, of account: Identifier) throws(RequestRefusal) {
@@ -94,8 +103,8 @@ package struct MovedFile: Sendable {
     deleted = try json["deleted_ms"].optional { (json) throws(RequestRefusal) in
       Instant(milliseconds: try json.number())
     }
-    guard (deleted != nil) == record.isDeleted, record.isRoot == (record.name == nil) else {
-      throw .bodyInvalid(path: json.path, rule: "contradicts itself")
+    guard record.isRoot == (record.name == nil) else {
+      throw .bodyInvalid(path: json["name"].path, rule: "must be there, but for the root")
     }
   }
 

@@ -2,16 +2,23 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Whether the records and contents that arrive make a tree, and what they weigh.
+/// Whether the records and contents that arrive are such as a server writes: `TreeFinding.Law.ofArchives`.
 package struct MovedTree: Sendable {
   private let account: MovedAccount
   private var nodes: [Identifier: Node] = [:]
   /// Of documents whose content has not come yet.
   private var contents: [Identifier: Int64] = [:]
-  private var contentByteCount: Int64 = 0
+  private var numbers: Set<Int64> = []
+  private var names: Set<LiveName> = []
   package private(set) var recordCount: Int64 = 0
   /// Signed by keys that are not the account's own.
   package private(set) var foreignCount = 0
+
+  /// Of a live file, which none of its siblings has.
+  private struct LiveName: Hashable {
+    let parent: Identifier
+    let hmac: [UInt8]
+  }
 
   private struct Node {
     let parent: Identifier
@@ -31,9 +38,10 @@ package struct MovedTree: Sendable {
       throw MovingError("it has more than \(Self.fileCountMax) records")
     }
     guard nodes[file.id] == nil else { throw MovingError("the file \(file.id) comes twice") }
-    guard file.sequence <= account.sequence else {
-      throw MovingError("the file \(file.id) has a version that its account never had")
+    guard file.sequence <= account.sequence, numbers.insert(file.sequence).inserted else {
+      throw MovingError(.number, file.id)
     }
+    guard record.isRoot == (file.id == account.root) else { throw MovingError(.root, file.id) }
     nodes[file.id] = Node(
       parent: record.parent, isFolder: record.kind == .folder, isDeleted: record.isDeleted,
       height: file.height)
@@ -43,10 +51,12 @@ package struct MovedTree: Sendable {
     }
     guard !record.isDeleted else { return }
     recordCount += 1
-    if let byteCount = file.contentByteCount {
-      contents[file.id] = byteCount
-      contentByteCount += byteCount
+    if let name = record.name,
+      !names.insert(LiveName(parent: record.parent, hmac: name.hmac)).inserted
+    {
+      throw MovingError(.name, file.id)
     }
+    if let byteCount = file.contentByteCount { contents[file.id] = byteCount }
   }
 
   /// The content of a document that was added, and of which none came before.
@@ -66,32 +76,52 @@ package struct MovedTree: Sendable {
     if let missing = contents.keys.min() {
       throw MovingError("the content of \(missing) is missing")
     }
-    guard let root = nodes[account.root], root.parent == account.root, root.isFolder else {
-      throw MovingError("the root of the account is missing")
-    }
+    guard nodes[account.root] != nil else { throw MovingError(.root, account.root) }
     for id in nodes.keys where id != account.root { try requireWay(id) }
   }
 
   /// From a file to the root, by folders as high as what is beneath them; past what is deleted, nobody
-  /// looks at heights.
+  /// looks at heights. No deletion is under way in an archive, so beneath what is deleted all is.
   private func requireWay(_ start: Identifier) throws(MovingError) {
     var (id, levels) = (start, Int64(0))
     var isDeleted = false
-    while let node = nodes[id], levels <= Int64(AncestorTree.depthMax) {
+    while levels <= Int64(AncestorTree.depthMax) {
+      guard let node = nodes[id], levels == 0 || node.isFolder else {
+        throw MovingError(.parent, start)
+      }
       isDeleted = isDeleted || node.isDeleted
-      if levels > 0, !node.isFolder || (!isDeleted && node.height < levels) { break }
+      guard isDeleted || node.height >= levels else {
+        throw MovingError(isInCircle(start) ? .cycle : .height, start)
+      }
       if id == account.root { return }
-      if node.parent == id { break }
+      if nodes[node.parent]?.isDeleted == true, !node.isDeleted { throw MovingError(.mark, id) }
       (id, levels) = (node.parent, levels + 1)
     }
-    throw MovingError("the file \(start) has no place in the tree")
+    throw MovingError(isInCircle(start) ? .cycle : .depth, start)
   }
 
-  /// What the account is charged for it here, as one entry of its usage ledger.
+  private func isInCircle(_ start: Identifier) -> Bool {
+    var (seen, id) = (Set<Identifier>(), start)
+    while let node = nodes[id], id != account.root {
+      guard seen.insert(id).inserted else { return true }
+      id = node.parent
+    }
+    return false
+  }
+
+  /// What the account is charged for the rows that were written, as one entry of its usage ledger: they
+  /// are weighed here, whatever the archive says.
   package func charge(
     _ catalogue: Catalogue, at now: Instant, in transaction: Transaction
   ) throws {
-    let byteCount = contentByteCount + recordCount * catalogue.metadataFeeByteCount
+    let weight = try transaction.first(
+      """
+      SELECT count(*), CAST(coalesce(sum(content_bytes), 0) AS BIGINT) FROM sync.files
+      WHERE owner_id = $1 AND deleted = 0
+      """, .id(account.id)
+    ) { row in (recordCount: try row.integer(0), contentByteCount: try row.integer(1)) }
+    let recordCount = weight?.recordCount ?? 0
+    let byteCount = (weight?.contentByteCount ?? 0) + recordCount * catalogue.metadataFeeByteCount
     try transaction.execute(
       "UPDATE sync.accounts SET usage_bytes = $2, record_count = $3 WHERE id = $1",
       .id(account.id), .integer(byteCount), .integer(recordCount))

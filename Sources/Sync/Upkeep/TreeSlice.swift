@@ -32,6 +32,7 @@ struct TreeSlice {
   private func place(of file: FileRecord) -> [TreeFinding.Law] {
     var rules: [TreeFinding.Law] = []
     if file.sequence > owner.sequence { rules.append(.number) }
+    if !file.isMarkRight { rules.append(.deletion) }
     if file.isRoot != (file.id == owner.root) { return rules + [.root] }
     let chain = tree.chain(file.id)
     guard let top = chain.last else { return rules + [.parent] }
@@ -129,8 +130,8 @@ struct TreeSlice {
   }
 
   private func isContentRight(_ file: FileRecord, _ inlineByteCount: Int64?) -> Bool {
-    guard file.contentVersion > 0, !file.isDeleted else {
-      return inlineByteCount == nil && file.objectID == nil && file.contentByteCount == 0
+    guard file.hasContent else {
+      return inlineByteCount == nil && file.objectID == nil && file.isWeightRight
     }
     let isSmall = file.contentByteCount <= Int64(Contents.inlineByteCountMax)
     return file.objectID == nil

@@ -215,12 +215,12 @@ import Testing
       ("later", try made(format: 2), "it is of format 2, this program reads up to 1"),
       (
         "unsigned", try made { $0.replacing("\"deleted\":false", with: "\"deleted\":true") },
-        "contradicts itself"
+        "breaks the rule root"
       ),
       (
         "resigned",
         try made { $0.hasPrefix("{\"files") ? $0.replacing(key, with: other) : $0 },
-        "is no signature of the record"
+        "breaks the rule signature"
       ),
       ("without", try made(leavingOut: "contents/"), "is missing"),
       ("foreign", try made(leavingOut: "billing.json"), "billing.json is missing"),
