@@ -1,4 +1,24 @@
 extension Instant {
+  /// RFC 3339 in UTC (`Z`) or with an offset from it, as others may write it.
+  package init?(foreign text: String) {
+    let bytes = Array(text.utf8)
+    guard bytes.last != UInt8(ascii: "Z"), bytes.count > 6 else {
+      self.init(rfc3339: text)
+      return
+    }
+    let offset = bytes.suffix(6)
+    let digits = [1, 2, 4, 5].map { offset[offset.startIndex + $0] }
+    let sign = offset[offset.startIndex]
+    guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
+      offset[offset.startIndex + 3] == UInt8(ascii: ":"), digits.allSatisfy(Self.isDigit),
+      let local = Instant(rfc3339: String(decoding: bytes.dropLast(6), as: UTF8.self) + "Z")
+    else { return nil }
+    let (hours, minutes) = (Self.value(digits[..<2]), Self.value(digits[2...]))
+    guard hours < 24, minutes < 60 else { return nil }
+    let span = Span.minutes(hours * 60 + minutes)
+    self = sign == UInt8(ascii: "+") ? local - span : local + span
+  }
+
   /// RFC 3339 in UTC (`Z`), with up to nine digits of a second, of which three count.
   package init?(rfc3339 text: String) {
     let bytes = Array(text.utf8)

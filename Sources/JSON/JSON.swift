@@ -19,6 +19,21 @@ package struct JSON: @unchecked Sendable {
     return unsafe JSON(document: document, node: document.root, place: .root)
   }
 
+  /// Reads what a store signed or answered. Names are unique and nothing follows; numbers and characters that
+  /// could not be held are passed over, and an integer may be written `5.0` or as a text of its digits.
+  package static func parseForeign(
+    _ bytes: [UInt8], limits: JSONLimits = .standard
+  ) throws(JSONError) -> JSON {
+    let document: JSONDocument
+    do throws(JSONError) {
+      document = try JSONDocument(bytes, limits: limits, isForeign: true)
+    } catch {
+      guard error.code == .numberRange || error.code == .nullCharacter else { throw error }
+      document = try JSONDocument(ForeignText.readable(bytes), limits: limits, isForeign: true)
+    }
+    return unsafe JSON(document: document, node: document.root, place: .root)
+  }
+
   private init(document: JSONDocument, node: UnsafeMutablePointer<json_t>?, place: Place) {
     self.document = document
     unsafe self.node = node
@@ -64,9 +79,20 @@ package struct JSON: @unchecked Sendable {
     return unsafe UnsafeRawBufferPointer(start: text, count: json_string_length(node))
   }
 
-  /// A number written without fraction and exponent; `1.0` is a real, not an integer.
+  /// A number written without fraction and exponent; `1.0` is a real, not an integer. Of a foreign text
+  /// also one that means the same.
   package var integer: Int64? {
-    type == JSON_INTEGER ? unsafe Int64(json_integer_value(node)) : nil
+    if type == JSON_INTEGER { return unsafe Int64(json_integer_value(node)) }
+    guard document.isForeign else { return nil }
+    switch type {
+    case JSON_REAL:
+      let value = unsafe json_real_value(node)
+      // Beyond, a double stands for several integers.
+      return abs(value) <= 0x1p53 ? Int64(exactly: value) : nil
+    case JSON_STRING:
+      return string.flatMap { text in Int64(text).flatMap { "\($0)" == text ? $0 : nil } }
+    default: return nil
+    }
   }
 
   package var bool: Bool? {

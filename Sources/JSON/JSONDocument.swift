@@ -11,8 +11,11 @@ final class JSONDocument: @unchecked Sendable {
   /// Where the strings lie in `source` for which the tree has stand-ins.
   private let lifted: [Range<Int>]
   private let source: [UInt8]
+  /// Whether a store wrote it, which may write integers otherwise than we do.
+  let isForeign: Bool
 
-  init(_ bytes: [UInt8], limits: JSONLimits) throws(JSONError) {
+  init(_ bytes: [UInt8], limits: JSONLimits, isForeign: Bool = false) throws(JSONError) {
+    self.isForeign = isForeign
     let scan = try JSONScan(bytes, limits: limits)
     lifted = scan.lifted
     source = lifted.isEmpty ? [] : bytes

@@ -26,10 +26,10 @@ package enum JSONValue: Sendable, Equatable {
       self = .null
     } else if let value = json.bool {
       self = .bool(value)
-    } else if let value = json.integer {
-      self = .integer(value)
     } else if let value = json.string {
       self = .string(value)
+    } else if let value = json.integer {
+      self = .integer(value)
     } else if let elements = json.array {
       var values: [JSONValue] = []
       for element in elements {

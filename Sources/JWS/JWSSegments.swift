@@ -39,7 +39,7 @@ package struct JWSSegments: Sendable {
     guard let bytes = Base64.url.decode(header) else {
       throw .malformed("the header is not base64url")
     }
-    guard let json = try? JSON.parse(bytes, limits: Self.headerLimits), json.isObject else {
+    guard let json = try? JSON.parseForeign(bytes, limits: Self.headerLimits), json.isObject else {
       throw .malformed("the header is no JSON object")
     }
     // Whoever does not understand what it lists must refuse (section 4.1.11), and we know none.

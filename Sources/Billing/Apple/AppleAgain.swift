@@ -7,7 +7,7 @@ internal import Tiers
 
 extension AppleStore {
   package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
-    let json = try JSON.parse(kept.body)
+    let json = try JSON.parseForeign(kept.body)
     guard json["signedPayload"].exists else {
       let signed = try SignedPayload(unchecked: json["transaction"])
       let verified = VerifiedTransaction(
@@ -33,7 +33,7 @@ extension AppleStore {
   ) throws -> StoreAnswer {
     var answer = AppleAnswer()
     let limits = JSONLimits(byteCountMax: 1 << 30, valueCountMax: 1 << 22)
-    for part in try JSON.parse(kept.body, limits: limits).requireArray() {
+    for part in try JSON.parseForeign(kept.body, limits: limits).requireArray() {
       for group in part["answer"]["data"].array ?? [] {
         for item in group["lastTransactions"].array ?? [] {
           answer.add(try Self.status(item, key.environment))
@@ -71,7 +71,7 @@ extension SignedPayload {
   /// Warning: proves nothing of any other text.
   fileprivate init(unchecked json: JSON) throws {
     let jws = try JWSSegments(Array(json.requireString().utf8))
-    let payload = try JSON.parse(jws.payload).requireObject()
+    let payload = try JSON.parseForeign(jws.payload).requireObject()
     self.init(
       payload: payload, signedDate: try payload["signedDate"].requireInstant(), certificate: "")
   }

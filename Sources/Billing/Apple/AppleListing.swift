@@ -43,7 +43,7 @@ extension AppleAPI {
     let reply = try send(
       "POST", "/inApps/v1/notifications/history" + place, .object(fields))
     let json = try malformed { () throws(JSONError) in
-      try JSON.parse(reply.body, limits: Self.limits).requireObject()
+      try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
     }
     let items = try malformed { () throws(JSONError) in
       try json["notificationHistory"].requireArray().map {

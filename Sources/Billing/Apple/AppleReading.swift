@@ -123,7 +123,7 @@ struct AppleReading {
   private mutating func get(_ target: String) throws(APIFailure) -> JSON {
     let reply = try api.send("GET", target)
     let json = try malformed { () throws(JSONError) in
-      try JSON.parse(reply.body, limits: Self.limits).requireObject()
+      try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
     }
     let environment: StoreEnvironment
     do {
@@ -167,7 +167,7 @@ extension APIReply {
   /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
   func appleSuccess() throws(APIFailure) -> APIReply {
     guard !(200..<300).contains(status) else { return self }
-    guard let code = try? JSON.parse(body)["errorCode"].integer else {
+    guard let code = try? JSON.parseForeign(body)["errorCode"].integer else {
       do { return try successful() } catch {
         throw error.isAboutObject ? .stranger(inPlaceOf: "the App Store", status) : error
       }

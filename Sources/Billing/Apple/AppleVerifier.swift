@@ -36,7 +36,7 @@ package final class AppleVerifier: Sendable {
         guard error == .malformed else { throw error }
       }
     }
-    guard let json = try? JSON.parse(body), let text = json["signedPayload"].utf8 else {
+    guard let json = try? JSON.parseForeign(body), let text = json["signedPayload"].utf8 else {
       throw .malformed
     }
     return try notification(text, body: body, now: now)
@@ -97,7 +97,8 @@ package final class AppleVerifier: Sendable {
     let x5c = known == nil ? try certificates(jws) : []
     guard jws.signature.count == P256PublicKey.signatureByteCount else { throw .signatureEncoding }
     guard P256PublicKey.canBeSignature(jws.signature) else { throw .badSignature }
-    guard let payload = try? JSON.parse(jws.payload, limits: Self.payloadLimits), payload.isObject
+    guard let payload = try? JSON.parseForeign(jws.payload, limits: Self.payloadLimits),
+      payload.isObject
     else { throw .malformed }
     guard let signedDate = try? payload["signedDate"].requireInstant() else { throw .missingDate }
     guard signedDate <= now + Self.tolerance else { throw .inFuture }

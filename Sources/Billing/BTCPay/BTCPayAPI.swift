@@ -66,7 +66,8 @@ package struct BTCPayAPI: Sendable {
     // The clock that tells when invoices settled, where their deliveries are lost.
     guard let date = reply.date else { throw .malformed("the answer has no date") }
     return (
-      try malformed { () throws(JSONError) in try JSON.parse(body, limits: Self.limits) }, date
+      try malformed { () throws(JSONError) in try JSON.parseForeign(body, limits: Self.limits) },
+      date
     )
   }
 

@@ -6,7 +6,7 @@ package import Subscriptions
 extension BTCPayStore {
   package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
     // Which shop was ours when it came is known by what became of it.
-    let own = try kept.isForeign ? "" : JSON.parse(kept.body)["storeId"].string ?? ""
+    let own = try kept.isForeign ? "" : JSON.parseForeign(kept.body)["storeId"].string ?? ""
     let delivery = BTCPayDelivery(uncheckedBody: kept.body, receivedAt: kept.received)
     return DecodedDelivery(try BTCPayEvent(delivery, store: own))
   }
@@ -16,7 +16,7 @@ extension BTCPayStore {
   ) throws -> StoreAnswer {
     var facts: [Fact] = []
     let limits = JSONLimits(byteCountMax: 1 << 26, valueCountMax: 1 << 20)
-    for part in try JSON.parse(kept.body, limits: limits).requireArray() {
+    for part in try JSON.parseForeign(kept.body, limits: limits).requireArray() {
       let date = Instant(milliseconds: try part["date"].requireInteger())
       for item in try part["invoices"].requireArray() {
         let invoice = try BTCPayInvoice(item, store: item["storeId"].requireID())

@@ -56,7 +56,7 @@ extension BTCPayEvent {
   /// Tolerant of unknown members and types, strict about what names delivery, store and invoice.
   package init(_ delivery: BTCPayDelivery, store: String) throws(BTCPayDecodingError) {
     let json: JSON
-    do { json = try JSON.parse(delivery.body) } catch { throw .undecodable(id: nil, error) }
+    do { json = try JSON.parseForeign(delivery.body) } catch { throw .undecodable(id: nil, error) }
     do { try self.init(json, store: store) } catch {
       throw .undecodable(id: try? Self.id(json), error)
     }

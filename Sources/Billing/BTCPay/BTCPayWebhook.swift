@@ -39,7 +39,7 @@ extension Delivery {
     } catch {
       switch error {
       case .undecodable(let id, let error):
-        let type = try? JSON.parse(delivery.body)["type"].requireID()
+        let type = try? JSON.parseForeign(delivery.body)["type"].requireID()
         self.init(.undecodable(id: id, type: type, why: "\(error)"), head: head, proof: proof)
       }
     }

@@ -101,7 +101,7 @@ package struct GoogleAPI: Sendable {
         case .transient, .misconfigured, .malformed: throw error
         }
       }
-      let json = try? JSON.parse(reply.body, limits: Self.batchLimits)
+      let json = try? JSON.parseForeign(reply.body, limits: Self.batchLimits)
       for order in json?["orders"].array ?? [] {
         guard let token = try? order["purchaseToken"].requireToken() else { continue }
         var decoder = PurchaseDecoder(readNumber: 0, now: clock.now())
@@ -203,7 +203,8 @@ package struct GoogleAPI: Sendable {
   private func obeyed(_ reply: APIReply, about token: PurchaseToken? = nil) throws(APIFailure) {
     do { try done(reply) } catch {
       guard case .refused(let status, let reason) = error else { throw error }
-      let words = (try? JSON.parse(reply.body, limits: Self.limits))?["error"]["message"].string
+      let words = (try? JSON.parseForeign(reply.body, limits: Self.limits))?["error"]["message"]
+        .string
       guard let words, 1...Self.wordsByteCountMax ~= words.utf8.count,
         words.utf8.allSatisfy({ 0x20...0x7E ~= $0 }),
         token.map({ !words.contains($0.text) }) ?? true
@@ -216,7 +217,7 @@ package struct GoogleAPI: Sendable {
   /// us and Google says nothing of what was done.
   private func done(_ reply: APIReply) throws(APIFailure) {
     let body = try accepted(reply).body
-    guard body.isEmpty || (try? JSON.parse(body, limits: Self.limits)) != nil else {
+    guard body.isEmpty || (try? JSON.parseForeign(body, limits: Self.limits)) != nil else {
       throw .malformed("it is no JSON")
     }
   }
@@ -228,7 +229,7 @@ package struct GoogleAPI: Sendable {
   ) throws(APIFailure) -> JSON {
     let reply = try accepted(reply)
     let json = try malformed { () throws(JSONError) in
-      try JSON.parse(reply.body, limits: Self.limits).requireObject()
+      try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
     }
     answer.add(told, PersonalMembers.removed(from: reply.body, parsed: json))
     return json
@@ -239,7 +240,8 @@ package struct GoogleAPI: Sendable {
   func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
     do { return try reply.successful() } catch {
       guard error.isAboutObject else { throw error }
-      guard let json = try? JSON.parse(reply.body, limits: Self.limits)["error"], json.isObject
+      guard let json = try? JSON.parseForeign(reply.body, limits: Self.limits)["error"],
+        json.isObject
       else { throw .stranger(inPlaceOf: "Google's API", reply.status) }
       let reasons = json["errors"].array?.compactMap { $0["reason"].string } ?? []
       guard !reasons.contains("applicationNotFound") else {

@@ -5,7 +5,7 @@ package import Subscriptions
 
 extension GoogleStore {
   package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
-    let json = try JSON.parse(kept.body)
+    let json = try JSON.parseForeign(kept.body)
     if kept.deliveryID.hasPrefix("client:") {
       guard let token = PurchaseToken(try json["token"].requireString()) else {
         throw JSONError(code: .wrongType, path: json["token"].path, message: "must be a token")
@@ -16,7 +16,9 @@ extension GoogleStore {
       return DecodedDelivery(try GoogleVoidedPurchase(json))
     }
     let data = try json["message"]["data"].requireString()
-    let named = Base64.standard.decode(data).flatMap { try? JSON.parse($0)["packageName"].string }
+    let named = Base64.standard.decode(data).flatMap {
+      try? JSON.parseForeign($0)["packageName"].string
+    }
     // Which app was ours when it came is known by what became of it.
     let own = kept.isForeign ? "" : named ?? ""
     return DecodedDelivery(
@@ -29,7 +31,7 @@ extension GoogleStore {
     var decoder = PurchaseDecoder(readNumber: readNumber, now: kept.received)
     let token = PurchaseToken(of: key)
     let limits = JSONLimits(byteCountMax: 1 << 26, valueCountMax: 1 << 18)
-    for part in try JSON.parse(kept.body, limits: limits).requireArray() {
+    for part in try JSON.parseForeign(kept.body, limits: limits).requireArray() {
       if try part["path"].requireString().hasPrefix("/orders/") {
         do { try decoder.readOrder(part["answer"], of: token) } catch {
           decoder.note(.orderMissing)

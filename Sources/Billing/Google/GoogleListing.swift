@@ -34,7 +34,7 @@ extension GoogleAPI {
         root + "/purchases/voidedpurchases?type=1&maxResults=1000\(since)"
           + "&endTime=\(request.until.milliseconds)" + place, body: nil))
     let json = try malformed { () throws(JSONError) in
-      try JSON.parse(reply.body, limits: Self.listLimits).requireObject()
+      try JSON.parseForeign(reply.body, limits: Self.listLimits).requireObject()
     }
     let items = (json["voidedPurchases"].array ?? []).map { item -> StorePage.Item in
       guard let voided = try? GoogleVoidedPurchase(item) else { return .unreadable }

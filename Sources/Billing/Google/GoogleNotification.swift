@@ -75,7 +75,7 @@ extension GoogleNotification {
   /// Tolerant of unknown members and numbers, strict about the token and the message's id.
   package init(_ push: VerifiedPush) throws(GoogleDecodingError) {
     let envelope: JSON
-    do { envelope = try JSON.parse(push.body) } catch { throw .undecodable(id: nil, error) }
+    do { envelope = try JSON.parseForeign(push.body) } catch { throw .undecodable(id: nil, error) }
     let message = envelope["message"]
     let id = (message["messageId"].string ?? message["message_id"].string).flatMap {
       isID($0) ? $0 : nil
@@ -89,7 +89,7 @@ extension GoogleNotification {
       guard let bytes = Base64.standard.decode(try data.requireString()) else {
         throw JSONError(code: .wrongType, path: data.path, message: "must be standard base64")
       }
-      try self.init(id: id, try JSON.parse(bytes).requireObject(), package: push.package)
+      try self.init(id: id, try JSON.parseForeign(bytes).requireObject(), package: push.package)
     } catch {
       throw .undecodable(id: id, error)
     }
@@ -146,10 +146,10 @@ extension GoogleNotification {
 
   /// The type of a push, where no more of it may be readable.
   static func type(of body: [UInt8]) throws(JSONError) -> String? {
-    guard let data = try JSON.parse(body)["message"]["data"].string,
+    guard let data = try JSON.parseForeign(body)["message"]["data"].string,
       let bytes = Base64.standard.decode(data)
     else { return nil }
-    let json = try JSON.parse(bytes)
+    let json = try JSON.parseForeign(bytes)
     guard let kind = kinds.first(where: { json[$0].isObject }) else { return nil }
     return try type(kind, json[kind])
   }

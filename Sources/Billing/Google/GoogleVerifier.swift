@@ -124,7 +124,9 @@ package final class GoogleVerifier: Sendable {
       throw GoogleRefusal(error)
     }
     guard jws.algorithm == "RS256" else { throw .algorithm }
-    guard let claims = try? JSON.parse(jws.payload), claims.isObject else { throw .malformed }
+    guard let claims = try? JSON.parseForeign(jws.payload), claims.isObject else {
+      throw .malformed
+    }
     // What no signature could make good is refused before a key is looked for.
     let until = try judge(claims, now: now)
     guard let id = jws.header["kid"].string, isID(id) else { throw .unknownKey }

@@ -36,7 +36,7 @@ extension JSON {
   /// RFC 3339 in UTC, with up to nine digits of a second, of which three count.
   func optionalTimestamp() throws(JSONError) -> Instant? {
     if isAbsent { return nil }
-    guard let instant = Instant(rfc3339: try requireString()) else {
+    guard let instant = Instant(foreign: try requireString()) else {
       throw failure("must be a time, e.g. 2026-01-05T10:00:00.123Z")
     }
     return instant

@@ -58,10 +58,10 @@ struct PurchaseDecoder {
       isCanceledByReplacement: canceled["replacementCancellation"].isObject,
       ended: ended(state, items),
       resumes: json["pausedStateContext"]["autoResumeTime"].string.flatMap {
-        Instant(rfc3339: $0)
+        Instant(foreign: $0)
       },
       canceled: canceled["userInitiatedCancellation"]["cancelTime"].string.flatMap {
-        Instant(rfc3339: $0)
+        Instant(foreign: $0)
       })
     facts.append(Fact(key: token.objectKey, object: GoogleObject.purchase(content), asOf: asOf))
   }
@@ -102,7 +102,7 @@ struct PurchaseDecoder {
         object: GoogleObject.order(
           GoogleOrder(
             purchase: token.objectKey.id, state: state,
-            created: json["createTime"].string.flatMap { Instant(rfc3339: $0) },
+            created: json["createTime"].string.flatMap { Instant(foreign: $0) },
             total: json["total"].money, line: line(json["lineItems"][0]),
             refunds: refunds(json["orderHistory"]))),
         asOf: asOf))
@@ -114,8 +114,8 @@ struct PurchaseDecoder {
     let details = json["subscriptionDetails"]
     return GoogleOrder.Line(
       productID: product, basePlanID: details["basePlanId"].string.flatMap { isID($0) ? $0 : nil },
-      from: details["servicePeriodStartTime"].string.flatMap { Instant(rfc3339: $0) },
-      to: details["servicePeriodEndTime"].string.flatMap { Instant(rfc3339: $0) })
+      from: details["servicePeriodStartTime"].string.flatMap { Instant(foreign: $0) },
+      to: details["servicePeriodEndTime"].string.flatMap { Instant(foreign: $0) })
   }
 
   /// The same of what went back: all of it at once, or a part at a time.
@@ -125,7 +125,7 @@ struct PurchaseDecoder {
       .map { ($0, $0["processTime"].string ?? $0["createTime"].string) }
     let whole = json["refundEvent"]
     return (parts + [(whole, whole["eventTime"].string)]).compactMap { event, time in
-      time.flatMap { Instant(rfc3339: $0) }.map {
+      time.flatMap { Instant(foreign: $0) }.map {
         GoogleOrder.Refund(at: $0, total: event["refundDetails"]["total"].money)
       }
     }

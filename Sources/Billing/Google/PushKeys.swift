@@ -243,7 +243,7 @@ private final class Reading: Sendable {
 
   /// RSA keys that may sign so, by id; others, and malformed ones, are passed over.
   private static func keys(_ body: [UInt8]) -> [String: RSAPublicKey] {
-    guard let json = try? JSON.parse(body), let list = json["keys"].array else { return [:] }
+    guard let json = try? JSON.parseForeign(body), let list = json["keys"].array else { return [:] }
     var keys: [String: RSAPublicKey] = [:]
     for item in list.prefix(keyCountMax) where item["kty"].string == "RSA" {
       guard let id = item["kid"].string, isID(id), item["use"].string ?? "sig" == "sig",

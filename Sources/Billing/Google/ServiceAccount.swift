@@ -81,7 +81,7 @@ package final class ServiceAccount: Sendable {
           ? "Google refuses the service account's assertion"
           : "Google's token endpoint answers \(reply.status)")
     }
-    guard let json = try? JSON.parse(reply.body), let text = json["access_token"].string,
+    guard let json = try? JSON.parseForeign(reply.body), let text = json["access_token"].string,
       let seconds = json["expires_in"].integer, seconds > 0
     else { throw .malformed("the token endpoint answers without a token") }
     let lifetime = Instant.Span.seconds(min(seconds, 86_400))

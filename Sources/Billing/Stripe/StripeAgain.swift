@@ -11,7 +11,7 @@ extension StripeStore {
   package func answered(
     again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
   ) throws -> StoreAnswer {
-    let parts = try JSON.parse(kept.body, limits: .transcript).requireArray().map {
+    let parts = try JSON.parseForeign(kept.body, limits: .transcript).requireArray().map {
       try TranscriptPart($0)
     }
     var rest: [String: [JSON]] = [:]

@@ -65,7 +65,7 @@ extension StripeAPI {
       }
     }
     return .answered(
-      try malformed { () throws(JSONError) in try JSON.parse(body).requireObject() })
+      try malformed { () throws(JSONError) in try JSON.parseForeign(body).requireObject() })
   }
 }
 
@@ -79,7 +79,7 @@ package struct StripeRefusal: Sendable, Equatable {
   package let parameter: String?
 
   init?(status: Int, _ body: [UInt8]) {
-    guard let error = (try? JSON.parse(body))?["error"], error.isObject else { return nil }
+    guard let error = (try? JSON.parseForeign(body))?["error"], error.isObject else { return nil }
     func word(_ name: String) -> String? {
       guard let word = error[name].string, word.utf8.count <= 100,
         word.utf8.allSatisfy({ 0x21...0x7E ~= $0 })

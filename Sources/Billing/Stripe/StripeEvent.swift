@@ -67,7 +67,7 @@ extension StripeEvent {
   /// Reads a signed body. Tolerant of unknown members, kinds and versions, strict about JSON.
   package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     let json: JSON
-    do { json = try JSON.parse(delivery.body) } catch {
+    do { json = try JSON.parseForeign(delivery.body) } catch {
       throw .undecodable(id: nil, error)
     }
     if json["object"].string == "v2.core.event" { throw .thin }

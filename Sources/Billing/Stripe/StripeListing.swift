@@ -86,7 +86,7 @@ extension StripeAPI {
     let body = try reply.stripeBody()
     guard let date = reply.date else { throw .malformed("the answer has no date") }
     let json = try malformed { () throws(JSONError) in
-      try JSON.parse(body, limits: Self.limits).requireObject()
+      try JSON.parseForeign(body, limits: Self.limits).requireObject()
     }
     return (json, .second(date))
   }

@@ -67,7 +67,7 @@ extension StripeAPI {
     let answer = try transport.send(APIRequest(method, base + path, headers: headers, body: body))
       .stripeBody()
     // A page of somebody between us and Stripe says nothing of what was done.
-    guard (try? JSON.parse(answer)) != nil else { throw .malformed("it is no JSON") }
+    guard (try? JSON.parseForeign(answer)) != nil else { throw .malformed("it is no JSON") }
   }
 }
 

@@ -157,7 +157,7 @@ struct StripeReading {
     newest = max(newest ?? date, date)
     let asOf = AsOf(from: date - reply.elapsed - Self.lagMax, to: date + Self.dateLength)
     let json = try malformed { () throws(JSONError) in
-      try JSON.parse(body, limits: Self.limits).requireObject()
+      try JSON.parseForeign(body, limits: Self.limits).requireObject()
     }
     answer.add(target, body, asOf)
     return (json, asOf)
@@ -174,7 +174,7 @@ extension APIReply {
     }
     do { return try successful().body } catch {
       guard error.isAboutObject else { throw error }
-      guard let json = try? JSON.parse(body)["error"], json.isObject else {
+      guard let json = try? JSON.parseForeign(body)["error"], json.isObject else {
         throw .stranger(inPlaceOf: "Stripe's API", status)
       }
       guard case .refused(let status, let reason) = error else { throw error }

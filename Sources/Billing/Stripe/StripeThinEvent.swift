@@ -23,7 +23,7 @@ package struct StripeThinEvent: Hashable, Sendable {
   /// Reads a signed body; throws nothing for members and types it does not know.
   package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     let json: JSON
-    do { json = try JSON.parse(delivery.body) } catch { throw .undecodable(id: nil, error) }
+    do { json = try JSON.parseForeign(delivery.body) } catch { throw .undecodable(id: nil, error) }
     do { try self.init(json) } catch {
       throw .undecodable(id: json["id"].string.flatMap { isID($0) ? $0 : nil }, error)
     }

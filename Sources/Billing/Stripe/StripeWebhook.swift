@@ -33,7 +33,7 @@ extension Delivery {
       self.init(.decoded(try DecodedDelivery(delivery)), head: head, proof: proof)
     } catch {
       let (id, why) = error.undecodable
-      let type = try? JSON.parse(delivery.body)["type"].requireID()
+      let type = try? JSON.parseForeign(delivery.body)["type"].requireID()
       self.init(.undecodable(id: id, type: type, why: why), head: head, proof: proof)
     }
   }

@@ -128,4 +128,23 @@ import Testing
       last = next
     }
   }
+
+  @Test(arguments: [
+    ("2026-11-25T10:00:00Z", "2026-11-25T10:00:00Z"),
+    ("2026-11-25T10:00:00+00:00", "2026-11-25T10:00:00Z"),
+    ("2026-11-25T10:00:00.5-07:30", "2026-11-25T17:30:00.500Z"),
+    ("2026-01-01T00:30:00+01:00", "2025-12-31T23:30:00Z"),
+  ])
+  func `others may write an offset in place of Z`(text: String, meant: String) {
+    #expect(Instant(foreign: text)?.description == meant)
+  }
+
+  @Test(arguments: [
+    "2026-11-25T10:00:00", "2026-11-25T10:00:00+1:00", "2026-11-25T10:00:00+24:00",
+    "2026-11-25T10:00:00+01:60", "2026-02-30T10:00:00+01:00", "+01:00", "",
+    "2026-11-25T10:00:00Z+01:00",
+  ])
+  func `an offset that has not one meaning is no time`(text: String) {
+    #expect(Instant(foreign: text) == nil)
+  }
 }

@@ -26,6 +26,21 @@ struct VerifierTests {
     #expect(AppleTrust(bundleID: "", appAppleID: nil) == nil)
   }
 
+  /// Signed as the App Store signs, with members that nobody needs.
+  @Test(arguments: ["18446744073709551615", "1e400", #""Zo\u0000""#])
+  func `a value that is not needed voids neither a notification nor a transaction`(
+    value: String
+  ) throws {
+    func odd(_ payload: JSONValue) -> [UInt8] {
+      let text = String(decoding: payload.encoded(), as: UTF8.self)
+      return Array((text.dropLast() + #","odd":\#(value)}"#).utf8)
+    }
+    let transaction = Sample.chain.sign(odd(Sample.transactionPayload()))
+    let signed = Sample.chain.sign(
+      odd(Sample.payload(data: Sample.data(["signedTransactionInfo": .string(transaction)]))))
+    #expect(refusal(Sample.body(signed: signed), by: Sample.verifier()) == nil)
+  }
+
   @Test func `production and sandbox are told apart by what was signed`() throws {
     let verifier = Sample.verifier()
     #expect(try verifier.verify(body: Sample.body(), now: Sample.now).environment == .live)

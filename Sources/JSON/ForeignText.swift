@@ -1,0 +1,66 @@
+internal import Glibc
+
+/// What a store signs or answers: whatever RFC 8259 allows, of which we need a few members.
+///
+/// A number or a character that we could not hold must not make the rest unreadable, so it is replaced by one
+/// that we can. None of them is anything that a decoder reads: it takes integers of 64 bits and ids.
+enum ForeignText {
+  /// The same text, as long in bytes, without numbers that are out of range and without U+0000.
+  static func readable(_ bytes: [UInt8]) -> [UInt8] {
+    var text = bytes
+    var isString = false
+    var index = 0
+    while index < text.count {
+      let byte = text[index]
+      if isString {
+        if byte == UInt8(ascii: "\\") {
+          if text[index...].starts(with: nullEscape) {
+            text.replaceSubrange(index..<(index + nullEscape.count), with: replacementEscape)
+          }
+          index += 1
+        } else if byte == UInt8(ascii: "\"") {
+          isString = false
+        }
+        index += 1
+      } else if byte == UInt8(ascii: "-") || isDigit(byte) {
+        let end = text[index...].firstIndex { !isOfNumber($0) } ?? text.count
+        if isOutOfRange(text[index..<end]) {
+          text.replaceSubrange(
+            index..<end,
+            with: standIn + [UInt8](repeating: 0x20, count: end - index - standIn.count))
+        }
+        index = end
+      } else {
+        isString = byte == UInt8(ascii: "\"")
+        index += 1
+      }
+    }
+    return text
+  }
+
+  private static let nullEscape = Array(#"\u0000"#.utf8)
+  private static let replacementEscape = Array(#"\uFFFD"#.utf8)
+  /// No integer, so that who needs one is told that there is none.
+  private static let standIn = Array("0.5".utf8)
+
+  /// Of a number as the grammar has it; anything else is left for the parser to refuse.
+  private static func isOutOfRange(_ token: ArraySlice<UInt8>) -> Bool {
+    let text = String(decoding: token, as: UTF8.self)
+    guard token.count > standIn.count,
+      let match = text.wholeMatch(of: #/-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/#)
+    else { return false }
+    if match.1 == nil, match.2 == nil { return Int64(text) == nil }
+    return unsafe !strtod(text, nil).isFinite
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
+
+  private static func isOfNumber(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"),
+      UInt8(ascii: "E"):
+      true
+    default: isDigit(byte)
+    }
+  }
+}
