@@ -112,6 +112,7 @@ struct StripeFold {
     _ current: StripeCurrentItems
   ) -> [StripeBilled] {
     let homes = current.homes(of: invoices)
+    let failedSince = invoices.filter { $0.content.isFailing }.map { $0.content.created }.max()
     let firstDue = invoices.filter { $0.content.isAwaited }.compactMap { $0.content.dueAt }.min()
     func billed(
       _ entry: (line: StripeInvoice.Line, plan: Plan), _ index: Int, _ basis: StripeBilled.Basis,
@@ -130,7 +131,8 @@ struct StripeFold {
           .map { billed($0, index, .paid) } + invoice.credits.map { billed($0, index, .credit) }
       }
       guard let snapshot else { return [] }
-      if snapshot.isForgiven(invoice.content, policy) {
+      let isPast = failedSince.map { invoice.content.created < $0 } ?? false
+      if snapshot.isForgiven(invoice.content, isPast: isPast, policy) {
         return invoice.tierLines.map { billed($0, index, .courtesy) }
       }
       // Nothing more is awaited from whom an earlier invoice is overdue.

@@ -168,9 +168,10 @@ extension StripeSubscription.Pause.Reason {
 }
 
 extension StripeSubscription {
-  /// Whether the seller forgave this renewal while the subscription stayed current.
-  func isForgiven(_ invoice: StripeInvoice, _ policy: Policy) -> Bool {
-    guard status == .active, invoice.isCycle else { return false }
+  /// Whether the seller forgave this renewal while the subscription stayed current: it is active, or it is
+  /// overdue because a later renewal failed (`isPast`).
+  func isForgiven(_ invoice: StripeInvoice, isPast: Bool, _ policy: Policy) -> Bool {
+    guard status == .active || status == .pastDue && isPast, invoice.isCycle else { return false }
     let byPause = collectionIsPaused && policy.courtesyForPausedCollection
     switch invoice.status {
     case .paid, .open: return false

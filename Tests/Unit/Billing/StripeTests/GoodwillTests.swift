@@ -193,6 +193,33 @@ struct GoodwillTests {
     }
   }
 
+  @Test(arguments: [StripeInvoice.Status.void, .uncollectible])
+  func `a forgiven month stands when the payment of the next one fails, and grace follows it`(
+    status: StripeInvoice.Status
+  ) {
+    let story = Story(
+      Self.paid + [
+        invoice(30, "in_2", status, from: 30, to: 60, isAttempted: false),
+        invoice(60.1, "in_3", .open, from: 60, to: 90), subscription(60.1, .pastDue),
+      ])
+    #expect(
+      story.schedule == [
+        "day 0 premium subscribed", "day 30 premium courtesy", "day 60 premium grace",
+        "day 67 free payment_failed",
+      ])
+  }
+
+  @Test func `a renewal that was voided while it is overdue is not forgiven`() {
+    let story = Story(
+      Self.paid + [
+        invoice(40, "in_2", .void, from: 30, to: 60), subscription(30.1, .pastDue),
+      ])
+    #expect(
+      story.schedule == [
+        "day 0 premium subscribed", "day 30 premium grace", "day 37 free payment_failed",
+      ])
+  }
+
   @Test func `an item that is billed three times counts once, with an alarm`() {
     let story = Story([
       Story.Delivery(
