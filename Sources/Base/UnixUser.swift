@@ -1,9 +1,11 @@
 internal import Glibc
 
-/// The Unix user that this process runs as, by name, or by number where it has none.
+/// Unix users, by name, or by number where one has none.
 package enum UnixUser {
-  package static var name: String {
-    let id = geteuid()
+  /// The one that this process runs as.
+  package static var name: String { name(of: geteuid()) }
+
+  package static func name(of id: UInt32) -> String {
     guard let entry = unsafe getpwuid(id), let name = unsafe entry.pointee.pw_name else {
       return "\(id)"
     }

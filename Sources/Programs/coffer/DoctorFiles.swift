@@ -67,6 +67,12 @@ extension Doctor {
     var texts: [String] = []
     if !closed.isEmpty { texts.append("closed to others: \(closed.joined(separator: ", "))") }
     if !open.isEmpty { texts.append("open to others: \(open.joined(separator: ", "))") }
+    let strange = strangers()
+    guard strange.isEmpty else {
+      return Check(
+        "permissions", .failed, (strange.map(\.text) + texts).joined(separator: "; "),
+        "as root: " + strange.map(\.remedy).joined(separator: "; "), isRepair: !closed.isEmpty)
+    }
     let text =
       texts.isEmpty
       ? "database, objects and secrets are their owner's alone" : texts.joined(separator: "; ")
@@ -74,6 +80,27 @@ extension Doctor {
     return open.isEmpty
       ? Check("permissions", .ok, text, isRepair: !closed.isEmpty)
       : Check("permissions", .warning, text, remedy, isRepair: !closed.isEmpty)
+  }
+
+  /// What the servers find closed because a command of another user's made it.
+  private func strangers() -> [(text: String, remedy: String)] {
+    let looked =
+      [
+        sqliteDirectory.flatMap { path in
+          OwnershipAudit.database(in: path).map { (path, $0) }
+        },
+        configuration.objectsDirectory.flatMap { path in
+          OwnershipAudit.objects(in: path).map { (path, $0) }
+        },
+      ]
+    return looked.compactMap { $0 }.compactMap { path, audit in
+      guard let first = audit.first else { return nil }
+      let owner = UnixUser.name(of: audit.owner)
+      return (
+        "\(owner) owns \(path), but not \(counted(audit.count, "name")) in it, the first is \(first)",
+        "chown -R \(owner): \(path)"
+      )
+    }
   }
 
   private static func mode(_ path: String) -> UInt32 {

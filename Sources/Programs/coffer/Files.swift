@@ -1,3 +1,4 @@
+internal import Base
 internal import Configuration
 internal import Glibc
 
@@ -38,7 +39,8 @@ enum OutputFile {
       let reason = errno == EEXIST ? "it exists and is not overwritten" : systemErrorText()
       throw CommandFailure(.refused, "\(path) cannot be written: \(reason)")
     }
-    let isDurable = writeAll(bytes, to: file) && fsync(file) == 0
+    let isDurable =
+      FileOwnership.handOver(file, at: path) && writeAll(bytes, to: file) && fsync(file) == 0
     guard close(file) == 0, isDurable else {
       remove(path)
       throw CommandFailure(.unavailable, "\(path) could not be written whole")

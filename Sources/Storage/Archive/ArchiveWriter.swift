@@ -28,7 +28,9 @@ package final class ArchiveWriter {
     manifest = Array("\(kind) \(format)\n".utf8)
     descriptor = unsafe open(
       path + Self.unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .system("create", path + Self.unfinished) }
+    guard descriptor >= 0, FileOwnership.handOver(descriptor, at: path) else {
+      throw .system("create", path + Self.unfinished)
+    }
   }
 
   private static let unfinished = ".unfinished"

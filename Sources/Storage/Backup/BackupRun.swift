@@ -137,6 +137,7 @@ package struct BackupRun {
       guard begun.has(Self.dumpName) else {
         throw BackupError(.refused, "the command wrote no dump to the file $COFFER_DUMP")
       }
+      try begun.handOver(Self.dumpName)
       try take(ObjectPages(database, includesGarbage: true), &objects, manifest, each)
     }
     for schema in Schema.allCases {

@@ -31,7 +31,7 @@ struct Folder {
 
   /// For its owner only; one that is there stays as it is.
   func make() throws(BackupError) {
-    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("create") }
+    guard FileOwnership.makeDirectory(path) || errno == EEXIST else { throw failure("create") }
   }
 
   /// Every name but `.` and `..`, in no order; none where there is no such directory.
@@ -54,8 +54,19 @@ struct Folder {
   /// Makes an empty file where it is missing; false where nothing can be written here.
   func mark(_ name: String) -> Bool {
     let file = unsafe open(path(of: name), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    if file >= 0 { close(file) }
-    return file >= 0
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    return FileOwnership.handOver(file, at: path(of: name))
+  }
+
+  /// Gives a file that another program made as this user to the folder's owner.
+  func handOver(_ name: String) throws(BackupError) {
+    let file = unsafe open(path(of: name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { throw folder(name).failure("open") }
+    defer { close(file) }
+    guard FileOwnership.handOver(file, at: path(of: name)) else {
+      throw folder(name).failure("give away")
+    }
   }
 
   func rename(_ name: String, to other: String) throws(BackupError) {
@@ -123,7 +134,9 @@ final class FolderLock {
   init(_ folder: Folder, _ name: String) throws(BackupError) {
     let path = folder.path(of: name)
     descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .system("create", path) }
+    guard descriptor >= 0, FileOwnership.handOver(descriptor, at: path) else {
+      throw .system("create", path)
+    }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw BackupError(.unavailable, "another backup into \(folder.path) is under way")
     }

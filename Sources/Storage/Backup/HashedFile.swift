@@ -31,6 +31,7 @@ struct HashedFile: Equatable {
     guard target >= 0 else { throw .system("create", path) }
     var isOpen = true
     defer { if isOpen { close(target) } }
+    guard FileOwnership.handOver(target, at: path) else { throw .system("create", path) }
     let copied = try read(source, name) { (part) throws(BackupError) in
       try write(part, to: target, path)
       each(Int64(part.count))

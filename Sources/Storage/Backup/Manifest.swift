@@ -132,7 +132,9 @@ final class ManifestWriter {
     let path = folder.path(of: Self.unfinished)
     descriptor = unsafe open(
       path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .system("create", path) }
+    guard descriptor >= 0, FileOwnership.handOver(descriptor, at: path) else {
+      throw .system("create", path)
+    }
     buffer = Array("\(Manifest.title)\n".utf8)
   }
 

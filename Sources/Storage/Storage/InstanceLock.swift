@@ -17,7 +17,11 @@ final class InstanceLock: Sendable {
       let path = "\(directory)/\(id)"
       let file = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard file >= 0 else { throw ObjectStore.failure("create") }
-      Self.handOver(file, in: directory)
+      guard FileOwnership.handOver(file, at: path) else {
+        let failure = ObjectStore.failure("give a file away")
+        close(file)
+        throw failure
+      }
       // Before it was locked somebody may have taken it for one that a crash left behind.
       var status = stat()
       if flock(file, LOCK_EX | LOCK_NB) == 0, unsafe fstat(file, &status) == 0,
@@ -28,14 +32,6 @@ final class InstanceLock: Sendable {
       }
       close(file)
     }
-  }
-
-  /// Gives the file to the directory's owner: the server must be able to ask about what root's command
-  /// holds.
-  private static func handOver(_ file: Int32, in directory: String) {
-    var place = stat()
-    guard geteuid() == 0, unsafe stat(directory, &place) == 0, place.st_uid != 0 else { return }
-    _ = fchown(file, place.st_uid, place.st_gid)
   }
 
   deinit {

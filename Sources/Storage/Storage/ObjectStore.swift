@@ -104,6 +104,9 @@ package final class ObjectStore: Sendable {
       unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw Self.failure("create") }
     defer { close(file) }
+    guard FileOwnership.handOver(file, at: unfinished) else {
+      throw Self.failure("give a file away")
+    }
     let line = Array("\(history)\n".utf8)
     guard unsafe write(file, line, line.count) == line.count, fsync(file) == 0 else {
       throw Self.failure("write")
@@ -139,6 +142,11 @@ package final class ObjectStore: Sendable {
     let file = unsafe Glibc.open(
       temporaryPath(key), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw errno == EEXIST ? .alreadyExists : Self.failure("create") }
+    guard FileOwnership.handOver(file, at: temporaryPath(key)) else {
+      let failure = Self.failure("give a file away")
+      close(file)
+      throw failure
+    }
     return ObjectWriter(store: self, key: key, descriptor: file)
   }
 
@@ -266,7 +274,7 @@ package final class ObjectStore: Sendable {
   }
 
   private static func makeDirectory(_ path: String) throws(ObjectStoreError) {
-    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("create") }
+    guard FileOwnership.makeDirectory(path) || errno == EEXIST else { throw failure("create") }
   }
 
   private static func synchronize(_ path: String) throws(ObjectStoreError) {

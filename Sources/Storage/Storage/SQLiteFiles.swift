@@ -31,7 +31,7 @@ package struct SQLiteFiles: Sendable {
   }
 
   package func createDirectory() throws(DatabaseError) {
-    if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
+    if !FileOwnership.makeDirectory(directory), errno != EEXIST {
       if errno == EACCES { throw .withoutRight(to: "make", directory) }
       throw .unavailable(reason: "cannot create the directory \(directory): \(systemError())")
     }
@@ -69,7 +69,10 @@ package struct SQLiteFiles: Sendable {
       guard file >= 0 else {
         throw .unavailable(reason: "cannot create \(path(of: schema)): \(systemError())")
       }
-      close(file)
+      defer { close(file) }
+      guard FileOwnership.handOver(file, at: path(of: schema)) else {
+        throw .unavailable(reason: "cannot give \(path(of: schema)) away: \(systemError())")
+      }
     }
   }
 

@@ -1,0 +1,85 @@
+internal import Base
+internal import Glibc
+
+/// Looks for what another user made in a store: its servers cannot read or change that.
+///
+/// Bounded: an object store has 65,792 directories at most, all of which are looked at, and of the objects
+/// those in the directories that were changed last.
+package struct OwnershipAudit {
+  private static let folderCountMax = 200
+  private static let objectCountMax = 100
+
+  /// The user who owns the store's directory.
+  package let owner: UInt32
+  package private(set) var count = 0
+  /// The first of them.
+  package private(set) var first: String?
+  private let directory: String
+
+  /// Nil where the directory is not there, or nobody may look.
+  private init?(_ directory: String) {
+    var status = stat()
+    guard unsafe stat(directory, &status) == 0 else { return nil }
+    (self.directory, owner) = (directory, status.st_uid)
+  }
+
+  /// Of both database files, with their logs and the lock.
+  package static func database(in directory: String) -> OwnershipAudit? {
+    guard var audit = OwnershipAudit(directory) else { return nil }
+    let files = SQLiteFiles(directory: directory)
+    for path in DatabaseFiles(directory: directory).paths + [files.lockPath] {
+      _ = audit.look(path)
+    }
+    return audit
+  }
+
+  /// Of an object store.
+  package static func objects(in directory: String) -> OwnershipAudit? {
+    guard var audit = OwnershipAudit(directory) else { return nil }
+    var folders: [(path: String, changed: Int)] = []
+    for name in names(in: directory) {
+      guard let outer = audit.look("\(directory)/\(name)"), isFanOut(name) else { continue }
+      for name in names(in: outer.path) where isFanOut(name) {
+        if let inner = audit.look("\(outer.path)/\(name)") { folders.append(inner) }
+      }
+    }
+    for name in ["tmp", "instances", "holds"] { audit.sample("\(directory)/\(name)") }
+    folders.sort { $0.changed > $1.changed }
+    for folder in folders.prefix(folderCountMax) { audit.sample(folder.path) }
+    return audit
+  }
+
+  private mutating func sample(_ folder: String) {
+    for name in Self.names(in: folder).prefix(Self.objectCountMax) { _ = look("\(folder)/\(name)") }
+  }
+
+  /// Nil where nothing is there any more.
+  private mutating func look(_ path: String) -> (path: String, changed: Int)? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    if status.st_uid != owner {
+      count += 1
+      first = first ?? path
+    }
+    return (path, Int(status.st_mtim.tv_sec))
+  }
+
+  /// Two hexadecimal digits.
+  private static func isFanOut(_ name: String) -> Bool {
+    name.utf8.count == 2 && Hex.decode(name) != nil
+  }
+
+  /// None where nobody may look: the directory itself is what is found then.
+  private static func names(in directory: String) -> [String] {
+    guard let listing = unsafe opendir(directory) else { return [] }
+    defer { unsafe closedir(listing) }
+    var names: [String] = []
+    while let entry = unsafe readdir(listing) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+}
