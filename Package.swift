@@ -179,7 +179,8 @@ let package = Package(
         "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
         "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Flows",
         "JWS", "Jobs",
-        "KnownStores", "Ledger", "ProviderAPI", "Report", "Stores", "Subscriptions", "Stripe",
+        "KnownStores", "Ledger", "ProviderAPI", "Report", "Requests", "Stores", "Subscriptions",
+        "Stripe",
         "Sync",
       ]),
 
@@ -242,7 +243,8 @@ let package = Package(
         "Crypto", "Endpoints", "Flows",
         "Google",
         "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
-        "ProviderFakes", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
+        "ProviderFakes", "RecordedStories", "Requests", "SeededRandom", "Simulation", "Storage",
+        "Stores",
         "Stripe", "Subscriptions", "Sync", "TestCertificates", "TestEngines", "Tiers",
       ]),
     support(
@@ -334,7 +336,7 @@ let package = Package(
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Goldens", "Report",
+        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Flows", "Goldens", "Report",
         "TestFiles",
       ], exclude: ["Goldens"]),
     tests(

@@ -41,6 +41,9 @@ package enum Migrations {
       sql: PackageResources.sync_0014_sessions_sql),
     Migration(
       number: 15, name: "moved", isAdditive: true, sql: PackageResources.sync_0015_moved_sql),
+    Migration(
+      number: 16, name: "deletion_asker", isAdditive: true,
+      sql: PackageResources.sync_0016_deletion_asker_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -2,6 +2,7 @@ internal import Base
 internal import Configuration
 internal import Crypto
 internal import Endpoints
+internal import Flows
 internal import HTTPMessages
 internal import HTTPServer
 internal import JSON
@@ -120,6 +121,9 @@ struct ClaimRoute: AccountWrite {
     _ purchase: Purchase, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     let account = try Caller(transaction, request.credentials, now: now).account
+    if let departure = try Departure.find(account, reading: transaction) {
+      throw FlowProblem.leaving(departure)
+    }
     // Whose it is must not change until it is decided: of two claims at once the later sees the earlier.
     try Ledger.lockSequence(in: transaction)
     let key = purchase.key

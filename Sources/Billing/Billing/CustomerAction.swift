@@ -23,6 +23,9 @@ struct CustomerAction: Sendable {
     case migrate
     /// Buys a plan: for the first time, or after all is over.
     case subscribe, resubscribe
+
+    /// Whether an account that is being deleted is offered it: it ends what is billed, or shows it.
+    var isForLeaving: Bool { self == .manageAtStore || self == .cancel || self == .portal }
   }
 
   enum Place {
@@ -43,7 +46,7 @@ struct CustomerAction: Sendable {
 extension SubscriptionOverview {
   /// What is no subscription's: buying, while none stands in the way.
   var actions: [CustomerAction] {
-    guard let seller, !subscriptions.contains(where: \.isCurrent) else { return [] }
+    guard let seller, !isLeaving, !subscriptions.contains(where: \.isCurrent) else { return [] }
     return [
       CustomerAction(
         name: subscriptions.isEmpty ? .subscribe : .resubscribe,
@@ -52,7 +55,8 @@ extension SubscriptionOverview {
   }
 
   func actions(of subscription: Subscription) -> [CustomerAction] {
-    subscription.actions + migrations(of: subscription)
+    let all = subscription.actions + migrations(of: subscription)
+    return isLeaving ? all.filter { $0.name.isForLeaving } : all
   }
 
   private func migrations(of subscription: Subscription) -> [CustomerAction] {

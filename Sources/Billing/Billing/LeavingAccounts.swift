@@ -1,6 +1,7 @@
 internal import Base
 internal import Configuration
 internal import Crypto
+internal import Flows
 internal import Jobs
 internal import Ledger
 internal import ProviderAPI
@@ -51,6 +52,7 @@ struct LeavingAccounts: Sendable {
           limit: Self.findingCountMax, reading: transaction)
         {
           try LeavingAccount.begin(account, asked: asked, at: now, in: transaction)
+          try Flows.leave(account, at: now, in: transaction)
           try Jobs.request(
             LeavingAccount.job, account.description, due: now, in: transaction)
         }

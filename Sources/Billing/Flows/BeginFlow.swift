@@ -70,8 +70,8 @@ struct BeginFlow: AccountWrite {
   private func intention(_ body: [UInt8]) throws(JSONError) -> Intention {
     var intention = Intention(wish.kind)
     guard !(body.isEmpty && wish.members.isEmpty) else { return intention }
-    try CardNumber.refuse(in: body)
     let json = try JSON.parse(body).requireObject()
+    try CardNumber.refuse(in: json)
     for member in json.members ?? [] where !wish.members.contains(member.name) {
       throw JSONError(
         code: .wrongType, path: "$.\(member.name)", message: "is no member of this request")
@@ -130,40 +130,5 @@ struct BeginFlow: AccountWrite {
         message: "must begin with an origin that the operator allows")
     }
     return text
-  }
-}
-
-/// The number of a payment card, which must never come here: it is Stripe's alone to hear.
-enum CardNumber {
-  /// Refuses a body that holds what is one by its digits, without repeating it.
-  static func refuse(in body: [UInt8]) throws(JSONError) {
-    guard holds(body) else { return }
-    throw JSONError(
-      code: .wrongType,
-      message: "holds a card's number. Never send one: make a payment method with Stripe's library")
-  }
-
-  /// Whether 13 to 19 digits, blanks and dashes between them aside, end in the right check digit
-  /// (ISO/IEC 7812, Luhn).
-  static func holds(_ bytes: [UInt8]) -> Bool {
-    var digits: [Int] = []
-    for byte in bytes + [0] {
-      if UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte {
-        digits.append(Int(byte - UInt8(ascii: "0")))
-      } else if byte != UInt8(ascii: " "), byte != UInt8(ascii: "-") {
-        if (13...19).contains(digits.count), isChecked(digits) { return true }
-        digits = []
-      }
-    }
-    return false
-  }
-
-  private static func isChecked(_ digits: [Int]) -> Bool {
-    let sum = digits.reversed().enumerated().reduce(0) { sum, place in
-      guard place.offset % 2 == 1 else { return sum + place.element }
-      let double = place.element * 2
-      return sum + (double > 9 ? double - 9 : double)
-    }
-    return sum % 10 == 0
   }
 }

@@ -240,7 +240,9 @@ extension FlowSteps {
 
   /// Why what was begun comes to nothing.
   var reason: FlowProblem {
-    FlowProblem(flow.state[.reason].flatMap { .init(rawValue: $0) } ?? .notCompleted)
+    let code = flow.state[.reason].flatMap { FlowProblem.Code(rawValue: $0) } ?? .notCompleted
+    if code == .accountLeaving, let departure { return .leaving(departure) }
+    return FlowProblem(code)
   }
 
   /// Takes back what was not completed. What was, in the last moment, stays: the invoice that is paid

@@ -2,6 +2,7 @@ internal import Base
 internal import Endpoints
 package import HTTPMessages
 package import JSON
+package import Requests
 
 /// Why a flow came to nothing, or cannot begin: a code for programs, with what goes with it.
 package struct FlowProblem: AnswerableError, Equatable {
@@ -39,10 +40,25 @@ package struct FlowProblem: AnswerableError, Equatable {
     case stripeOff = "stripe_off"
     case flowUnknown = "flow_unknown"
     case flowRunning = "flow_running"
+    case accountLeaving = "account_leaving"
+  }
+
+  /// The account is being deleted: says who asked for that, and how it is cancelled.
+  package static func leaving(_ departure: Departure) -> FlowProblem {
+    FlowProblem(
+      .accountLeaving, [.init("detail", .string(departure.detail))] + departure.members)
   }
 
   package var problem: Problem {
-    let (status, title, detail) = code.words
+    let (status, title, general) = code.words
+    var members = members
+    var detail = general
+    if code == .accountLeaving, case .string(let text) = members.first?.value,
+      members.first?.name == "detail"
+    {
+      detail = text + " " + general
+      members.removeFirst()
+    }
     return Problem(status, code.rawValue, title, detail, members: members)
   }
 }
@@ -117,6 +133,11 @@ extension FlowProblem.Code {
     case .stripeRefused:
       (502, "Stripe refuses", "Stripe refuses this for a reason that is the operator's to mend.")
     case .stripeOff: (503, "Stripe is off", "Nothing can be bought through Stripe on this server.")
+    case .accountLeaving:
+      (
+        403, "Account is being deleted",
+        "It can buy nothing and claim no purchase until then; cancelling a subscription goes on."
+      )
     case .flowUnknown: (404, "Unknown flow", "The account has no such flow.")
     case .flowRunning:
       (409, "Under way", "This is being done right now, or is over, and cannot be given up.")

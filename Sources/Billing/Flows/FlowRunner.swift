@@ -3,6 +3,7 @@ package import Crypto
 package import Jobs
 package import Ledger
 internal import ProviderAPI
+internal import Requests
 package import Storage
 package import Stores
 internal import Stripe
@@ -71,17 +72,18 @@ package struct FlowRunner: Sendable {
     guard let stripe = stores.stripe, let api = stripe.api else {
       throw .transient("no key of Stripe's API is configured", retryAfter: .minutes(5))
     }
-    let (customer, catalogue) = try stored {
+    let (customer, catalogue, departure) = try stored {
       try database.read { reader in
         (
           try StripeCustomers(of: flow.account, reading: reader),
-          try ledger.catalogue(reading: reader)
+          try ledger.catalogue(reading: reader),
+          try Departure.find(flow.account, reading: reader)
         )
       }
     }
     let steps = FlowSteps(
       api: api, portal: stripe.buying.portal, catalogue: catalogue, flow: flow, customer: customer,
-      now: clock.now())
+      departure: departure, now: clock.now())
     do throws(APIFailure) { return try steps.perform() } catch { throw failure(error) }
   }
 

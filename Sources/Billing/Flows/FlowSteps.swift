@@ -1,6 +1,7 @@
 internal import Base
 internal import JSON
 internal import ProviderAPI
+internal import Requests
 internal import Stripe
 internal import Subscriptions
 internal import Tiers
@@ -49,6 +50,8 @@ struct FlowSteps {
   let catalogue: Catalogue
   let flow: Flow
   let customer: StripeCustomers
+  /// Nil while the account stays.
+  let departure: Departure?
   let now: Instant
 
   /// Stripe forgets keys after a day: before, a call is simply made again, later it is looked for first.
@@ -59,6 +62,12 @@ struct FlowSteps {
   var intention: Intention { flow.intention }
 
   func perform() throws(APIFailure) -> StepResult {
+    if let departure, !intention.kind.isForLeaving { return try leave(departure) }
+    return try performed()
+  }
+
+  /// What the step does for an account that stays.
+  func performed() throws(APIFailure) -> StepResult {
     switch flow.step {
     case .customer: try makeCustomer()
     case .setup: try setUp()

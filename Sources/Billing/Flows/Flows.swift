@@ -4,6 +4,7 @@ internal import JSON
 internal import Stripe
 internal import Jobs
 package import Ledger
+internal import Requests
 package import Storage
 package import Stores
 internal import Subscriptions
@@ -44,6 +45,11 @@ package struct Flows: Sendable {
     in transaction: Transaction
   ) throws -> Flow {
     guard stripe?.api != nil else { throw FlowProblem(.stripeOff) }
+    if !intention.kind.isForLeaving,
+      let departure = try Departure.find(account, reading: transaction)
+    {
+      throw FlowProblem.leaving(departure)
+    }
     if intention.kind.isExclusive, let flow = try known(intention, account, now, transaction) {
       return flow
     }
@@ -105,6 +111,14 @@ package struct Flows: Sendable {
       throw FlowProblem(.flowUnknown)
     }
     return flow
+  }
+
+  /// The account is being deleted: its open purchase or change is looked at at once, and taken back.
+  package static func leave(
+    _ account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws {
+    guard let flow = try FlowRows.open(of: account, reading: transaction) else { return }
+    try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
   }
 
   /// An operator ends it, wherever it is: what was begun at Stripe stays as it is. False where it is over.

@@ -40,6 +40,9 @@ package struct Intention: Hashable, Sendable {
     /// Whether it buys or changes, so that an account does one of them at a time.
     package var isExclusive: Bool { self != .portal }
 
+    /// Whether an account that is being deleted may ask for it: it ends what is billed, or shows it.
+    var isForLeaving: Bool { self == .cancel || self == .portal }
+
     /// Whether it makes a subscription.
     package var isPurchase: Bool { self == .subscribe || self == .checkout || self == .migrate }
   }

@@ -36,6 +36,13 @@ package struct LeavingAccount: Sendable {
     }
   }
 
+  /// Whether its deletion was asked for, heard of by billing or not.
+  static func isLeaving(_ account: Identifier, reading database: any Queryable) throws -> Bool {
+    try database.first(
+      "SELECT 1 FROM sync.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in try row.integer(0) } != nil
+  }
+
   /// How far the clocks of those who ask may be apart, and more.
   private static let hearingSpan = Instant.Span.days(7)
 

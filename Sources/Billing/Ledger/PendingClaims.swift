@@ -125,7 +125,8 @@ extension Ledger {
     guard !accounts.isEmpty, let read = try subscription(readAs: key, in: transaction) else {
       return
     }
-    for account in accounts {
+    // One that is being deleted since claims nothing more.
+    for account in accounts where try !LeavingAccount.isLeaving(account, reading: transaction) {
       let ownership = try reading(transaction).subscription(read).ownership
       guard ownership.account == nil, ownership.evidence != .contested else { return }
       try decide(.claim(account, read), at: now, in: transaction)

@@ -16,6 +16,8 @@ package struct SubscriptionOverview: Sendable {
   package let accessEnds: Instant?
   /// When time alone may change any of this next.
   package let nextChange: Instant?
+  /// Whether the account is being deleted, so that it can buy nothing.
+  package let isLeaving: Bool
   /// Where plans are bought by wishes to this server; nil where they are not.
   package let seller: ObjectKey.Provider?
   /// Those that give access first, and of these what is sure before what hangs in the balance.
@@ -75,6 +77,7 @@ package struct SubscriptionOverview: Sendable {
   ) throws {
     self.account = account
     self.now = now
+    isLeaving = try LeavingAccount.isLeaving(account, reading: database)
     let catalogue = try ledger.catalogue(reading: database)
     seller = ledger.seller(of: catalogue)
     let stored = try EntitlementRows.schedule(of: account, reading: database)

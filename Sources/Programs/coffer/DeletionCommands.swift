@@ -4,6 +4,7 @@ internal import Configuration
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import Requests
 internal import Storage
 internal import Stores
 internal import Subscriptions
@@ -73,7 +74,8 @@ extension Command {
             _ = try AccountDeletion.hasten(account.id, erasing: moment, in: transaction)
           } else {
             _ = try AccountDeletion.ask(
-              for: account.id, erasing: erases, hasMoved: hasMoved, at: moment, in: transaction)
+              for: account.id, erasing: erases, by: .operator, hasMoved: hasMoved, at: moment,
+              in: transaction)
           }
           let state: AccountDeletion.State = isExported ? .exporting : .waiting
           return Act.Effect(

@@ -30,7 +30,7 @@ struct LockedDocument {
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
     guard tree.role(file.id) >= .writer else { throw Refusal.notPermitted }
-    try owners.requireWritable([file.owner], callerIsSuspended: caller.isSuspended)
+    try owners.requireWritable([file.owner], by: caller, transaction)
     try write.requireVersion(file.contentVersion)
     return file
   }

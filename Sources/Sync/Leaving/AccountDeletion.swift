@@ -1,4 +1,5 @@
 package import Base
+package import Requests
 package import Storage
 
 /// That an account is to be gone: asked for, exported first where an operator wants that, undone while it
@@ -87,16 +88,18 @@ package struct AccountDeletion: Sendable, Equatable {
   /// Asks for it, and lets nothing of the account be written any more; asked for already, it stays as it
   /// is. Without a moment it is erased once it is exported. False where there is no such account.
   package static func ask(
-    for account: Identifier, erasing moment: Instant?, hasMoved: Bool = false, at now: Instant,
-    in transaction: Transaction
+    for account: Identifier, erasing moment: Instant?, by asker: Departure.Asker,
+    hasMoved: Bool = false, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
     guard try lock(account, in: transaction) else { return false }
     let count = try transaction.execute(
       """
-      INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms, suspended_ms, moved)
-      SELECT id, $2, $3, suspended_ms, $4 FROM sync.accounts WHERE id = $1
+      INSERT INTO sync.account_deletions
+        (account_id, asked_ms, erase_ms, suspended_ms, moved, asked_by)
+      SELECT id, $2, $3, suspended_ms, $4, $5 FROM sync.accounts WHERE id = $1
       ON CONFLICT (account_id) DO NOTHING
-      """, .id(account), .instant(now), .instant(moment), .integer(hasMoved ? 1 : 0))
+      """, .id(account), .instant(now), .instant(moment), .integer(hasMoved ? 1 : 0),
+      .text(asker.rawValue))
     guard count == 1 else { return true }
     try transaction.execute(
       "UPDATE sync.accounts SET suspended_ms = coalesce(suspended_ms, $2) WHERE id = $1",

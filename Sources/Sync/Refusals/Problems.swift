@@ -70,6 +70,15 @@ extension Refusal {
         .accountSuspended,
         (isCallers ? "The operator lets this account" : "The operator lets the owner's account")
           + " write nothing for now. Reading and deleting go on.")
+    case .accountLeaving(let departure, true):
+      return Problem(
+        .accountLeaving, departure.detail + " Reading and deleting go on.",
+        members: departure.members)
+    case .accountLeaving(let departure, false):
+      return Problem(
+        .accountLeaving,
+        "The owner's account is being deleted. Copy what you need from it.",
+        members: [.init("erases", departure.erases.map { .string($0.description) } ?? .null)])
     case .accountNotFound:
       return Problem(.accountNotFound, "There is no such account.")
     case .queryInvalid:

@@ -1,4 +1,4 @@
-internal import Requests
+package import Requests
 package import Base
 package import Tiers
 
@@ -22,6 +22,7 @@ package enum Refusal: Error, Equatable {
   case keysUsedUp(max: Int)
   case tooManyBlocks(max: Int)
   case accountSuspended(isCallers: Bool)
+  case accountLeaving(Departure, isCallers: Bool)
   case accountNotFound
   case queryInvalid
   case fileNotFound

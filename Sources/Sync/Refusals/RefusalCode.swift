@@ -22,6 +22,7 @@ package enum RefusalCode: String, CaseIterable {
   case keyNotFound = "key_not_found"
   case sessionNotFound = "session_not_found"
   case accountSuspended = "account_suspended"
+  case accountLeaving = "account_leaving"
   case accountNotFound = "account_not_found"
   case queryInvalid = "query_invalid"
   case fileNotFound = "file_not_found"
@@ -67,6 +68,7 @@ package enum RefusalCode: String, CaseIterable {
     case .keyNotFound: RefusalRow(404, "Key not found")
     case .sessionNotFound: RefusalRow(404, "Session not found")
     case .accountSuspended: RefusalRow(403, "Account suspended")
+    case .accountLeaving: RefusalRow(403, "Account is being deleted")
     case .accountNotFound: RefusalRow(404, "Account not found")
     case .queryInvalid: RefusalRow(400, "Query invalid")
     case .fileNotFound: RefusalRow(404, "File not found")

@@ -25,7 +25,7 @@ struct DeleteAccount: SyncWrite {
     let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
     guard
       try AccountDeletion.ask(
-        for: account, erasing: now + api.limits.deletionDelay, at: now,
+        for: account, erasing: now + api.limits.deletionDelay, by: .owner, at: now,
         in: transaction),
       let deletion = try AccountDeletion.find(account, reading: transaction)
     else { throw RequestRefusal.unknownKey }

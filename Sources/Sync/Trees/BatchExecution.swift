@@ -51,7 +51,7 @@ struct BatchExecution: Sendable {
         guard plan.accounts.isSubset(of: owners.accounts) else { throw OutdatedDecision() }
       }
       if !batch.onlyTakesAway {
-        try owners.requireWritable(plan.owners, callerIsSuspended: caller.isSuspended)
+        try owners.requireWritable(plan.owners, by: caller, transaction)
       }
       try Invitations.count(plan.invitations, of: caller.account, transaction, limits, now: now)
       var writer = BatchWriter(transaction, batch, plan, by: caller.account, owners, now: now)

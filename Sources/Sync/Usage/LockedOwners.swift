@@ -1,4 +1,5 @@
 internal import Base
+internal import Requests
 internal import Storage
 
 /// The account rows that a transaction holds: nothing of these accounts changes beside it.
@@ -28,14 +29,19 @@ struct LockedOwners {
     return owner
   }
 
-  /// Refuses what would write for a suspended account, or into the tree of one of `accounts` that is.
+  /// Refuses what would write for a suspended account, or into the tree of one of `accounts` that is: of one
+  /// that is being deleted by that, which suspends it too.
   func requireWritable(
-    _ accounts: some Sequence<Identifier>, callerIsSuspended: Bool
+    _ accounts: some Sequence<Identifier>, by caller: Caller, _ transaction: Transaction
   ) throws {
-    let isOther = accounts.contains { owners[$0]?.isSuspended ?? false }
-    guard !callerIsSuspended, !isOther else {
-      throw Refusal.accountSuspended(isCallers: callerIsSuspended)
+    let suspended =
+      caller.isSuspended
+      ? caller.account : accounts.first { owners[$0]?.isSuspended ?? false }
+    guard let suspended else { return }
+    if let departure = try Departure.find(suspended, reading: transaction) {
+      throw Refusal.accountLeaving(departure, isCallers: suspended == caller.account)
     }
+    throw Refusal.accountSuspended(isCallers: suspended == caller.account)
   }
 
   /// The next number of an account's sequence.

@@ -1,6 +1,7 @@
 internal import Base
 internal import Crypto
 internal import Ledger
+internal import Requests
 internal import Storage
 internal import Sync
 
@@ -15,7 +16,8 @@ extension BuyingShop {
         VALUES ($1, $1, 0, 0, 0) ON CONFLICT (id) DO NOTHING
         """, .id(account))
       _ = try AccountDeletion.ask(
-        for: account, erasing: now + .days(7), hasMoved: hasMoved, at: now, in: transaction)
+        for: account, erasing: now + .days(7), by: .owner, hasMoved: hasMoved, at: now,
+        in: transaction)
     }
   }
 

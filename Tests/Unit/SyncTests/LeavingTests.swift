@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import Requests
 import Storage
 import Sync
 import TestDevices
@@ -34,7 +35,7 @@ import Testing
     #expect(json["erases"].string == (server.clock.now + Self.week).description)
     server.clock.advance(.days(1))
     #expect(try ask(device).json["erases"].string == json["erases"].string)
-    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_suspended")
+    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_leaving")
     #expect(try device.pulled().records[document] != nil)
     try server.sweeper().sweepErasures()
     #expect(try device.pulled().records[document] != nil)
@@ -61,7 +62,7 @@ import Testing
     let device = try server.register()
     let (account, now) = (try device.account, server.clock.now)
     _ = try server.database.write(for: nil) { transaction in
-      try AccountDeletion.ask(for: account, erasing: nil, at: now, in: transaction)
+      try AccountDeletion.ask(for: account, erasing: nil, by: .operator, at: now, in: transaction)
     }
     try erase(server, after: .days(400))
     #expect(try device.get("/v1/account/deletion").json["state"].string == "exporting")
@@ -122,7 +123,7 @@ import Testing
     try server.suspend(device.account, since: server.clock.now)
     _ = try ask(device)
     _ = try device.end("/v1/account/deletion")
-    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_suspended")
+    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_leaving")
   }
 
   @Test func `the token of a session is not enough`() throws {

@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import Requests
 import Storage
 import Sync
 import TestDevices
@@ -59,7 +60,7 @@ import Testing
   private func lawsWhileErasing(_ device: TestDevice) throws -> Set<TreeFinding.Law> {
     let (account, now) = (try device.account, server.clock.now)
     _ = try server.database.write(for: nil) { transaction in
-      try AccountDeletion.ask(for: account, erasing: now, at: now, in: transaction)
+      try AccountDeletion.ask(for: account, erasing: now, by: .owner, at: now, in: transaction)
     }
     let accounts = [try ada.account, try bob.account]
     var found: Set<TreeFinding.Law> = []

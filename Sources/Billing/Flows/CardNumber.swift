@@ -1,0 +1,88 @@
+package import JSON
+
+/// The number of a payment card: only Stripe may receive it, never this server.
+package enum CardNumber {
+  /// Refuses a body where a client could mean a card and wrote its number, without repeating it: as a whole
+  /// value or name, or anywhere in the value of a member that is named for a card. Addresses of pages and
+  /// ids hold numbers of other kinds, one in ten of which has a right check digit.
+  package static func refuse(in body: JSON) throws(JSONError) {
+    guard holds(body, isNamedForCard: false) else { return }
+    throw JSONError(
+      code: .wrongType,
+      message: "The body contains a card number. Never send one: make a payment method (pm_…) with "
+        + "Stripe's library and send its id")
+  }
+
+  private static func holds(_ json: JSON, isNamedForCard isNamed: Bool) -> Bool {
+    if let members = json.members {
+      return members.contains { name, value in
+        isWhole(name) || holds(value, isNamedForCard: isNamed || isForCard(name))
+      }
+    }
+    if let elements = json.array {
+      return elements.contains { holds($0, isNamedForCard: isNamed) }
+    }
+    if let integer = json.integer { return isWhole(String(integer)) }
+    guard let text = json.string, !isPageOrID(text) else { return false }
+    return isNamed ? isPart(text) : isWhole(text)
+  }
+
+  /// Names under which forms and payment libraries have a card.
+  private static func isForCard(_ name: String) -> Bool {
+    let word = name.lowercased().filter { $0.isLetter }
+    return ["card", "number", "payment", "creditcard", "debitcard", "pan"].contains(word)
+      || word.hasPrefix("card") || word.hasPrefix("cc") || word.hasPrefix("payment")
+      || word.hasSuffix("card") || word.hasSuffix("cardnumber")
+  }
+
+  /// An address of a page, or an id of Stripe's: letters, an underscore, then no blanks and dashes.
+  private static func isPageOrID(_ text: String) -> Bool {
+    if text.contains("://") { return true }
+    guard let end = text.utf8.firstIndex(of: UInt8(ascii: "_")), end > text.startIndex else {
+      return false
+    }
+    return text[..<end].utf8.allSatisfy { isLetter($0) }
+      && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+  }
+
+  private static func isWhole(_ text: String) -> Bool {
+    text.utf8.allSatisfy { isDigit($0) || isSeparator($0) } && isPart(text)
+  }
+
+  /// Whether 13 to 19 digits, separators between them aside, end in the right check digit (ISO/IEC 7812,
+  /// Luhn).
+  private static func isPart(_ text: String) -> Bool {
+    var digits: [Int] = []
+    for byte in Array(text.utf8) + [0] {
+      if isDigit(byte) {
+        digits.append(Int(byte - UInt8(ascii: "0")))
+      } else if !isSeparator(byte) {
+        if isChecked(digits) { return true }
+        digits = []
+      }
+    }
+    return false
+  }
+
+  private static func isChecked(_ digits: [Int]) -> Bool {
+    guard (13...19).contains(digits.count) else { return false }
+    let sum = digits.reversed().enumerated().reduce(0) { sum, place in
+      guard place.offset % 2 == 1 else { return sum + place.element }
+      let double = place.element * 2
+      return sum + (double > 9 ? double - 9 : double)
+    }
+    return sum % 10 == 0
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+  }
+
+  private static func isSeparator(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+  }
+}

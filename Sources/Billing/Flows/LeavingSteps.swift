@@ -1,0 +1,43 @@
+internal import JSON
+internal import ProviderAPI
+internal import Requests
+internal import Stripe
+
+/// The steps of a purchase or change whose account is being deleted meanwhile: nothing new is charged, and
+/// what waits for the customer at Stripe is taken back.
+extension FlowSteps {
+  /// Each step first looks at what an earlier call of it, whose answer was lost, has done at Stripe: what is
+  /// paid is recorded, so that the account's departure ends its renewal.
+  func leave(_ departure: Departure) throws(APIFailure) -> StepResult {
+    switch flow.step {
+    case .customer, .setup, .confirm, .look, .release, .schedule, .phases, .uncancel, .attach,
+      .assign, .portal:
+      return StepResult(.failed(.leaving(departure)))
+    case .subscribe, .authenticate:
+      return takingBack(try existing() ?? StepResult(.failed(.leaving(departure))), departure)
+    // The page that a lost call opened is found by the same call again.
+    case .open: return takingBack(try openPage(), departure)
+    case .visit: return takingBack(try visited(), departure)
+    case .awaitPayment: return takingBack(try awaited(), departure)
+    case .update, .updateLater, .awaitUpdate: return takingBack(try awaitedUpdate(), departure)
+    case .resume:
+      guard case .answered(let json) = try api.get(path("subscriptions", .subscription)),
+        json["status"].string != "paused"
+      else { return StepResult(.failed(.leaving(departure))) }
+      return .go(.record)
+    case .pay, .awaitInvoice: return takingBack(try awaitedPayment(), departure)
+    case .cancel, .end, .undo, .record, .stopStore: return try performed()
+    }
+  }
+
+  private func takingBack(_ result: StepResult, _ departure: Departure) -> StepResult {
+    switch result.next {
+    case .wait:
+      let reason: Flow.State = [.reason: FlowProblem.Code.accountLeaving.rawValue]
+      return StepResult(.go(.undo), result.state.merging(reason) { $1 }, effect: result.effect)
+    case .failed(let problem) where problem.code == .notCompleted:
+      return StepResult(.failed(.leaving(departure)))
+    case .go, .done, .failed: return result
+    }
+  }
+}
