@@ -32,6 +32,7 @@ struct PlanTests {
     let path = try scratch.write("{\"version\":1}", to: "plans.json")
     let finished = try Finished(["plan", "list"], environment: ["COFFER_PLANS": path])
     #expect(finished.code == 78)
-    #expect(finished.errors.hasPrefix("coffer: COFFER_PLANS (environment): \(path) $.version: "))
+    #expect(
+      finished.errors.hasPrefix("coffer: COFFER_PLANS (environment): \"\(path)\" $.version: "))
   }
 }
