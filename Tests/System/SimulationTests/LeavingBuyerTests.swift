@@ -92,11 +92,11 @@ struct LeavingBuyerTests {
   {
     let shop = try BuyingShop(.sqlite)
     shop.delivers = true
-    let bought = try shop.ask(.subscribe("pm_card_visa", plan: "plus"))
+    let bought = try shop.ask(.subscribe("pm_card_visa"))
     try #require(try shop.finish(bought.id).status == .done)
     let id = try #require(shop.current.first)
     shop.stripe.setCard(of: id, .needsConfirmation)
-    let flow = try shop.ask(.change(to: "premium"))
+    let flow = try shop.ask(.change(to: "plus"))
     shop.client = .isAway
     for _ in 0..<20 where try shop.flow(flow.id).status == .running { try shop.step() }
     try #require(try shop.flow(flow.id).status == .requiresAction)
