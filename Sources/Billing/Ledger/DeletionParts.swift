@@ -10,6 +10,8 @@ package struct DeletionParts: Sendable, Equatable {
   package let stores: Stores
   /// When the later of the two programs was done; nil until both are.
   package let erased: Instant?
+  /// When coffer-sync was done, which is when the account's own history ends.
+  package let syncErased: Instant?
 
   package enum Part: String, Sendable {
     /// Nothing of the account is erased there yet.
@@ -61,6 +63,7 @@ package struct DeletionParts: Sendable, Equatable {
       case .erased: .erased
       }
     stores = try Self.stores(of: account, row.state, row.hasMoved, isUnused, database)
+    syncErased = row.erased
     let billingErased = isUnused ? row.erased : row.billingErased
     erased =
       if let first = row.erased, let second = billingErased { max(first, second) } else { nil }

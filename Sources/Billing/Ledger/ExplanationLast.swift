@@ -21,7 +21,7 @@ extension EntitlementExplanation {
 
   var last: String {
     // Of an account that was erased: what came before, though billing heard of its end later.
-    let end = min(erased ?? now, now)
+    let end = min(deletionParts?.syncErased ?? now, now)
     let told = (moneyEvents + decisionEvents + lossEvents + renewalEvents).filter { $0.at <= end }
     func newest(_ events: [Event]) -> Event? {
       events.enumerated().max { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }?.element

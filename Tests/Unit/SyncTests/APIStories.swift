@@ -21,6 +21,7 @@ struct APIStories {
     try changeFiles()
     try meetLimits()
     try meetSuspension()
+    try meetDeletion()
     try share()
     try readAndWriteContent()
     try loseContent()

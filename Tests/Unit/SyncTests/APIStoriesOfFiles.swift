@@ -63,6 +63,12 @@ extension APIStories {
     _ = try device.put(document, [1], ifMatch: "*")
   }
 
+  func meetDeletion() throws {
+    let device = try self.server().register()
+    _ = try device.send(device.sign("DELETE", "/v1/account"))
+    _ = try device.create()
+  }
+
   // MARK: Sharing
 
   func share() throws {
