@@ -64,7 +64,8 @@ extension APIStories {
   }
 
   func meetDeletion() throws {
-    let device = try self.server().register()
+    let server = try self.server()
+    let device = try server.register()
     _ = try device.send(device.sign("DELETE", "/v1/account"))
     _ = try device.create()
   }

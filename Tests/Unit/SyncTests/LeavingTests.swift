@@ -123,7 +123,7 @@ import Testing
     try server.suspend(device.account, since: server.clock.now)
     _ = try ask(device)
     _ = try device.end("/v1/account/deletion")
-    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_leaving")
+    #expect(try device.put(document, [1], ifMatch: "*").problem == "account_suspended")
   }
 
   @Test func `the token of a session is not enough`() throws {
