@@ -337,6 +337,7 @@ let package = Package(
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
         "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Flows", "Goldens", "Report",
+        "Sync",
         "TestFiles",
       ], exclude: ["Goldens"]),
     tests(

@@ -40,6 +40,17 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     }
   }
 
+  /// Whether the plan follows from a fact: a payment, a trial, a grant. The others are patience, which
+  /// depends on what had arrived by then, so having had them is no reason to say that a plan lapsed.
+  package var isFounded: Bool {
+    switch self {
+    case .subscribed, .contested, .trial, .granted: true
+    case .neverSubscribed, .grace, .leeway, .storeUnreachable, .courtesy, .quotaSet, .paymentFailed,
+      .lapsed, .grantRevoked, .refunded, .disputed:
+      false
+    }
+  }
+
   /// Whether a plan was had and is not any more.
   package var isEnd: Bool {
     switch self {

@@ -287,9 +287,9 @@ extension Schedule {
   /// Its steps from the end of what held before; who had a plan and has none is told that it lapsed,
   /// though nothing is left that owed it.
   fileprivate func remaining(after held: [Span]) -> [Boundary] {
-    var hadPlan = held.contains { $0.reason.givesAccess }
+    var hadPlan = held.contains { $0.reason.isFounded }
     return spans(from: held.last?.to ?? .distantPast, to: .distantFuture).map { span in
-      hadPlan = hadPlan || span.reason.givesAccess
+      hadPlan = hadPlan || span.reason.isFounded
       let isLapsed = hadPlan && span.reason == .neverSubscribed
       return Boundary(
         from: span.from, capByteCount: span.capByteCount, planID: span.planID,

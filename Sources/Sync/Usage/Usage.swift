@@ -20,7 +20,7 @@ package struct Cap: Sendable, Equatable {
   package let reason: CapReason
 
   /// Reads one row of the schedule that coffer-billing writes; an account it never spoke of is on
-  /// the free plan. Who had a plan of which nothing is left, as after a transfer, has lapsed.
+  /// the free plan. Who had a founded plan of which nothing is left, as after a transfer, has lapsed.
   package init(
     _ queryable: some Queryable, _ account: Identifier, catalogue: Catalogue, now: Instant
   ) throws {
@@ -28,7 +28,7 @@ package struct Cap: Sendable, Equatable {
       """
       SELECT cap_bytes, plan,
         CASE WHEN reason = 'never_subscribed' AND EXISTS (SELECT 1 FROM billing.held h
-          WHERE h.account_id = $1 AND h.reason <> 'never_subscribed') THEN 'lapsed'
+          WHERE h.account_id = $1 AND h.reason IN (\(Self.foundedReasons))) THEN 'lapsed'
         ELSE reason END
       FROM billing.entitlements
       WHERE account_id = $1 AND from_ms <= $2 ORDER BY from_ms DESC LIMIT 1
@@ -46,6 +46,9 @@ package struct Cap: Sendable, Equatable {
     // A newer coffer-billing may know a reason this program does not; the cap still holds.
     self.reason = CapReason(rawValue: reason) ?? .subscribed
   }
+
+  private static let foundedReasons = CapReason.allCases.filter(\.isFounded)
+    .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }
 
 extension Cap {

@@ -18,6 +18,7 @@ package struct SampleSubscription: Sendable {
   package var cancellationReason: String?
   package var trial: Range<Instant>?
   package var account: String?
+  package var startDate: Instant?
 
   package init(from: Instant, to: Instant) {
     self.from = from
@@ -50,7 +51,7 @@ package struct SampleSubscription: Sendable {
         "object": "list", "has_more": false,
         "data": [shape == .basil ? item.adding(period) : item],
       ], "metadata": account.map { ["coffer_account": .string($0)] } ?? .object([]),
-      "livemode": true, "latest_invoice": "in_1",
+      "livemode": true, "latest_invoice": "in_1", "start_date": .seconds(startDate),
     ]
     return shape == .basil ? subscription : subscription.adding(period)
   }
