@@ -74,8 +74,9 @@ extension AppleAPI {
     } catch {
       switch error {
       case .undecodable(let id, let error):
-        let type = try? AppleNotification.type(of: verified)
-        content = .undecodable(id: id, type: type, why: "\(error)")
+        content = .undecodable(
+          id: id, type: try? AppleNotification.type(of: verified), why: "\(error)",
+          requests: AppleNotification.requests(naming: verified))
       }
     }
     return .delivery(Delivery(content, proof: proof), body: verified.body)

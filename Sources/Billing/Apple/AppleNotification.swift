@@ -96,6 +96,17 @@ extension AppleNotification {
     return type(name, subtype)
   }
 
+  /// What asks for the subscription that it names, where no more of it may be readable.
+  static func requests(naming verified: VerifiedNotification) -> [ReadRequest] {
+    for signed in [verified.transaction, verified.renewal].compactMap({ $0 }) {
+      guard let id = try? signed.payload["originalTransactionId"].requireID() else { continue }
+      let key = ObjectKey(
+        provider: .apple, environment: verified.environment, kind: .subscription, id: id)
+      return [.undecodable(key)]
+    }
+    return []
+  }
+
   private static func names(
     of verified: VerifiedNotification
   ) throws(JSONError) -> (name: String, subtype: String?) {

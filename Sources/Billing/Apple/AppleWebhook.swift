@@ -29,8 +29,10 @@ extension Webhook {
           } catch {
             switch error {
             case .undecodable(let id, let error):
-              let type = try? AppleNotification.type(of: verified)
-              return Delivery(.undecodable(id: id, type: type, why: "\(error)"), proof: proof)
+              return Delivery(
+                .undecodable(
+                  id: id, type: try? AppleNotification.type(of: verified), why: "\(error)",
+                  requests: AppleNotification.requests(naming: verified)), proof: proof)
             }
           }
         }

@@ -84,6 +84,12 @@ extension BTCPayEvent {
       } ?? []
   }
 
+  /// What asks for what the account prepaid that an event names which cannot be read.
+  static func requests(naming json: JSON, store: String) -> [ReadRequest] {
+    guard json["storeId"].string == store, let account = json["metadata"].account else { return [] }
+    return [.undecodable(ObjectKey(.prepaid, account.description))]
+  }
+
   /// Two webhooks on one address send an event each, of the same server.
   private static func id(_ json: JSON) throws(JSONError) -> String {
     let webhook = try json["webhookId"].optionalID() ?? ""

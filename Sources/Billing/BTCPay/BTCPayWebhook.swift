@@ -39,8 +39,12 @@ extension Delivery {
     } catch {
       switch error {
       case .undecodable(let id, let error):
-        let type = try? JSON.parseForeign(delivery.body)["type"].requireID()
-        self.init(.undecodable(id: id, type: type, why: "\(error)"), head: head, proof: proof)
+        let json = try? JSON.parseForeign(delivery.body)
+        self.init(
+          .undecodable(
+            id: id, type: try? json?["type"].requireID(), why: "\(error)",
+            requests: json.map { BTCPayEvent.requests(naming: $0, store: store) } ?? []),
+          head: head, proof: proof)
       }
     }
   }

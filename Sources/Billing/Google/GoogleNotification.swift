@@ -145,13 +145,33 @@ extension GoogleNotification {
   }
 
   /// The type of a push, where no more of it may be readable.
-  static func type(of body: [UInt8]) throws(JSONError) -> String? {
-    guard let data = try JSON.parseForeign(body)["message"]["data"].string,
+  static func type(of push: VerifiedPush) throws(JSONError) -> String? {
+    guard let json = content(of: push), let kind = kinds.first(where: { json[$0].isObject }) else {
+      return nil
+    }
+    return try type(kind, json[kind])
+  }
+
+  /// What asks for the purchase that a push names, where no more of it may be readable.
+  static func requests(naming push: VerifiedPush) -> [ReadRequest] {
+    guard let json = content(of: push), json["packageName"].string == push.package else {
+      return []
+    }
+    // One that two kinds name is named once; of a one-time product there is nothing to read.
+    for kind in ["subscriptionNotification", "voidedPurchaseNotification"] {
+      guard json[kind]["productType"].integer != 2,
+        let token = try? json[kind]["purchaseToken"].requireToken()
+      else { continue }
+      return [.undecodable(token.objectKey, secret: token.secret)]
+    }
+    return []
+  }
+
+  private static func content(of push: VerifiedPush) -> JSON? {
+    guard let data = try? JSON.parseForeign(push.body)["message"]["data"].string,
       let bytes = Base64.standard.decode(data)
     else { return nil }
-    let json = try JSON.parseForeign(bytes)
-    guard let kind = kinds.first(where: { json[$0].isObject }) else { return nil }
-    return try type(kind, json[kind])
+    return try? JSON.parseForeign(bytes)
   }
 
   private static func type(_ kind: String, _ notification: JSON) throws(JSONError) -> String {

@@ -40,13 +40,16 @@ extension Webhook {
     let proof = "pushed with a token of the key \(sender.keyID)"
     return { body, _ in
       do throws(GoogleDecodingError) {
-        return Delivery(
-          .decoded(DecodedDelivery(try GoogleNotification(sender.push(body)))), proof: proof)
+        let push = sender.push(body)
+        return Delivery(.decoded(DecodedDelivery(try GoogleNotification(push))), proof: proof)
       } catch {
         switch error {
         case .undecodable(let id, let error):
-          let type = try? GoogleNotification.type(of: body)
-          return Delivery(.undecodable(id: id, type: type, why: "\(error)"), proof: proof)
+          let push = sender.push(body)
+          return Delivery(
+            .undecodable(
+              id: id, type: try? GoogleNotification.type(of: push), why: "\(error)",
+              requests: GoogleNotification.requests(naming: push)), proof: proof)
         }
       }
     }

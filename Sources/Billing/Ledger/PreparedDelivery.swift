@@ -70,11 +70,12 @@ package struct PreparedDelivery: Sendable {
     var error: String?
     switch delivery.content {
     case .decoded(let content): decoded = content
-    case .undecodable(let id, let type, let why):
+    case .undecodable(let id, let type, let why, let requests):
       let digest = Hex.encode(SHA256.hash(body))
       decoded = DecodedDelivery(
         provider: store.provider, environment: nil, deliveryID: id ?? "sha256:" + digest,
-        type: type ?? "unknown", disposition: .undecodable, meaning: ["body": .string(digest)])
+        type: type ?? "unknown", object: requests.first?.object.id, requests: requests,
+        disposition: .undecodable, meaning: ["body": .string(digest)])
       error = why
     }
     self.init(

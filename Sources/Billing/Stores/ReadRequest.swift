@@ -40,6 +40,11 @@ package struct ReadRequest: Sendable {
       delay: settlingTime)
   }
 
+  /// A genuine delivery that cannot be read names that object.
+  package static func undecodable(_ object: ObjectKey, secret: Secret? = nil) -> ReadRequest {
+    ReadRequest(object, reason: "undecodable", secret: secret)
+  }
+
   /// The same about another object.
   package func about(_ other: ObjectKey) -> ReadRequest {
     ReadRequest(

@@ -40,8 +40,9 @@ extension Webhook {
 package struct Delivery: Sendable {
   package enum Content: Sendable {
     case decoded(DecodedDelivery)
-    /// `id` and `type` are the delivery's where they can be read.
-    case undecodable(id: String?, type: String?, why: String)
+    /// `id` and `type` are the delivery's where they can be read. `requests` ask for what it names all
+    /// the same: its store may send it once and tell again only who asks.
+    case undecodable(id: String?, type: String?, why: String, requests: [ReadRequest])
   }
 
   package let content: Content

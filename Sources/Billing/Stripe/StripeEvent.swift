@@ -97,6 +97,22 @@ extension StripeEvent {
     notes = decoder.notes
   }
 
+  /// What asks for the object that an event names which cannot be read, of either shape.
+  static func requests(naming json: JSON) -> [ReadRequest] {
+    let isThin = json["object"].string == "v2.core.event"
+    let object = isThin ? json["related_object"] : json["data"]["object"]
+    let isOurs = json[isThin ? "context" : "account"].reference == nil
+    guard isOurs, let isLive = json["livemode"].bool, let id = object["id"].reference,
+      let type = json["type"].reference,
+      let kind = StripeThinEvent.kind(
+        object[isThin ? "type" : "object"].string, of: isThin ? type : "v1.\(type)")
+    else { return [] }
+    return [
+      .undecodable(
+        ObjectKey(provider: .stripe, environment: isLive ? .live : .sandbox, kind: kind, id: id))
+    ]
+  }
+
   /// Objects that must be read again because this event cannot tell all of them.
   package var incompleteObjects: [ObjectKey] {
     notes.contains(.listCutShort) ? facts.prefix(1).map(\.key) : []

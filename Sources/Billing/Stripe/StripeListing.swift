@@ -44,7 +44,8 @@ extension StripeAPI {
         } catch {
           content = .undecodable(
             id: json["id"].string.flatMap { isID($0) ? $0 : nil },
-            type: try? json["type"].requireID(), why: "\(error)")
+            type: try? json["type"].requireID(), why: "\(error)",
+            requests: StripeEvent.requests(naming: json))
         }
         return .delivery(Delivery(content, proof: StoreListing.proof(by: "Stripe")), body: body)
       }

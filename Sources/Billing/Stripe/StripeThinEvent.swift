@@ -54,8 +54,8 @@ package struct StripeThinEvent: Hashable, Sendable {
     object = ObjectKey(provider: .stripe, environment: environment, kind: kind, id: id)
   }
 
-  /// What a read of it could tell about a subscription.
-  private static func kind(_ related: String?, of type: String) -> ObjectKey.Kind? {
+  /// What a read of it could tell about a subscription; `type` is that of a thin event.
+  static func kind(_ related: String?, of type: String) -> ObjectKey.Kind? {
     switch related.flatMap({ ObjectKey.Kind(rawValue: $0) }) {
     case .subscription: .subscription
     case .invoice: .invoice

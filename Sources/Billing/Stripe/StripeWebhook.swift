@@ -33,8 +33,11 @@ extension Delivery {
       self.init(.decoded(try DecodedDelivery(delivery)), head: head, proof: proof)
     } catch {
       let (id, why) = error.undecodable
-      let type = try? JSON.parseForeign(delivery.body)["type"].requireID()
-      self.init(.undecodable(id: id, type: type, why: why), head: head, proof: proof)
+      let json = try? JSON.parseForeign(delivery.body)
+      self.init(
+        .undecodable(
+          id: id, type: try? json?["type"].requireID(), why: why,
+          requests: json.map { StripeEvent.requests(naming: $0) } ?? []), head: head, proof: proof)
     }
   }
 }

@@ -84,13 +84,13 @@ final class PlayShop {
 
   /// What Pub/Sub pushes of a purchase, e.g. 4: purchased.
   @discardableResult
-  func push(_ token: String, _ type: Int64) throws -> Int {
+  func push(_ token: String, _ type: Int64, eventTime: String? = nil) throws -> Int {
     let head = RequestHead(
       method: "POST", target: "/webhooks/google", headers: Headers([("Authorization", bearer())]),
       authority: "billing")
     let route = try #require(routes.first { $0.pattern == head.target })
     do {
-      return try route.admit(head, []).wait().finish(body(token, type)).wait().status
+      return try route.admit(head, []).wait().finish(body(token, type, eventTime)).wait().status
     } catch {
       return problem(for: error, head).status
     }
@@ -117,14 +117,14 @@ final class PlayShop {
         sign: ScriptedPlay.key.signature)
   }
 
-  func body(_ token: String, _ type: Int64) -> [UInt8] {
+  func body(_ token: String, _ type: Int64, _ eventTime: String? = nil) -> [UInt8] {
     let number = messageCount.withLock { count in
       count += 1
       return count
     }
     let data: JSONValue = [
       "version": "1.0", "packageName": "app.coffer",
-      "eventTimeMillis": .string(String(now.milliseconds)),
+      "eventTimeMillis": .string(eventTime ?? String(now.milliseconds)),
       "subscriptionNotification": [
         "version": "1.0", "notificationType": .integer(type), "purchaseToken": .string(token),
       ],

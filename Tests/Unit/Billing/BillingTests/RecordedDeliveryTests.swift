@@ -100,6 +100,25 @@ struct RecordedDeliveryTests {
       try AttentionList(at: day(31), limit: 10, stores: .known, reading: reader)
     }.items.filter { $0.kind == .undecodableDelivery }
     #expect(attention.map(\.detail) == [unread.error])
+    #expect(try reads(harness.database) == ["stripe:live:invoice:in_unread"])
+  }
+
+  @Test func `what cannot be read of another's account asks for no read`() throws {
+    let object: JSONValue = ["object": "invoice", "id": "in_theirs"]
+    var event = customer.invoice(2, "paid", 30, from: 30, to: 60)
+    event.object = object
+    event.connectedAccount = "acct_theirs"
+    #expect(try harness.post(event).word == "undecodable")
+    #expect(try reads(harness.database) == [])
+  }
+
+  /// The objects that are read because a delivery that names them could not be.
+  private func reads(_ database: Database) throws -> [String] {
+    try database.read { reader in
+      try reader.rows(
+        "SELECT object FROM billing.read_requests WHERE reason = 'undecodable' ORDER BY object"
+      ) { row in try row.text(0) }
+    }
   }
 
   @Test func `what Google pushes without a token keeps its type`() throws {
@@ -112,10 +131,17 @@ struct RecordedDeliveryTests {
     #expect(try shop.count(unread) == 1)
   }
 
+  @Test func `a push that cannot be read has the purchase read that it names`() throws {
+    let shop = try PlayShop()
+    #expect(try shop.push("token-1", 4, eventTime: "noon") == 200)
+    #expect(try reads(shop.database).count == 1)
+  }
+
   @Test func `what the App Store sends without an id keeps its type`() throws {
     let shop = try Shop()
     let transaction = AppleSample.transaction("2000", day: 0, signed: day0)
     #expect(try shop.notify("two words", transaction, at: day(1)) == 200)
+    #expect(try reads(shop.database) == ["apple:live:subscription:2000"])
     let unread = """
       SELECT count(*) FROM billing.deliveries
       WHERE type LIKE 'SUBSCRIBED%' AND disposition = 'undecodable' AND error IS NOT NULL
