@@ -108,5 +108,8 @@ package enum Migrations {
     Migration(
       number: 29, name: "failing_jobs", isAdditive: true,
       sql: PackageResources.billing_0029_failing_jobs_sql),
+    Migration(
+      number: 30, name: "repairs", isAdditive: true,
+      sql: PackageResources.billing_0030_repairs_sql),
   ]
 }

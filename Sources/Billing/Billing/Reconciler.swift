@@ -127,7 +127,7 @@ struct Reconciler: Sendable {
     }
     return advance(run) { run, recorded, transaction in
       run.pageCount += 1
-      recorded = try take(deliveries, &run, in: transaction)
+      recorded = try take(deliveries, &run, at: now, in: transaction)
       for item in page.items {
         switch item {
         case .delivery: break
@@ -150,7 +150,8 @@ struct Reconciler: Sendable {
 
   /// Records those that never came, and answers what that did.
   private func take(
-    _ deliveries: [PreparedDelivery], _ run: inout Reconciliation, in transaction: Transaction
+    _ deliveries: [PreparedDelivery], _ run: inout Reconciliation, at now: Instant,
+    in transaction: Transaction
   ) throws -> [Recorded] {
     let lost = try deliveries.filter { try !$0.isKnown(reading: transaction) }
     run.counts.examined += Int64(deliveries.count)
@@ -159,7 +160,8 @@ struct Reconciler: Sendable {
     for one in recorded {
       switch one.disposition {
       case .undecodable: run.counts.disputed += 1
-      case .joined, .recorded, .foreign, .premature: run.counts.repaired += 1
+      case .joined, .recorded, .foreign, .premature:
+        try run.noteRepair(.delivery(one.number), since: now, at: now, in: transaction)
       }
     }
     return recorded

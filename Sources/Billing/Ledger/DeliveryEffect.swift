@@ -73,6 +73,43 @@ package struct DeliveryEffect: Sendable {
     }
   }
 
+  /// What changed of an object's subscriptions while it was read, by what came between two times.
+  init(
+    ofReading object: ObjectKey, from first: Instant, through last: Instant, at now: Instant,
+    ledger: Ledger, reading reader: Reader
+  ) throws {
+    let keys = try ledger.subscriptions(of: object, reading: reader)
+      .prefix(Self.subscriptionCountMax)
+    subscriptions = try keys.compactMap { try Subscription($0, at: now, reading: reader) }
+    let entries = try keys.flatMap { key in
+      try Self.entries(of: key, from: first, through: last, reading: reader).map { (key, $0) }
+    }
+    changes = try entries.flatMap { key, entry in
+      try EntitlementExplanation.Transition.all(of: key, from: entry, reading: reader)
+        .map { Change(subscription: key, transition: $0) }
+    }
+    owed = try entries.flatMap { key, entry in
+      try OwedChange.all(of: key, from: entry, reading: reader)
+        .map { Owed(subscription: key, change: $0) }
+    }
+    (held, requests) = ([], [])
+  }
+
+  /// What came between two times and changed a subscription, ascending.
+  private static func entries(
+    of key: ObjectKey, from first: Instant, through last: Instant, reading reader: Reader
+  ) throws -> [Int64] {
+    try reader.rows(
+      """
+      SELECT entry FROM billing.transitions
+      WHERE object = $1 AND noticed_ms >= $2 AND noticed_ms <= $3 AND entry IS NOT NULL
+      UNION SELECT entry FROM billing.owed_changes
+      WHERE object = $1 AND noticed_ms >= $2 AND noticed_ms <= $3
+      ORDER BY entry LIMIT 100
+      """, .text(key.description), .instant(first), .instant(last)
+    ) { row in try row.integer(0) }
+  }
+
   /// Whose storage follows from what it speaks of, and from whom it took it.
   package var accounts: [Identifier] {
     let before = changes.filter { $0.transition.cause == "owner" }

@@ -70,7 +70,7 @@ extension Reconciliation {
           } else if digest == before {
             counts.agreed += 1
           } else {
-            counts.repaired += 1
+            try noteRepair(.object(key), since: asked, at: now, in: transaction)
           }
         }
       case .waiting, .running:

@@ -155,6 +155,7 @@ package struct Reconciliation: Sendable, Equatable {
     try transaction.execute(
       "DELETE FROM billing.reconciliations WHERE provider = $1 AND number <= $2",
       .text(provider.rawValue), .integer(new.number - keptCountMax))
+    try Repair.forget(of: provider, through: new.number - keptCountMax, in: transaction)
     try new.store(in: transaction)
   }
 

@@ -22,8 +22,10 @@ extension Command {
   private static let limit = Parameter<Int>.limit(otherwise: 20)
   private static let of = Parameter<ObjectKey.Provider?>.optional(
     "--store", "store", text: "only of this one", .provider)
+  private static let repaired = Parameter<Bool>.flag(
+    "--repaired", text: "list what was repaired, one by one, instead of runs")
   private static let after = Parameter<String?>.optional(
-    "--after", "run", text: "go on behind this one, as the page before says", .text)
+    "--after", "row", text: "go on behind this one, as the page before says", .text)
 
   static let reconcile = Command(
     words: ["reconcile"],
@@ -67,12 +69,19 @@ extension Command {
     discussion: """
       EXAMINED counts what the store told; of that AGREED was known so, REPAIRED was lost or stood \
       otherwise, DISPUTED contradicts itself or cannot be read, and of UNREACHABLE the store did not \
-      answer. A hundred of each store are kept.
+      answer. A hundred of each store are kept. --repaired lists each difference that they repaired: the run, the \
+      delivery that was lost or the purchase that was read, whose it is, and what changed of it; of a run the first \
+      \(Repair.countMax.grouped) are kept. coffer event show tells of a delivery, coffer entitlement explain of an account.
       """,
-    options: [limit, of, after],
-    answers: .page("runs", of: runShape),
+    options: [limit, of, repaired, after],
+    answers: .object([
+      .init("runs", .list(runShape), isOptional: true),
+      .init("repairs", .list(ListedRepair.shape), isOptional: true),
+      .init("next", .orNull(.text)),
+    ]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+      if invocation[repaired] { return try repairs(invocation) }
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
         let now = configuration.clock.now()
         let (page, more) = try database.read { reader -> (ListPage<Reconciliation>, String?) in
@@ -92,6 +101,30 @@ extension Command {
           notice: more)
       }
     })
+
+  private static func repairs(_ invocation: Invocation) throws -> Answer {
+    try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+      database, configuration in
+      let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
+      let (page, rows) = try database.read { reader in
+        let last = try invocation[after].map { name in
+          guard let last = try Repair.find(name, reading: reader) else {
+            throw CommandFailure(
+              .usage, "--after takes <store>/<run>/<subject>, as the page before says")
+          }
+          return last
+        }
+        let page = ListPage(
+          try Repair.all(
+            of: invocation[of], after: last, limit: invocation[limit] + 1, reading: reader),
+          limit: invocation[limit], cursor: \.name)
+        return (page, try page.rows.map { try ListedRepair($0, ledger, at: now, reader) })
+      }
+      return Answer(
+        text: ListedRepair.table(rows, now: now),
+        json: page.json("repairs", rows.map(\.json)), notice: page.notice(of: "repairs"))
+    }
+  }
 
   /// Those that coffer-billing can ask have a job that goes on with their runs.
   private static func asked(

@@ -124,6 +124,14 @@ struct ShownEvent: Sendable {
     .init(
       "subscriptions", .list(["subscription": .text, "state": .text, "owner": .orNull(.text)])),
     .init("accounts", .list(.text)),
+  ]).adding(effectShape).adding([
+    .init("holds", .list(.text)),
+    .init("read_again", .list(["object": .text, "reason": .text])),
+    .init("message", .text, isOptional: true),
+  ])
+
+  /// What changed of subscriptions, and of what is owed for them.
+  static let effectShape: [JSONShape.Member] = [
     .init(
       "changes",
       .list([
@@ -135,10 +143,7 @@ struct ShownEvent: Sendable {
       .list([
         "subscription": .text, "noticed": .time, "before": .list(span), "after": .list(span),
       ])),
-    .init("holds", .list(.text)),
-    .init("read_again", .list(["object": .text, "reason": .text])),
-    .init("message", .text, isOptional: true),
-  ])
+  ]
 
   private static let span: JSONShape = [
     "plan": .text, "from": .orNull(.time), "to": .orNull(.time), "why": .text,
@@ -150,14 +155,21 @@ struct ShownEvent: Sendable {
     members.append(.init("subscriptions", .array(effect.subscriptions.map(Self.json))))
     members.append(
       .init("accounts", .array(effect.accounts.map { .string($0.description) })))
-    members.append(.init("changes", .array(effect.changes.map(Self.json))))
-    members.append(.init("owed", .array(effect.owed.map(Self.json))))
+    members += Self.members(effect)
     members.append(.init("holds", .array(effect.held.map { .string($0.description) })))
     members.append(.init("read_again", .array(effect.requests.map(Self.json))))
     if let message {
       members.append(.init("message", .string(Base64.standard.encode(message))))
     }
     return .object(members)
+  }
+
+  /// In the shape of `effectShape`.
+  static func members(_ effect: DeliveryEffect?) -> [JSONValue.Member] {
+    [
+      .init("changes", .array((effect?.changes ?? []).map(Self.json))),
+      .init("owed", .array((effect?.owed ?? []).map(Self.json))),
+    ]
   }
 
   private static func json(_ subscription: DeliveryEffect.Subscription) -> JSONValue {

@@ -330,6 +330,17 @@ package final class Installation {
     }
   }
 
+  /// What reconciliations repaired, the newest first, with what that changed.
+  package func repairs() throws -> [(repair: Repair, effect: DeliveryEffect?)] {
+    let now = self.now
+    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
+    return try database.read { reader in
+      try Repair.all(of: nil, after: nil, limit: 1000, reading: reader).map { repair in
+        (repair, try repair.effect(at: now, ledger: ledger, reading: reader))
+      }
+    }
+  }
+
   // MARK: what was derived
 
   /// Coverage, label, owner and schedule of everything, as rows.

@@ -170,7 +170,8 @@ struct ActTests {
       ["account", "list"], ["attention"], ["audit", "list"], ["audit", "list", "--account", "ada"],
       ["deletion", "list"], ["event", "list"], ["event", "list", "--account", "ada"],
       ["flow", "list"], ["flow", "list", "--account", "ada"], ["invite", "list"], ["jobs", "list"],
-      ["notice", "list"], ["plan", "history"], ["reconcile", "list"], ["refund", "questions"],
+      ["notice", "list"], ["plan", "history"], ["reconcile", "list"],
+      ["reconcile", "list", "--repaired"], ["refund", "questions"],
       ["refund", "questions", "--account", "ada"], ["webhook", "proofs"],
     ]
     for words in lists {

@@ -433,12 +433,24 @@ struct OrderTests {
     #expect(try coffer("find", lost).out.contains("ada"))
     let list = try coffer("reconcile", "list", "--store", "stripe").out
     #expect(list.contains("stripe (whole)") && list.contains("ended after"), "\(list)")
+    let repaired = try coffer("reconcile", "list", "--repaired").out
+    #expect(repaired.contains(lost) && repaired.contains(Self.account), "\(repaired)")
+    let page = try coffer("reconcile", "list", "--repaired", "--limit", "1", "--json").out
+    let first = try JSON.parse(Array(page.utf8))
+    let next = try #require(first["next"].string, "\(page)")
+    let rest = try coffer("reconcile", "list", "--repaired", "--after", next, "--json").out
+    let repairs = try JSON.parse(Array(rest.utf8))["repairs"].requireArray()
+    #expect(repairs.count + 1 == Int(run["repaired"].integer ?? 0), "\(rest)")
   }
 
   @Test(arguments: [
     (["reconcile", "google"], 1, "google is never asked"),
     (["reconcile", "paypal"], 64, "store is one of"),
     (["reconcile", "list", "--after", "stripe"], 64, "--after takes <store>/<number>"),
+    (
+      ["reconcile", "list", "--repaired", "--after", "stripe/1"], 64,
+      "--after takes <store>/<run>/<subject>"
+    ),
   ])
   func `what cannot be reconciled is said in one line`(
     words: [String], code: Int32, line: String

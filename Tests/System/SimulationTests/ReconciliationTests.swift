@@ -110,6 +110,40 @@ struct ReconciliationTests {
     #expect(second.agreed == second.examined)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `each lost delivery that a run repaired is kept with what it changed`(
+    engine: TestEngine
+  ) throws {
+    let story = try #require(LivedStory.apple.first { $0.name == "apple/renewal" })
+    let lossy = try Self.lived(story.live(), story.name, engine, losing: { _ in true })
+    try lossy.reconcile()
+    let repairs = try lossy.repairs()
+    let run = try #require(try lossy.reconciliations().first { $0.provider == .apple })
+    #expect(repairs.filter { $0.repair.provider == .apple }.count == Int(run.counts.repaired))
+    #expect(repairs.allSatisfy { $0.repair.run == run.number })
+    let owed = repairs.filter { $0.effect?.owed.isEmpty == false }
+    #expect(owed.contains { if case .delivery = $0.repair.subject { true } else { false } })
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a purchase that a read repaired is kept with what the read changed`(
+    engine: TestEngine
+  ) throws {
+    let story = try #require(LivedStory.all.first { $0.name == "google/cancel-and-restore" })
+    let live = story.live()
+    let (bought, cancelled) = (live.events[0].at, live.events[1].at)
+    let lossy = try Self.lived(
+      live, story.name, engine, until: bought + .hours(1), losing: { _ in false })
+    try lossy.runDue()
+    lossy.now = cancelled + .hours(1)
+    try lossy.reconcile()
+    let read = try lossy.repairs().filter {
+      if case .object(let key) = $0.repair.subject { key.provider == .google } else { false }
+    }
+    #expect(read.count == 1)
+    #expect(read.first?.effect?.changes.isEmpty == false)
+  }
+
   @Test(arguments: TestEngine.available, ["stripe/2026-07-29.dahlia/renewal", "apple/renewal"])
   func `a store that fails, is slow or limits us is asked again until the run ends`(
     engine: TestEngine, name: String
