@@ -302,8 +302,10 @@ let package = Package(
         "TestFiles",
       ]),
     tests(
-      "Unit/Billing/ReportTests", ["Base", "Report", "SeededRandom", "Subscriptions", "Tiers"]),
-    tests("Unit/Billing/JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
+      "Unit/Billing/ReportTests",
+      ["Base", "JSON", "Report", "SeededRandom", "Subscriptions", "Tiers"]),
+    tests(
+      "Unit/Billing/JobsTests", ["Base", "JSON", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
     tests(
       "Unit/Billing/StripeTests",
       [

@@ -25,8 +25,13 @@ package struct MonthlyReport: Equatable, Sendable {
   /// When anything is first known of any of them.
   package internal(set) var began: Instant?
 
-  package init(_ month: Month) {
+  /// Until when the month is counted, where it was not over; nil of a whole month.
+  package let toDate: Instant?
+
+  /// Of the whole month, or, where it is not over at a moment, of what is before that moment.
+  package init(_ month: Month, at moment: Instant = .distantFuture) {
     self.month = month
+    toDate = moment < month.end ? moment : nil
     months = (-12...0).map { month.adding($0) }
     movements = months.map { _ in Movement() }
     trials = months.map { _ in Trials() }
@@ -99,6 +104,9 @@ package struct MonthlyReport: Equatable, Sendable {
     package internal(set) var reversalCount: Int64 = 0
   }
 
+  /// What happens at it, or later, is not counted.
+  package var end: Instant { toDate ?? month.end }
+
   /// All of a currency in the month.
   package func revenue(in currency: String) -> Revenue {
     revenueOfMonths[currency]?.last ?? Revenue()
@@ -116,13 +124,16 @@ package struct MonthlyReport: Equatable, Sendable {
 
   package mutating func add(_ subscriber: Subscriber) {
     began = [began, subscriber.began].compactMap { $0 }.min()
-    addStatus(subscriber.edges(before: month.end))
+    addStatus(subscriber.edges(before: end))
     addFailures(subscriber.failures)
     for booking in subscriber.bookings { add(booking) }
   }
 
+  /// Just before it a month closes.
+  private func close(of month: Month) -> Instant { min(month.end, end) }
+
   private func index(of moment: Instant) -> Int? {
-    guard months[0].start <= moment, moment < month.end else { return nil }
+    guard months[0].start <= moment, moment < end else { return nil }
     return months.lastIndex { $0.start <= moment }
   }
 
@@ -134,7 +145,7 @@ package struct MonthlyReport: Equatable, Sendable {
     }
     for (index, month) in months.enumerated() {
       let opening = edges.last { $0.at < month.start }?.after ?? .none
-      let closing = edges.last { $0.at < month.end }?.after ?? .none
+      let closing = edges.last { $0.at < close(of: month) }?.after ?? .none
       if opening == .trial { trials[index].opening += 1 }
       if closing == .trial { trials[index].closing += 1 }
       if opening.segment != nil { movements[index].opening += 1 }
@@ -174,7 +185,7 @@ package struct MonthlyReport: Equatable, Sendable {
       let change: Int64 = failure.became == .failing ? 1 : -1
       for (index, month) in months.enumerated() {
         if failure.at < month.start { open[index] += change }
-        if failure.at < month.end { closing[index] += change }
+        if failure.at < close(of: month) { closing[index] += change }
       }
       guard let index = index(of: failure.at) else { continue }
       switch failure.became {

@@ -23,6 +23,7 @@ extension MonthlyReport {
         revenueOfMonths.sorted { $0.key < $1.key }
           .map { [.string($0.key), .array($0.value.map(\.saved))] }),
       "untold": untold.saved, "began": began.map { .integer($0.milliseconds) } ?? .null,
+      "to_date": toDate.map { .integer($0.milliseconds) } ?? .null,
     ]
   }
 
@@ -31,7 +32,10 @@ extension MonthlyReport {
     guard let month = Month(try saved["month"].requireString()) else {
       throw saved["month"].strange
     }
-    self.init(month)
+    self.init(
+      month,
+      at: saved["to_date"].isNull
+        ? .distantFuture : Instant(milliseconds: try saved["to_date"].requireInteger()))
     for item in try saved["segments"].requireArray() {
       segments[try Segment(saved: item[0])] = try Movement(saved: item[1])
     }

@@ -36,7 +36,7 @@ struct BegunReport {
   ) throws {
     self.path = path
     self.subject = subject
-    report = MonthlyReport(subject.month)
+    report = MonthlyReport(subject.month, at: now)
     guard OutputFile.exists(path) else {
       (began, self.storage) = (now, storage(now))
       try save()

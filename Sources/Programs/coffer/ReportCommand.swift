@@ -11,7 +11,9 @@ internal import Tiers
 extension Command {
   private static let month = Parameter<Month?>.optional(
     "--month", "month",
-    text: "a whole month in UTC, e.g. 2026-10; the last one without this option", .month)
+    text:
+      "a month in UTC, e.g. 2026-10; the running one counts to date (default: the last that is over)",
+    .month)
   private static let page = Parameter<String?>.optional(
     "--html", "file", text: "write it as a page with plots, too, whole in one file", .path)
   private static let resume = Parameter<String?>.optional(
@@ -28,7 +30,8 @@ extension Command {
       "Reports subscribers, revenue, churn, trials, failed payments and storage of a month.",
     discussion: """
       Every figure is summed over what the ledger holds and what the stores said was paid, never over \
-      prices of the catalogue; docs/report.md defines each. It tells the month as it is known today, so \
+      prices of the catalogue; docs/report.md defines each. The \
+      running month is reported to date: nothing is counted that happens later than the report. It tells the month as it is known today, so \
       that what comes late changes it. Currencies are never added up, and what a store keeps of a \
       payment is not known here. Storage is as of now. All subscriptions are read in one snapshot, \
       with progress on stderr, while the servers go on. With --resume each page of them is read in a \
@@ -54,7 +57,7 @@ extension Command {
       return try DatabaseSession.with(invocation, options: DatabaseSession.wholeReads) {
         database, configuration in
         let now = configuration.clock.now()
-        let month = try wholeMonth(invocation[month], at: now)
+        let month = try begunMonth(invocation[month], at: now)
         let figures = try ReportFigures(
           month, at: now, configuration, of: database, begunIn: invocation[resume])
         if let path {
@@ -74,11 +77,11 @@ extension Command {
     })
 
   /// The one that was asked for, else the last that is over.
-  private static func wholeMonth(_ asked: Month?, at now: Instant) throws -> Month {
-    let last = Month(of: now).adding(-1)
-    guard let asked else { return last }
-    guard asked <= last else {
-      throw CommandFailure(.refused, "\(asked) is not over; the last whole month is \(last)")
+  private static func begunMonth(_ asked: Month?, at now: Instant) throws -> Month {
+    let running = Month(of: now)
+    guard let asked else { return running.adding(-1) }
+    guard asked <= running else {
+      throw CommandFailure(.refused, "\(asked) has not begun; the running month is \(running)")
     }
     return asked
   }
@@ -130,9 +133,9 @@ struct ReportFigures {
     _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration, _ ledger: Ledger,
     of database: Database
   ) throws -> (MonthlyReport, StorageFigures) {
-    var report = MonthlyReport(month)
+    var report = MonthlyReport(month, at: now)
     var storage = StorageFigures(
-      at: now, opened: month.start..<month.end, configuration.catalogue)
+      at: now, opened: month.start..<report.end, configuration.catalogue)
     try database.read { reader in
       let progress = Progress(
         "reading", .count(of: "subscriptions"), of: try SubscriberPages.count(reader))
@@ -157,7 +160,7 @@ struct ReportFigures {
       environment: configuration.grantingEnvironment.rawValue,
       database: try database.read { try History.id(reading: $0) })
     var begun = try BegunReport(at: file, subject, at: now) { began in
-      StorageFigures(at: began, opened: month.start..<month.end, catalogue)
+      StorageFigures(at: began, opened: month.start..<min(month.end, began), catalogue)
     }
     let progress = Progress(
       "reading", .count(of: "subscriptions"),
@@ -183,6 +186,9 @@ struct ReportFigures {
     try begun.save()
     return begun
   }
+
+  /// `November 2026`, and whether it is not over.
+  var title: String { month.month.title + (month.toDate == nil ? "" : " to date") }
 
   /// Ascending.
   var segments: [(segment: Segment, movement: MonthlyReport.Movement)] {
@@ -213,6 +219,11 @@ struct ReportFigures {
     let count = month.months.count
     let first = month.began.flatMap { began in month.months.firstIndex { began < $0.end } }
     return min(first ?? count, count - 2)..<count
+  }
+
+  /// Whether the month of an index is not over.
+  func isToDate(_ index: Int) -> Bool {
+    month.toDate != nil && index == month.months.count - 1
   }
 
   /// Of the month, and of the one before it.

@@ -38,7 +38,8 @@ enum ReportJSON {
   ]
 
   static let shape: JSONShape = [
-    "month": .text, "made": .time, "until": .orNull(.time), "environment": .text,
+    "month": .text, "to_date": .orNull(.time), "made": .time, "until": .orNull(.time),
+    "environment": .text,
     "catalogue": ["version": .text, "digest": .text],
     "subscribers": movementShape.adding([
       .init("segments", .list(movementShape.adding(names))),
@@ -51,7 +52,8 @@ enum ReportJSON {
       ])),
     "untold": ["payments": .integer, "reversals": .integer],
     "months": .list([
-      "month": .text, "subscribers": movementShape, "trials": trialsShape,
+      "month": .text, "to_date": .orNull(.time), "subscribers": movementShape,
+      "trials": trialsShape,
       "failed_payments": failuresShape,
       "revenue": .list(revenueShape.adding([.init("currency", .text)])),
     ]),
@@ -64,7 +66,9 @@ enum ReportJSON {
   static func value(_ figures: ReportFigures) -> JSONValue {
     let month = figures.month
     return [
-      "month": .string(month.month.description), "made": .string(figures.made.description),
+      "month": .string(month.month.description),
+      "to_date": month.toDate.map(JSONValue.moment) ?? .null,
+      "made": .string(figures.made.description),
       "until": figures.until.map { .string($0.description) } ?? .null,
       "environment": .string(figures.environment),
       "catalogue": [
@@ -119,6 +123,8 @@ enum ReportJSON {
   private static func value(_ report: MonthlyReport, _ index: Int) -> JSONValue {
     [
       "month": .string(report.months[index].description),
+      "to_date": index == report.months.count - 1
+        ? report.toDate.map(JSONValue.moment) ?? .null : .null,
       "subscribers": .object(members(report.movements[index])),
       "trials": .object(members(report.trials[index])),
       "failed_payments": .object(members(report.failures[index])),

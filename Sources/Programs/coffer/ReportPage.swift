@@ -12,7 +12,7 @@ struct ReportPage {
   init(_ figures: ReportFigures) { self.figures = figures }
 
   var text: String {
-    let title = "Coffer in \(figures.month.month.title)"
+    let title = "Coffer in \(figures.title)"
     return """
       <!DOCTYPE html>
       <html lang="en">
@@ -47,6 +47,7 @@ struct ReportPage {
 
   private var source: String {
     "As known on \(time(figures.made)), "
+      + (figures.month.toDate.map { "counted until \(time($0)), " } ?? "")
       + (figures.until.map { "and until \(time($0)), " } ?? "")
       + "from the ledger of coffer-billing"
   }
@@ -101,22 +102,27 @@ struct ReportPage {
     let sign = difference < .zero ? "" : "+"
     return Tile(
       title: "Net revenue", value: now.money(in: currency).description,
-      change: "\(sign)\(difference.money(in: currency)) to the month before"
+      change: "\(sign)\(difference.money(in: currency)) to \(compared)"
         + (others.isEmpty ? "" : "; beside it \(others.joined(separator: ", "))"))
+  }
+
+  /// What a figure is compared with.
+  private var compared: String {
+    figures.month.toDate == nil ? "the month before" : "the whole month before"
   }
 
   private func change(_ difference: Int64) -> String {
     difference == 0
-      ? "as in the month before"
-      : "\(difference < 0 ? "" : "+")\(difference.grouped) to the month before"
+      ? "as in \(compared)"
+      : "\(difference < 0 ? "" : "+")\(difference.grouped) to \(compared)"
   }
 
   private func points(_ now: Int64?, _ before: Int64?) -> String {
     guard let now, let before else { return "nothing to compare" }
     let difference = now - before
-    if difference == 0 { return "as in the month before" }
+    if difference == 0 { return "as in \(compared)" }
     let size = difference.magnitude
-    return "\(difference < 0 ? "-" : "+")\(size / 10).\(size % 10) points to the month before"
+    return "\(difference < 0 ? "-" : "+")\(size / 10).\(size % 10) points to \(compared)"
   }
 
   // MARK: plots, each with its table

@@ -13,7 +13,8 @@ struct ReportText {
   var text: String {
     let times =
       figures.until.map { "between \(figures.made) and \($0)" } ?? "at \(figures.made)"
-    var text = "\(figures.month.month.title), as known \(times)\n"
+    let toDate = figures.month.toDate.map { ", until \($0)" } ?? ""
+    var text = "\(figures.title)\(toDate), as known \(times)\n"
     text += "catalogue \(Printable.text(figures.catalogue.version)), digest "
     text += "\(figures.catalogue.digest)\n"
     text += titled("subscribers", subscribers)
@@ -109,7 +110,8 @@ struct ReportText {
         }
       }
       table.add(
-        figures.month.months[index].description, movement.closing.grouped,
+        figures.month.months[index].description + (figures.isToDate(index) ? " to date" : ""),
+        movement.closing.grouped,
         (movement.new + movement.returned).grouped,
         movement.lost.grouped, movement.churn.text,
         net.isEmpty ? "-" : net.joined(separator: ", "))
@@ -147,6 +149,11 @@ enum ReportNotes {
         + "added up. What a store keeps of it is not known here.",
       "\(figures.storage.openedCount.grouped) accounts were opened in the month.",
     ]
+    if let toDate = figures.month.toDate {
+      notes.insert(
+        "\(figures.month.month.title) is not over. It counts what happened before \(toDate); closing "
+          + "is as of then, and the month before it is whole.", at: 0)
+    }
     let untold = figures.month.untold
     if untold.paymentCount + untold.reversalCount > 0 {
       notes.append(

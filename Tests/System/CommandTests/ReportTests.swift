@@ -34,8 +34,7 @@ struct ReportTests {
     #expect(!Files.paths(under: shop.scratch.path).contains("report.html.new"))
 
     for (words, code, complaint) in [
-      (["--month", "2026-11"], 1, "2026-11 is not over; the last whole month is 2026-10"),
-      (["--month", "2027-03"], 1, "2027-03 is not over; the last whole month is 2026-10"),
+      (["--month", "2026-12"], 1, "2026-12 has not begun; the running month is 2026-11"),
       (
         ["--month", "2026-07"], 1, "nothing is known of 2026-07: the first of it all is of 2026-08"
       ),
@@ -57,6 +56,28 @@ struct ReportTests {
       #expect(refused.out.isEmpty)
     }
     try refuseOnFullDisk()
+  }
+
+  @Test func `the running month is reported to date, and says so in every form`() throws {
+    let page = shop.scratch.path + "/running.html"
+    let text = try shop.coffer("report", "--month", "2026-11", "--html", page)
+    #expect(text.code == 0, "\(text.errors)")
+    try expectGolden(text.out, "report-to-date")
+    let html = try #require(Files.text(page))
+    #expect(html.contains("<h1>Coffer in November 2026 to date</h1>"))
+    #expect(html.contains("counted until 2026-11-15, 08:30 UTC"))
+    let json = try shop.coffer("report", "--month", "2026-11", "--json").out
+    #expect(json.hasPrefix(#"{"month":"2026-11","to_date":"2026-11-15T08:30:00Z","#), "\(json)")
+    #expect(json.contains(#"{"month":"2026-10","to_date":null,"#))
+    #expect(json.contains(#"{"month":"2026-11","to_date":"2026-11-15T08:30:00Z","subscribers""#))
+
+    let file = shop.scratch.path + "/begun"
+    _ = try shop.coffer(
+      "report", "--month", "2026-11", "--resume", file, "--html", "/nowhere/report.html")
+    try shop.setClock(Instant(rfc3339: "2026-12-02T09:00:00Z")!)
+    let resumed = try shop.coffer("report", "--month", "2026-11", "--resume", file, "--json")
+    #expect(
+      resumed.out == json.replacing("\"until\":null", with: "\"until\":\"2026-12-02T09:00:00Z\""))
   }
 
   @Test func `a report that was interrupted goes on behind what its file has`() throws {

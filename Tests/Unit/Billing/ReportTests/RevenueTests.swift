@@ -111,7 +111,7 @@ struct RevenueTests {
     }
   }
 
-  private static func chain(_ random: inout SeededGenerator) -> [Sold] {
+  static func chain(_ random: inout SeededGenerator) -> [Sold] {
     var day = Double.random(in: 1...500, using: &random)
     return (0..<Int.random(in: 1...3, using: &random)).map { _ in
       var sold = Sold(store: ["stripe", "apple", "google"].randomElement(using: &random)!)
