@@ -44,6 +44,9 @@ package enum Migrations {
     Migration(
       number: 16, name: "deletion_asker", isAdditive: true,
       sql: PackageResources.sync_0016_deletion_asker_sql),
+    Migration(
+      number: 17, name: "failing_items", isAdditive: true,
+      sql: PackageResources.sync_0017_failing_items_sql),
   ]
 
   package static let billing: [Migration] = [

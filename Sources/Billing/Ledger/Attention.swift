@@ -25,6 +25,8 @@ package struct Attention: Sendable, Equatable {
     case storeUnanswered = "store_unanswered"
     /// A read that was given up: nothing more will be known by itself.
     case deadJob = "dead_job"
+    /// An item of coffer-sync's background work that failed several times by itself.
+    case failingItem = "failing_item"
     /// What an account asked a store for and that does not go on: it may have paid.
     case stuckFlow = "stuck_flow"
     /// A delivery that its store signed and nobody here can read.
@@ -77,9 +79,9 @@ package struct Attention: Sendable, Equatable {
     /// Whether somebody loses something unless it is dealt with.
     package var isUrgent: Bool {
       switch self {
-      case .unacknowledged, .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery,
-        .dispute, .doublePayment, .unowned, .unknownAccount, .contestedOwner, .unknownProduct,
-        .irregularPayment, .paidAfterEnd, .certificate, .unreconciled:
+      case .unacknowledged, .storeUnanswered, .deadJob, .failingItem, .stuckFlow,
+        .undecodableDelivery, .dispute, .doublePayment, .unowned, .unknownAccount, .contestedOwner,
+        .unknownProduct, .irregularPayment, .paidAfterEnd, .certificate, .unreconciled:
         true
       case .reversal, .refusedClaim, .stillBilled, .unmappedProduct, .unknownStatus, .unpaidTime,
         .contradiction, .conflictingDelivery, .overCap, .unexported, .unusedSecret, .idleKey:

@@ -81,7 +81,7 @@ package struct AttentionList: Sendable {
     let since = now - toldSpan
     return Attention.Kind.derived.map { derived($0, at: now) } + [
       doublePayments, unknownAccounts(at: now),
-      refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, overCap(at: now),
+      refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, failingItems, overCap(at: now),
       stuckFlows(at: now), unreconciled(at: now), unexported,
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
@@ -165,6 +165,22 @@ package struct AttentionList: Sendable {
         kind: .deadJob, subject: "\(try row.text(0)) \(try row.text(1))", account: nil,
         detail: try row.optionalText(2) ?? "",
         since: failing ?? unsettled ?? Instant(milliseconds: 0), until: nil)
+    }
+  }
+
+  /// What fails once or twice may have met something that passes.
+  private static let toldFailureCount: Int64 = 3
+
+  private static var failingItems: Source {
+    Source(
+      kind: .failingItem, columns: "queue, item, account_id, reason, since_ms",
+      found: "FROM sync.failing_items WHERE failure_count >= $1", order: "since_ms, queue, item",
+      values: [.integer(toldFailureCount)]
+    ) { row in
+      Attention(
+        kind: .failingItem, subject: "\(try row.text(0)) \(try row.id(1))",
+        account: try row.optionalID(2), detail: try row.text(3), since: try row.instant(4),
+        until: nil)
     }
   }
 
@@ -333,7 +349,8 @@ extension Attention.Kind {
   fileprivate var endsByItself: Bool {
     switch self {
     case .unacknowledged, .unowned, .contestedOwner: true
-    case .storeUnanswered, .deadJob, .stuckFlow, .undecodableDelivery, .dispute, .doublePayment,
+    case .storeUnanswered, .deadJob, .failingItem, .stuckFlow, .undecodableDelivery, .dispute,
+      .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
       .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled, .unexported,

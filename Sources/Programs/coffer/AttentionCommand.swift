@@ -135,6 +135,7 @@ extension Attention {
         + (account == nil ? ", and nobody owns it" : "")
     case .storeUnanswered: "\(subject) \((cause ?? .silence).deed); waiting: \(detail)"
     case .deadJob: "\(shownSubject): given up; \(detail)"
+    case .failingItem: "coffer-sync fails at \(subject) and tries again: \(detail)"
     case .unreconciled: "\(subject) is not reconciled: \(detail)"
     case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
     case .undecodableDelivery: "\(shownSubject): \(detail)"
@@ -189,6 +190,8 @@ extension Attention {
     case .deadJob:
       return words.count == 2
         ? ["jobs", "retry", words[0], "--object", words[1]] : ["jobs", "list"]
+    case .failingItem:
+      return account.map { ["tree", "validate", $0.description] } ?? ["doctor"]
     case .unreconciled: return ["reconcile", "list", "--store", subject]
     case .stuckFlow: return ["flow", "show", subject]
     case .undecodableDelivery, .conflictingDelivery:

@@ -5,16 +5,26 @@ internal import Storage
 /// without harm: first nobody can act for it, then others lose what it shared, then everything goes.
 enum AccountErasure {
   private static let sliceCountMax: Int64 = 250
+  private static let isErasureDue = FailingItems.isDue(
+    .erasures, "account_deletions.account_id", at: "$1")
+  private static let isForgettingDue = FailingItems.isDue(
+    .forgetting, "account_deletions.account_id", at: "$2")
 
-  /// One slice of the account that is due first; false where none is.
-  static func sweep(_ transaction: Transaction, now: Instant) throws -> Bool {
-    let due = try transaction.first(
+  /// The account that is to be erased first; nil where none is due.
+  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
+    try transaction.first(
       """
       SELECT account_id FROM sync.account_deletions WHERE erased_ms IS NULL AND erase_ms <= $1
+        AND \(isErasureDue)
       ORDER BY erase_ms, account_id LIMIT 1
       """, .instant(now)
     ) { row in try row.id(0) }
-    guard let account = due else { return false }
+  }
+
+  /// One slice of its erasure.
+  static func sweep(
+    _ transaction: Transaction, _ account: Identifier, now: Instant
+  ) throws {
     try transaction.execute(
       """
       UPDATE sync.account_deletions SET begun_ms = coalesce(begun_ms, $2) WHERE account_id = $1
@@ -23,7 +33,7 @@ enum AccountErasure {
       try erasedKeys(transaction, account) || erasedShares(transaction, account, now: now)
       || erasedViews(transaction, account) || erasedFiles(transaction, account, now: now)
       || erasedTraces(transaction, account)
-    guard !hasFound else { return true }
+    guard !hasFound else { return }
     // Its row stays without a name for as long as others' shares name its id.
     try transaction.execute(
       """
@@ -33,28 +43,35 @@ enum AccountErasure {
     try transaction.execute(
       "UPDATE sync.account_deletions SET erased_ms = $2 WHERE account_id = $1", .id(account),
       .instant(now))
-    return true
   }
 
-  /// One slice of what is kept of an erased account so that others learn that it ended, once every client
-  /// has learnt it or is too old to be told; false where none is due.
-  static func forget(_ transaction: Transaction, before horizon: Instant) throws -> Bool {
-    let due = try transaction.first(
+  /// The erased account that is to be forgotten first: every client has learnt that it ended, or is too old to
+  /// be told; nil where none is due.
+  static func nextForgotten(
+    _ transaction: Transaction, before horizon: Instant, now: Instant
+  ) throws -> Identifier? {
+    try transaction.first(
       """
       SELECT account_id FROM sync.account_deletions
-      WHERE erased_ms <= $1 AND forgotten_ms IS NULL ORDER BY erased_ms, account_id LIMIT 1
-      """, .instant(horizon)
+      WHERE erased_ms <= $1 AND forgotten_ms IS NULL
+        AND \(isForgettingDue)
+      ORDER BY erased_ms, account_id LIMIT 1
+      """, .instant(horizon), .instant(now)
     ) { row in try row.id(0) }
-    guard let account = due else { return false }
+  }
+
+  /// One slice of what is kept of it so that others learn that it ended.
+  static func forget(
+    _ transaction: Transaction, _ account: Identifier, before horizon: Instant
+  ) throws {
     for column in ["owner_id", "account_id"] {
       let hasFound = try delete("shares", "file_id, account_id", column, account, transaction)
-      if hasFound { return true }
+      if hasFound { return }
     }
     try transaction.execute("DELETE FROM sync.accounts WHERE id = $1", .id(account))
     try transaction.execute(
       "UPDATE sync.account_deletions SET forgotten_ms = $2 WHERE account_id = $1", .id(account),
       .instant(horizon))
-    return true
   }
 
   // MARK: steps; each answers whether it found something to erase
@@ -158,6 +175,7 @@ enum AccountErasure {
       ("departures", "account_id, owner_id, file_id", "account_id"),
       ("blocks", "account_id, blocked_id", "account_id"),
       ("blocks", "account_id, blocked_id", "blocked_id"),
+      ("failing_items", "queue, item", "account_id"),
     ]
     for (table, key, column) in tables
     where try delete(table, key, column, account, transaction) { return true }

@@ -17,12 +17,13 @@ struct DeletionJob {
     SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 0 ORDER BY name_hmac LIMIT $2
     """
 
-  static func longestWaiting(_ transaction: Transaction) throws -> [DeletionJob] {
+  /// The folders of one owner, of those that are due; one that failed is due later.
+  static func longestWaiting(_ transaction: Transaction, now: Instant) throws -> [DeletionJob] {
     let jobs = try transaction.rows(
       """
-      SELECT folder_id, owner_id, deleted_with FROM sync.deletions
+      SELECT folder_id, owner_id, deleted_with FROM sync.deletions WHERE since_ms <= $2
       ORDER BY since_ms, folder_id LIMIT $1
-      """, .integer(Int64(countMax))
+      """, .integer(Int64(countMax)), .instant(now)
     ) { row in
       DeletionJob(folder: try row.id(0), owner: try row.id(1), deletedWith: try row.id(2))
     }
@@ -34,10 +35,10 @@ struct DeletionJob {
     try transaction.execute("DELETE FROM sync.deletions WHERE folder_id = $1", .id(folder))
   }
 
-  /// Puts the folder behind all others: a long deletion does not hold up a short one.
-  func postpone(_ transaction: Transaction, now: Instant) throws {
+  /// Puts the folder behind all that are due before: a long deletion does not hold up a short one.
+  func postpone(_ transaction: Transaction, until due: Instant) throws {
     try transaction.execute(
-      "UPDATE sync.deletions SET since_ms = $2 WHERE folder_id = $1", .id(folder), .instant(now))
+      "UPDATE sync.deletions SET since_ms = $2 WHERE folder_id = $1", .id(folder), .instant(due))
   }
 
   /// Some of the folder's live children, and whom else they concern.

@@ -37,12 +37,11 @@ enum Deletions {
       "UPDATE sync.files SET content_bytes = 0, object_id = NULL WHERE id = $1", .id(record.id))
   }
 
-  /// Marks one slice, of the folders of one owner that have waited longest; false where none waits.
+  /// Marks one slice of the children of folders of one owner; false where there is no folder.
   static func sweep(
-    _ transaction: Transaction, metadataFeeByteCount fee: Int64, now: Instant,
-    count: Int = sliceCountMax
+    _ transaction: Transaction, _ jobs: [DeletionJob], metadataFeeByteCount fee: Int64,
+    now: Instant, count: Int = sliceCountMax
   ) throws -> Bool {
-    let jobs = try DeletionJob.longestWaiting(transaction)
     guard let owner = jobs.first?.owner else { return false }
     let visibility = Visibility(transaction, now: now)
     var owners = try LockedOwners(
@@ -56,11 +55,12 @@ enum Deletions {
       if files.count == children.files.count, files.count < room {
         try job.end(transaction)
       } else {
-        try job.postpone(transaction, now: now)
+        try job.postpone(transaction, until: now)
       }
       room -= files.count
     }
     try owners.save(transaction, now: now)
+    try FailingItems.settle(.deletions, jobs.map(\.folder), in: transaction)
     return true
   }
 

@@ -5,17 +5,27 @@ internal import Storage
 enum Pruning {
   /// For what clocks of different machines may be apart.
   static let margin = Instant.Span.days(1)
+  private static let isDue = FailingItems.isDue(.pruning, "files.id", at: "$3")
 
-  /// One slice of deleted files, with their shares; answers how many were due.
-  static func files(_ transaction: Transaction, before horizon: Instant) throws -> Int {
+  /// One slice of the deleted files that are due.
+  static func dueFiles(
+    _ transaction: Transaction, before horizon: Instant, now: Instant
+  ) throws -> [Identifier] {
     // A folder whose children are still to be marked keeps its place above them.
-    let due = try transaction.rows(
+    try transaction.rows(
       """
       SELECT id FROM sync.files WHERE deleted = 1 AND deleted_ms <= $1
         AND NOT EXISTS (SELECT 1 FROM sync.deletions WHERE folder_id = files.id)
+        AND \(isDue)
       ORDER BY deleted_ms LIMIT $2
-      """, .instant(horizon), .integer(Sweeper.sliceCountMax)
+      """, .instant(horizon), .integer(Sweeper.sliceCountMax), .instant(now)
     ) { row in try row.id(0) }
+  }
+
+  /// Forgets deleted files, with their shares.
+  static func files(
+    _ transaction: Transaction, _ due: [Identifier], before horizon: Instant
+  ) throws {
     var shares: [Share] = []
     for id in due {
       shares += try transaction.rows(
@@ -33,7 +43,6 @@ enum Pruning {
       try visibility.close(share.account, share.owner, &accounts)
     }
     try accounts.save(transaction, now: horizon)
-    return due.count
   }
 
   /// One slice; answers how many were due.

@@ -14,6 +14,9 @@ package final class Sweeper: Sendable {
   /// The same where an account keeps much: a download opens what it has read of at once.
   private static let crowdedGarbageAge = Instant.Span.seconds(5)
 
+  private static let isReservationDue = FailingItems.isDue(
+    .reservations, "reservations.object_id", at: "$1")
+
   private let database: Database
   private let objects: ObjectStore
   private let catalogue: Catalogue
@@ -59,26 +62,115 @@ package final class Sweeper: Sendable {
 
   /// One slice of at most `count` files; false where nothing is waiting.
   package func sweepDeletion(count: Int = Deletions.sliceCountMax) throws -> Bool {
-    let now = clock.now()
-    let fee = catalogue.metadataFeeByteCount
-    return try database.write(for: nil) { transaction in
-      try Deletions.sweep(transaction, metadataFeeByteCount: fee, now: now, count: count)
+    let (now, fee) = (clock.now(), catalogue.metadataFeeByteCount)
+    let taken = Locked<[DeletionJob]>([])
+    do {
+      return try database.write(for: nil) { transaction in
+        let jobs = try DeletionJob.longestWaiting(transaction, now: now)
+        taken.withLock { $0 = jobs }
+        return try Deletions.sweep(
+          transaction, jobs, metadataFeeByteCount: fee, now: now, count: count)
+      }
+    } catch  where FailingItems.isAtFault(error) {
+      for job in taken.withLock({ $0 }) {
+        try alone(.deletions, job.folder, of: job.owner) { transaction in
+          _ = try Deletions.sweep(
+            transaction, [job], metadataFeeByteCount: fee, now: now, count: count)
+        } postpone: { transaction, due in
+          try job.postpone(transaction, until: due)
+        }
+      }
+      return true
     }
   }
 
   /// Erases the accounts whose time has come; returns when none is due.
   package func sweepErasures() throws {
-    try untilDone(sweepErasure)
-    let horizon = clock.now() - limits.deletionHorizon - Pruning.margin
-    try untilDone {
-      try database.write(for: nil) { try AccountErasure.forget($0, before: horizon) }
-    }
+    try inTurn([
+      { [self] in try untilDone(sweepErasure) },
+      { [self] in
+        let horizon = clock.now() - limits.deletionHorizon - Pruning.margin
+        try untilDone {
+          let now = clock.now()
+          return try takeNext(.forgetting) { transaction in
+            try AccountErasure.nextForgotten(transaction, before: horizon, now: now)
+          } work: { transaction, account in
+            try AccountErasure.forget(transaction, account, before: horizon)
+          }
+        }
+      },
+    ])
   }
 
   /// One slice of an erasure; false where none is due.
   package func sweepErasure() throws -> Bool {
     let now = clock.now()
-    return try database.write(for: nil) { try AccountErasure.sweep($0, now: now) }
+    return try takeNext(.erasures) { transaction in
+      try AccountErasure.next(transaction, now: now)
+    } work: { transaction, account in
+      try AccountErasure.sweep(transaction, account, now: now)
+    }
+  }
+
+  // MARK: items that fail
+
+  /// Works at the next account of a queue in one write; one that fails waits, and the next look passes it by.
+  /// False where none is due.
+  private func takeNext(
+    _ queue: FailingItems.Queue, _ next: @escaping @Sendable (Transaction) throws -> Identifier?,
+    work: @escaping @Sendable (Transaction, Identifier) throws -> Void
+  ) throws -> Bool {
+    let taken = Locked<Identifier?>(nil)
+    do {
+      return try database.write(for: nil) { transaction in
+        guard let account = try next(transaction) else { return false }
+        taken.withLock { $0 = account }
+        try work(transaction, account)
+        try FailingItems.settle(queue, [account], in: transaction)
+        return true
+      }
+    } catch  where FailingItems.isAtFault(error) {
+      guard let account = taken.withLock({ $0 }) else { throw error }
+      try fail(queue, account, of: account, error) { _, _ in }
+      return true
+    }
+  }
+
+  /// Does one item in a write of its own, as of a slice that failed; where it fails, it waits.
+  private func alone(
+    _ queue: FailingItems.Queue, _ item: Identifier, of account: Identifier?,
+    _ work: @escaping @Sendable (Transaction) throws -> Void,
+    postpone: @escaping @Sendable (Transaction, Instant) throws -> Void = { _, _ in }
+  ) throws {
+    do {
+      try database.write(for: nil) { transaction in
+        try work(transaction)
+        try FailingItems.settle(queue, [item], in: transaction)
+      }
+    } catch  where FailingItems.isAtFault(error) {
+      try fail(queue, item, of: account, error, postpone)
+    }
+  }
+
+  private func fail(
+    _ queue: FailingItems.Queue, _ item: Identifier, of account: Identifier?, _ error: any Error,
+    _ postpone: @escaping @Sendable (Transaction, Instant) throws -> Void = { _, _ in }
+  ) throws {
+    let (now, reason) = (clock.now(), "\(error)")
+    try database.write(for: nil) { transaction in
+      let due = try FailingItems.note(
+        queue, item, of: account, because: reason, now: now, in: transaction)
+      try postpone(transaction, due)
+    }
+  }
+
+  /// Each step is taken though an earlier one failed; the first failure is thrown in the end.
+  private func inTurn(_ steps: [() throws -> Void]) throws {
+    var first: (any Error)?
+    for step in steps {
+      do { try step() } catch { first = first ?? error }
+    }
+    if let first { throw first }
   }
 
   /// A slice after the other, and as long a pause after each, until none is left.
@@ -102,17 +194,8 @@ package final class Sweeper: Sendable {
     for instance in instances where !objects.isRunning(instance) {
       var cutOff: [Identifier] = []
       repeat {
-        cutOff = try database.write(for: nil) { transaction in
-          let uploads = try transaction.rows(
-            """
-            SELECT object_id FROM sync.reservations WHERE instance_id = $1
-            ORDER BY owner_id LIMIT $2
-            """, .id(instance), .integer(Self.sliceCountMax)
-          ) { row in try row.id(0) }
-          for id in uploads { try Reservations.release(transaction, id) }
-          return uploads
-        }
-        for id in cutOff { try objects.deleteLeftover(id) }
+        cutOff = try releaseReservations("instance_id = $3", .id(instance))
+        for id in cutOff { try deleteLeftover(id) }
       } while !cutOff.isEmpty && !isStopping.withLock { $0 }
     }
     try objects.forgetInstances()
@@ -121,32 +204,47 @@ package final class Sweeper: Sendable {
   /// One pass; returns when nothing that is due is left.
   package func sweep() throws {
     let now = clock.now()
-    try settleUploads()
-    try inSlices { transaction in
-      try transaction.execute(
-        """
-        DELETE FROM sync.nonces WHERE (public_key, nonce) IN (
-          SELECT public_key, nonce FROM sync.nonces WHERE expires_ms <= $1
-          ORDER BY expires_ms LIMIT $2)
-        """, .instant(now), .integer(Self.sliceCountMax))
-    }
-    try inSlices { transaction in
-      try transaction.execute(
-        """
-        DELETE FROM sync.sessions WHERE token_hash IN (
-          SELECT token_hash FROM sync.sessions WHERE expires_ms <= $1
-          ORDER BY expires_ms LIMIT $2)
-        """, .instant(now), .integer(Self.sliceCountMax))
-    }
-    try inSlices { transaction in try Self.expireReservations(transaction, now) }
     let horizon = now - limits.deletionHorizon - Pruning.margin
-    try inSlices { transaction in try Pruning.files(transaction, before: horizon) }
-    try inSlices { transaction in try Pruning.departures(transaction, before: horizon) }
-    try collect(now)
-    // By the machine's clock, as the file system's is.
-    for id in try objects.leftovers(before: Clock.system.now() - Reservations.lifetime) {
-      try objects.deleteLeftover(id)
-    }
+    try inTurn([
+      { [self] in try settleUploads() },
+      { [self] in
+        try inSlices { transaction in
+          try transaction.execute(
+            """
+            DELETE FROM sync.nonces WHERE (public_key, nonce) IN (
+              SELECT public_key, nonce FROM sync.nonces WHERE expires_ms <= $1
+              ORDER BY expires_ms LIMIT $2)
+            """, .instant(now), .integer(Self.sliceCountMax))
+        }
+      },
+      { [self] in
+        try inSlices { transaction in
+          try transaction.execute(
+            """
+            DELETE FROM sync.sessions WHERE token_hash IN (
+              SELECT token_hash FROM sync.sessions WHERE expires_ms <= $1
+              ORDER BY expires_ms LIMIT $2)
+            """, .instant(now), .integer(Self.sliceCountMax))
+        }
+      },
+      { [self] in try expireReservations(now) },
+      { [self] in try pruneFiles(before: horizon) },
+      { [self] in try inSlices { try Pruning.departures($0, before: horizon) } },
+      { [self] in try collect(now) },
+      { [self] in
+        // By the machine's clock, as the file system's is.
+        for id in try objects.leftovers(before: Clock.system.now() - Reservations.lifetime) {
+          try deleteLeftover(id)
+        }
+      },
+    ])
+  }
+
+  private func deleteLeftover(_ id: Identifier) throws {
+    do { try objects.deleteLeftover(id) } catch { return try fail(.leftovers, id, of: nil, error) }
+    let isNoted = try database.read { try FailingItems.isNoted(.leftovers, id, reading: $0) }
+    guard isNoted else { return }
+    try database.write(for: nil) { try FailingItems.settle(.leftovers, [id], in: $0) }
   }
 
   private func inSlices(_ slice: @escaping @Sendable (Transaction) throws -> Int) throws {
@@ -156,49 +254,130 @@ package final class Sweeper: Sendable {
     }
   }
 
-  private static func expireReservations(_ transaction: Transaction, _ now: Instant) throws -> Int {
-    let expired = try transaction.rows(
-      """
-      SELECT object_id FROM sync.reservations WHERE expires_ms <= $1 ORDER BY owner_id LIMIT $2
-      """, .instant(now), .integer(sliceCountMax)
-    ) { row in try row.id(0) }
-    for id in expired { try Reservations.release(transaction, id) }
-    return expired.count
+  private func expireReservations(_ now: Instant) throws {
+    var count = Self.sliceCountMax
+    while count == Self.sliceCountMax, !isStopping.withLock({ $0 }) {
+      count = Int64(
+        try releaseReservations("expires_ms <= $3", .instant(now)).count)
+    }
+  }
+
+  /// Releases a slice of reservations; returns those that it took.
+  private func releaseReservations(
+    _ condition: String, _ value: SQLValue
+  ) throws -> [Identifier] {
+    let now = clock.now()
+    let taken = try database.read { reader in
+      try reader.rows(
+        """
+        SELECT object_id, owner_id FROM sync.reservations
+        WHERE \(condition) AND \(Self.isReservationDue)
+        ORDER BY owner_id LIMIT $2
+        """, .instant(now), .integer(Self.sliceCountMax), value
+      ) { row in (object: try row.id(0), owner: try row.id(1)) }
+    }
+    guard !taken.isEmpty else { return [] }
+    do {
+      try database.write(for: nil) { transaction in
+        for upload in taken { try Reservations.release(transaction, upload.object) }
+        try FailingItems.settle(.reservations, taken.map(\.object), in: transaction)
+      }
+    } catch  where FailingItems.isAtFault(error) {
+      for upload in taken {
+        try alone(.reservations, upload.object, of: upload.owner) { transaction in
+          try Reservations.release(transaction, upload.object)
+        }
+      }
+    }
+    return taken.map(\.object)
+  }
+
+  private func pruneFiles(before horizon: Instant) throws {
+    var count = Self.sliceCountMax
+    while count == Self.sliceCountMax, !isStopping.withLock({ $0 }) {
+      let now = clock.now()
+      let taken = Locked<[Identifier]>([])
+      do {
+        try database.write(for: nil) { transaction in
+          let due = try Pruning.dueFiles(transaction, before: horizon, now: now)
+          taken.withLock { $0 = due }
+          try Pruning.files(transaction, due, before: horizon)
+          try FailingItems.settle(.pruning, due, in: transaction)
+        }
+      } catch  where FailingItems.isAtFault(error) {
+        for file in taken.withLock({ $0 }) {
+          try alone(.pruning, file, of: nil) { transaction in
+            try Pruning.files(transaction, [file], before: horizon)
+          }
+        }
+      }
+      count = Int64(taken.withLock { $0.count })
+    }
   }
 
   /// Deletes what accounts keep that keep much, without waiting for minutes.
   package func sweepCrowds() throws {
-    let now = clock.now()
     try collect(
       """
-      SELECT g.object_id FROM sync.accounts AS a JOIN sync.garbage AS g ON g.owner_id = a.id
+      SELECT g.object_id, g.owner_id FROM sync.accounts AS a
+        JOIN sync.garbage AS g ON g.owner_id = a.id
       WHERE a.kept_bytes > 0 AND a.kept_bytes > \(Allowance.crowdedByteCount)
         AND g.since_ms <= $1 LIMIT $2
-      """, since: now - Self.crowdedGarbageAge)
+      """, at: clock.now(), age: Self.crowdedGarbageAge)
   }
 
   private func collect(_ now: Instant) throws {
     try collect(
-      "SELECT object_id FROM sync.garbage WHERE since_ms <= $1 ORDER BY since_ms LIMIT $2",
-      since: now - Self.garbageAge)
+      """
+      SELECT object_id, owner_id FROM sync.garbage WHERE since_ms <= $1 ORDER BY since_ms LIMIT $2
+      """, at: now, age: Self.garbageAge)
   }
 
-  /// Deletes objects first and their rows after, so that a crash between repeats the deletion.
-  private func collect(_ query: String, since: Instant) throws {
+  /// Deletes objects first and their rows after, so that a crash between repeats the deletion. One that
+  /// cannot be deleted becomes younger, and so waits behind the others.
+  private func collect(_ query: String, at now: Instant, age: Instant.Span) throws {
     while !isStopping.withLock({ $0 }) {
       let due = try database.read { reader in
-        try reader.rows(query, .instant(since), .integer(Self.sliceCountMax)) { row in
-          try row.id(0)
+        try reader.rows(query, .instant(now - age), .integer(Self.sliceCountMax)) { row in
+          (object: try row.id(0), owner: try row.optionalID(1))
         }
       }
       // After the reading, so that a backup which begins later finds none of them in use.
       guard !due.isEmpty, try !objects.isHeld() else { return }
-      for id in due {
-        try objects.delete(id)
-        try objects.deleteLeftover(id)
+      var deleted: [(object: Identifier, owner: Identifier?)] = []
+      for one in due {
+        do {
+          try objects.delete(one.object)
+          try objects.deleteLeftover(one.object)
+          deleted.append(one)
+        } catch {
+          try fail(.garbage, one.object, of: one.owner, error) { transaction, again in
+            try Self.postpone(one.object, until: again - age, transaction)
+          }
+        }
       }
-      try database.write(for: nil) { transaction in try Self.forget(due, transaction) }
+      let gone = deleted
+      do {
+        try database.write(for: nil) { transaction in
+          try Self.forget(gone.map(\.object), transaction)
+        }
+      } catch  where FailingItems.isAtFault(error) {
+        for one in gone {
+          try alone(.garbage, one.object, of: one.owner) { transaction in
+            try Self.forget([one.object], transaction)
+          } postpone: { transaction, again in
+            try Self.postpone(one.object, until: again - age, transaction)
+          }
+        }
+      }
     }
+  }
+
+  private static func postpone(
+    _ object: Identifier, until since: Instant, _ transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      "UPDATE sync.garbage SET since_ms = $2 WHERE object_id = $1", .id(object), .instant(since))
   }
 
   private static func forget(_ objects: [Identifier], _ transaction: Transaction) throws {
@@ -212,5 +391,6 @@ package final class Sweeper: Sendable {
     for (owner, byteCount) in freed.sorted(by: { $0.key < $1.key }) {
       try Garbage.keep(transaction, -byteCount, of: owner)
     }
+    try FailingItems.settle(.garbage, objects, in: transaction)
   }
 }

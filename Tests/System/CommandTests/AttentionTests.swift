@@ -193,12 +193,20 @@ struct AttentionTests {
         INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, last_session_ms)
         VALUES ($1, $2, 'lost', 0, 0)
         """, .blob([UInt8](repeating: 7, count: 32)), .id(Self.ada))
+      for (queue, count) in [("deletions", Int64(3)), ("garbage", 2)] {
+        try transaction.execute(
+          """
+          INSERT INTO sync.failing_items
+            (queue, item, account_id, failure_count, since_ms, due_ms, reason)
+          VALUES ($1, $2, $2, $3, 0, 0, 'a rule says no')
+          """, .text(queue), .id(Self.ada), .integer(count))
+      }
     }
     sync.close()
     let list = try Finished(["attention", "--json"], environment: environment)
     let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
     // All but what certificates tell.
-    #expect(Set(items.map { $0["kind"].string }).count == 22)
+    #expect(Set(items.map { $0["kind"].string }).count == 23)
     for item in items {
       let words = try item["command"].requireArray().map { word in
         switch word.string {

@@ -246,6 +246,7 @@ extension TestServer {
       ("views", "account_id"), ("views", "owner_id"), ("departures", "account_id"),
       ("departures", "owner_id"), ("deletions", "owner_id"), ("transfers", "owner_id"),
       ("blocks", "account_id"), ("blocks", "blocked_id"), ("account_deletions", "account_id"),
+      ("failing_items", "account_id"),
     ]
     return try database.read { reader in
       let found = try columns.filter { table, column in

@@ -1,0 +1,268 @@
+import Base
+import Crypto
+import Glibc
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// No queue of coffer-sync stops at an item that fails: it waits, is told of, and is done once it can be.
+@Suite struct FailingItemTests {
+  private struct Failing: Equatable {
+    let queue: String
+    let item: Identifier
+    let count: Int64
+  }
+
+  private func failing(_ server: TestServer) throws -> [Failing] {
+    try server.database.read { reader in
+      try reader.rows(
+        "SELECT queue, item, failure_count FROM sync.failing_items ORDER BY queue, item"
+      ) { row in
+        Failing(queue: try row.text(0), item: try row.id(1), count: try row.integer(2))
+      }
+    }
+  }
+
+  private func count(_ server: TestServer, _ condition: String, _ id: Identifier) throws -> Int64 {
+    try server.database.read { reader in
+      try reader.first("SELECT count(*) FROM sync.\(condition)", .id(id)) { try $0.integer(0) }
+    } ?? -1
+  }
+
+  /// A row that points to another, which therefore cannot be deleted.
+  private func hold(
+    _ server: TestServer, _ engine: TestEngine, _ table: String, _ column: String,
+    _ values: [[UInt8]]
+  ) throws {
+    let type = engine == .postgres ? "BYTEA" : "BLOB"
+    try server.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "CREATE TABLE sync.held_rows (held \(type) NOT NULL REFERENCES "
+          + (engine == .postgres ? "sync." : "") + "\(table) (\(column)))")
+      for value in values {
+        try transaction.execute("INSERT INTO sync.held_rows (held) VALUES ($1)", .blob(value))
+      }
+    }
+  }
+
+  private func letGo(_ server: TestServer) throws {
+    try server.database.write(for: nil) { try $0.execute("DELETE FROM sync.held_rows") }
+  }
+
+  private func setUsage(_ server: TestServer, _ account: Identifier, _ count: Int64) throws {
+    try server.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE sync.accounts SET usage_bytes = $2 WHERE id = $1", .id(account), .integer(count))
+    }
+  }
+
+  // MARK: deletions
+
+  @Test(arguments: TestEngine.available)
+  func `usage that a deletion would make negative stops no other account's deletions`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(), try server.register())
+    var folders: [Identifier] = []
+    for device in [ada, bob] {
+      let folder = try device.add("folder")
+      _ = try device.add(in: folder)
+      try device.delete(folder).requireSuccess()
+      folders.append(folder)
+      server.clock.advance(.seconds(1))
+    }
+    let usage = try ada.usage()
+    try setUsage(server, ada.account, 0)
+    try server.sweepDeletions()
+    #expect(try count(server, "deletions WHERE owner_id = $1", bob.account) == 0)
+    #expect(try failing(server) == [Failing(queue: "deletions", item: folders[0], count: 1)])
+    server.clock.advance(.seconds(2))
+    try server.sweepDeletions()
+    #expect(try failing(server).map(\.count) == [2])
+    try setUsage(server, ada.account, usage)
+    // It waits longer now.
+    server.clock.advance(.seconds(1))
+    try server.sweepDeletions()
+    #expect(try failing(server).map(\.count) == [2])
+    server.clock.advance(.seconds(1))
+    try server.sweepDeletions()
+    #expect(try failing(server) == [])
+    #expect(try count(server, "deletions WHERE owner_id = $1", ada.account) == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a folder that cannot be deleted stops no other of its owner`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let folders = try (0..<3).map { _ in try device.add("folder") }
+    let documents = try folders.map { folder in
+      let document = try device.add(in: folder)
+      try device.put(document, Random.bytes(20_000), ifMatch: "*").requireSuccess()
+      return document
+    }
+    try server.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "INSERT INTO sync.garbage (object_id, since_ms) "
+          + "SELECT object_id, 0 FROM sync.files WHERE id = $1", .id(documents[1]))
+    }
+    for folder in folders { try device.delete(folder).requireSuccess() }
+    try server.sweepDeletions()
+    #expect(try failing(server) == [Failing(queue: "deletions", item: folders[1], count: 1)])
+    let left = try documents.map { try count(server, "files WHERE id = $1 AND deleted = 0", $0) }
+    #expect(left == [0, 1, 0])
+  }
+
+  // MARK: accounts
+
+  @Test(arguments: TestEngine.available)
+  func `an account that cannot be erased stops no other's erasure`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(), try server.register())
+    let (first, second) = (try ada.account, try bob.account)
+    for device in [ada, bob] {
+      #expect(try device.send(device.sign("DELETE", "/v1/account")).status == 202)
+      server.clock.advance(.seconds(1))
+    }
+    try hold(server, engine, "device_keys", "public_key", [ada.key.publicKey.bytes])
+    server.clock.advance(.days(7))
+    try server.sweeper().sweepErasures()
+    let isErased = "account_deletions WHERE account_id = $1 AND erased_ms IS NOT NULL"
+    #expect(try count(server, isErased, first) == 0)
+    #expect(try count(server, isErased, second) == 1)
+    #expect(try failing(server) == [Failing(queue: "erasures", item: first, count: 1)])
+    try letGo(server)
+    server.clock.advance(.hours(1))
+    try server.sweeper().sweepErasures()
+    #expect(try count(server, isErased, first) == 1)
+    #expect(try failing(server) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an account that cannot be forgotten stops no other`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(), try server.register())
+    let (first, second) = (try ada.account, try bob.account)
+    for device in [ada, bob] {
+      #expect(try device.send(device.sign("DELETE", "/v1/account")).status == 202)
+    }
+    server.clock.advance(.days(8))
+    try server.sweeper().sweepErasures()
+    try hold(server, engine, "accounts", "id", [first.bytes])
+    server.clock.advance(server.limits.deletionHorizon)
+    server.clock.advance(.days(2))
+    try server.sweeper().sweepErasures()
+    #expect(try count(server, "accounts WHERE id = $1", first) == 1)
+    #expect(try count(server, "accounts WHERE id = $1", second) == 0)
+    #expect(try failing(server) == [Failing(queue: "forgetting", item: first, count: 1)])
+    try letGo(server)
+    server.clock.advance(.hours(1))
+    try server.sweeper().sweepErasures()
+    #expect(try count(server, "accounts WHERE id = $1", first) == 0)
+    #expect(try failing(server) == [])
+  }
+
+  // MARK: the sweep
+
+  /// Two objects that nothing points to, the older first.
+  private func objects(_ server: TestServer, _ device: TestDevice) throws -> [Identifier] {
+    for _ in 0..<2 {
+      let document = try device.add()
+      try device.put(document, Random.bytes(20_000), ifMatch: "*").requireSuccess()
+      try device.delete(document).requireSuccess()
+      server.clock.advance(.seconds(1))
+    }
+    return try server.database.read { reader in
+      try reader.rows("SELECT object_id FROM sync.garbage ORDER BY since_ms") { try $0.id(0) }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an object that its disk does not give up stops no other, nor the rest of the sweep`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let objects = try objects(server, try server.register())
+    let digits = Array(objects[0].description)
+    let path =
+      "\(server.objectsDirectory)/\(String(digits[0..<2]))/\(String(digits[2..<4]))/\(objects[0])"
+    #expect(unsafe unlink(path) == 0 && mkdir(path, 0o700) == 0)
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(try failing(server) == [Failing(queue: "garbage", item: objects[0], count: 1)])
+    #expect(try count(server, "garbage WHERE object_id = $1", objects[1]) == 0)
+    #expect(unsafe rmdir(path) == 0)
+    server.clock.advance(.hours(2))
+    try server.sweeper().sweep()
+    #expect(try count(server, "garbage WHERE object_id = $1", objects[0]) == 0)
+    #expect(try failing(server) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an object whose row cannot go stops no other`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let objects = try objects(server, try server.register())
+    try hold(server, engine, "garbage", "object_id", [objects[0].bytes])
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(try failing(server) == [Failing(queue: "garbage", item: objects[0], count: 1)])
+    #expect(try count(server, "garbage WHERE object_id = $1", objects[1]) == 0)
+    try letGo(server)
+    server.clock.advance(.hours(2))
+    try server.sweeper().sweep()
+    #expect(try failing(server) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a reservation that cannot end stops no other, nor what the sweep does behind it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let owner = try device.account
+    let (held, free) = (Random.identifier(), Random.identifier())
+    let expires = server.clock.now
+    try server.database.write(for: nil) { transaction in
+      for id in [held, free] {
+        try transaction.execute(
+          """
+          INSERT INTO sync.reservations (object_id, owner_id, actor_key, bytes, expires_ms)
+          VALUES ($1, $2, $3, 10, $4)
+          """, .id(id), .id(owner), .blob(device.key.publicKey.bytes), .instant(expires))
+      }
+    }
+    try hold(server, engine, "reservations", "object_id", [held.bytes])
+    let objects = try objects(server, device)
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(try failing(server) == [Failing(queue: "reservations", item: held, count: 1)])
+    #expect(try count(server, "reservations WHERE object_id = $1", free) == 0)
+    #expect(try count(server, "garbage WHERE object_id = $1", objects[0]) == 0)
+    try letGo(server)
+    server.clock.advance(.hours(1))
+    try server.sweeper().sweep()
+    #expect(try count(server, "reservations WHERE object_id = $1", held) == 0)
+    #expect(try failing(server) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a deleted file that cannot be forgotten stops no other`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let files = try (0..<2).map { _ in try device.add() }
+    for file in files { try device.delete(file).requireSuccess() }
+    try hold(server, engine, "files", "id", [files[0].bytes])
+    server.clock.advance(server.limits.deletionHorizon)
+    server.clock.advance(.days(2))
+    try server.sweeper().sweep()
+    #expect(try failing(server) == [Failing(queue: "pruning", item: files[0], count: 1)])
+    #expect(try count(server, "files WHERE id = $1", files[1]) == 0)
+    try letGo(server)
+    server.clock.advance(.hours(1))
+    try server.sweeper().sweep()
+    #expect(try count(server, "files WHERE id = $1", files[0]) == 0)
+    #expect(try failing(server) == [])
+  }
+}
