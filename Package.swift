@@ -305,7 +305,7 @@ let package = Package(
       "Unit/Billing/ReportTests",
       ["Base", "JSON", "Report", "SeededRandom", "Subscriptions", "Tiers"]),
     tests(
-      "Unit/Billing/JobsTests", ["Base", "JSON", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
+      "Unit/Billing/JobsTests", ["Base", "Jobs", "Storage", "SeededRandom", "TestEngines"]),
     tests(
       "Unit/Billing/StripeTests",
       [

@@ -10,6 +10,8 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
   case usage = 64
   case unavailable = 69
   case software = 70
+  /// What was begun goes on, and was not done in the time that was given.
+  case unfinished = 75
   case configuration = 78
 
   package var meaning: String {
@@ -21,6 +23,8 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     case .usage: "the command line is wrong"
     case .unavailable: "the database or the other program does not answer; trying again may help"
     case .software: "a bug in Coffer; please report the line on stderr"
+    case .unfinished:
+      "not done within --timeout; it goes on, and the line on stderr says how to look again"
     case .configuration:
       "the configuration is wrong, or does not fit the database; each line on stderr is one problem"
     }

@@ -18,6 +18,11 @@ extension Command {
   private static let moved = Parameter<Bool>.flag(
     "--moved", text: "its stores are told nothing: another Coffer has it, by an archive of this one"
   )
+  private static let wait = Parameter<Bool>.flag(
+    "--wait", text: "wait until coffer-sync and coffer-billing have both erased it")
+  private static let timeout = Parameter<Instant.Span?>.optional(
+    "--timeout", "span",
+    text: "with --wait, wait no longer, e.g. 90s, 15min or 2h (default: 10min)", .span)
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "go on behind this one, as the page before says",
@@ -33,12 +38,18 @@ extension Command {
       no more, unless --moved says that another Coffer has the account, which goes on with what it pays \
       for. What is kept, and why, is in docs/leaving.md. Where its end was asked for already, --now \
       brings it forward. Its owner asks for it by DELETE /v1/account.
+
+      --wait returns once both programs have erased the account, and reports the state of each part, as \
+      coffer deletion list has it; each change is a line on stderr. Where that is not done within --timeout the code \
+      is 75. SIGINT and SIGTERM end the waiting. In both cases the deletion goes on.
       """,
     arguments: [CommonArguments.account],
-    options: [now, exportFirst, moved] + Act.options,
-    answers: Act.answers(["account": .text, "erases": .orNull(.time)]),
+    options: [now, exportFirst, moved, wait, timeout] + Act.options,
+    answers: Act.answers(["account": .text, "erases": .orNull(.time)]).adding(DeletionWait.shape),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
+      let patience = try patience(invocation)
+      let (answer, account) = try DatabaseSession.withAnyCatalogue(invocation) {
+        database, configuration in
         let moment = configuration.clock.now()
         let days = try deletionDelayDays(invocation)
         let isExported = invocation[exportFirst]
@@ -53,12 +64,21 @@ extension Command {
         let exported = try database.read { reader in
           try lastExport(of: invocation[CommonArguments.account], reading: reader)
         }
-        return try Act(invocation, on: database).whenConfirmed(at: moment) { transaction in
+        let account = try database.read { reader in
+          try DatabaseSession.account(reader, invocation[CommonArguments.account]).id
+        }
+        let answer = try Act(invocation, on: database).whenConfirmed(at: moment) { transaction in
           let (account, known) = try DatabaseSession.lockedAccount(
             transaction, invocation[CommonArguments.account])
           let consequences = try DeletionConsequences(of: account.id, reading: transaction)
           let erases =
             isExported ? nil : invocation[now] ? moment : moment + .days(days)
+          if let patience, let erases, erases > moment + patience {
+            throw CommandFailure(
+              .usage,
+              "\(account.id) is erased from \(erases) on, later than --wait waits: give --now or a longer "
+                + "--timeout")
+          }
           if hasMoved, exported == nil {
             throw CommandFailure(
               .refused,
@@ -98,8 +118,24 @@ extension Command {
               .init("erases", time(erases)),
             ])
         }
+        return (answer, account)
       }
+      guard let patience, answer.code == .ok else { return answer }
+      return try DeletionWait(of: account, atMost: patience).answer(behind: answer, invocation)
     })
+
+  /// How long --wait waits; nil without it.
+  private static func patience(_ invocation: Invocation) throws -> Instant.Span? {
+    guard invocation[wait] else {
+      if invocation[timeout] != nil { throw CommandFailure(.usage, "--timeout is for --wait") }
+      return nil
+    }
+    guard !invocation[exportFirst] else {
+      throw CommandFailure(
+        .usage, "--wait and --export-first exclude each other: nothing is erased before the export")
+    }
+    return invocation[timeout] ?? .minutes(10)
+  }
 
   /// Throws where an end that was asked for is not to come sooner, or was told to stores that --moved spares.
   private static func requireSooner(

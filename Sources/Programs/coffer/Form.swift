@@ -94,6 +94,15 @@ extension Form where Value == StatedTime {
   }
 }
 
+extension Form where Value == Instant.Span {
+  static var span: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if case .fromNow(let span)? = StatedTime(text, spanIsToCome: true) { return span }
+      throw CommandFailure(.usage, "\(name) takes a length of time, e.g. 90min, 26h or 2d")
+    }
+  }
+}
+
 extension Form where Value == Identifier {
   static var uuid: Form {
     Form { (text, name) throws(CommandFailure) in

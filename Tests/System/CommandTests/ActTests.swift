@@ -152,11 +152,7 @@ struct ActTests {
   /// The settings for another database, which has an account.
   private func environment(of database: ScratchDatabase) throws -> [String: String] {
     var environment = environment
-    switch database.location {
-    case .sqlite(let directory): environment["COFFER_DATABASE"] = "sqlite://\(directory)"
-    case .postgres(let url):
-      environment["COFFER_DATABASE"] = String(decoding: url.exposed, as: UTF8.self)
-    }
+    environment["COFFER_DATABASE"] = database.setting
     #expect(try Finished(["migrate"], environment: environment).code == 0)
     #expect(try createAda(environment).code == 0)
     return environment

@@ -1,4 +1,5 @@
 import Base
+import Storage
 import TestEngines
 import TestFiles
 
@@ -15,5 +16,15 @@ struct ScratchInstallation {
       "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
     ]
     try Files.write("\(now.milliseconds)\n", to: scratch.path + "/clock")
+  }
+}
+
+extension ScratchDatabase {
+  /// As COFFER_DATABASE names it.
+  var setting: String {
+    switch location {
+    case .sqlite(let directory): "sqlite://\(directory)"
+    case .postgres(let url): String(decoding: url.exposed, as: UTF8.self)
+    }
   }
 }
