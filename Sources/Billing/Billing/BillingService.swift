@@ -138,7 +138,9 @@ package struct BillingService: Sendable {
     let reconciler = Reconciler(reads: reads, interval: reconciliationInterval)
     return reads.handlers
       + [renewals.handler, runner.handler, questions.handler, reconciler.handler]
-      + [LeavingAccounts(reads: reads, policy: deletionPolicy).handler]
+      + [
+        LeavingAccounts(reads: reads, policy: deletionPolicy).handler, ledger.deriveHandler(clock),
+      ]
       + Acknowledgements(reads: reads).handlers + [senders].compactMap { $0?.handler }
   }
 

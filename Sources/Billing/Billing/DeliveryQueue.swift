@@ -103,13 +103,3 @@ package final class DeliveryQueue: Sendable {
     }
   }
 }
-
-extension Error {
-  /// Whether the database took nothing, whatever it was given.
-  fileprivate var isOfDatabase: Bool {
-    switch self as? DatabaseError {
-    case .busy, .unavailable, .forbidden: true
-    case .constraint, .statement, .migration, nil: false
-    }
-  }
-}

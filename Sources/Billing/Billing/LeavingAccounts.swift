@@ -52,7 +52,6 @@ struct LeavingAccounts: Sendable {
           limit: Self.findingCountMax, reading: transaction)
         {
           try LeavingAccount.begin(account, asked: asked, at: now, in: transaction)
-          try Flows.leave(account, at: now, in: transaction)
           try Jobs.request(
             LeavingAccount.job, account.description, due: now, in: transaction)
         }
@@ -81,6 +80,8 @@ struct LeavingAccounts: Sendable {
     let now = reads.clock.now()
     switch leaving.state {
     case .stopping:
+      // Here, where what cannot be read of one account keeps no other from leaving.
+      try stopFlows(of: account, at: now)
       let isLate = leaving.begun + Self.patience <= now
       if !isLate, let result = try stop(leaving, lease) { return result }
       return become(.waiting, leaving, again: now)
@@ -146,6 +147,15 @@ struct LeavingAccounts: Sendable {
   }
 
   // MARK: stores
+
+  private func stopFlows(of account: Identifier, at now: Instant) throws(JobFailure) {
+    do {
+      try database.write(for: nil) { try Flows.leave(account, at: now, in: $0) }
+    } catch {
+      throw error.isOfDatabase
+        ? .transient("\(error)", retryAfter: nil) : .refused("its flow: \(error)")
+    }
+  }
 
   /// Has a store bill no more; nil once none would that can be told. One that does not do so keeps none of
   /// the others from it.

@@ -58,7 +58,7 @@ struct Reconciler: Sendable {
     guard found.waiting < Reconciliation.readCountMax else {
       return advance(run) { _, _, _ in false }
     }
-    return try step(run, store)
+    return try step(run, store, lease)
   }
 
   /// Nothing is under way: the next run begins when it is due.
@@ -78,11 +78,13 @@ struct Reconciler: Sendable {
       })
   }
 
-  private func step(_ run: Reconciliation, _ store: any Store) throws(JobFailure) -> JobResult {
+  private func step(
+    _ run: Reconciliation, _ store: any Store, _ lease: Lease
+  ) throws(JobFailure) -> JobResult {
     let steps = steps(of: run, store)
     let name = run.step.isEmpty ? steps[0] : run.step
     if let listing = store.listings.first(where: { $0.name == name }) {
-      return try read(listing, run, store)
+      return try read(listing, run, store, isCareful: lease.attempts > 0)
     }
     if name == Self.sweep { return try sweep(run, store) }
     return advance(run) { run, _, transaction in try run.waitingCount(reading: transaction) == 0 }
@@ -100,8 +102,10 @@ struct Reconciler: Sendable {
 
   // MARK: a list
 
+  /// A page that failed before is taken with care: what cannot be recorded is kept as what cannot be read, so
+  /// that the run goes on and an operator is told.
   private func read(
-    _ listing: StoreListing, _ run: Reconciliation, _ store: any Store
+    _ listing: StoreListing, _ run: Reconciliation, _ store: any Store, isCareful: Bool
   ) throws(JobFailure) -> JobResult {
     let request = StorePageRequest(
       listing, since: run.since, until: run.began, place: run.place)
@@ -119,15 +123,21 @@ struct Reconciler: Sendable {
       throw .transient("\(listing.name): \(error)", retryAfter: error.wait)
     }
     let now = reads.clock.now()
-    let deliveries = page.items.compactMap { item -> PreparedDelivery? in
-      guard case .delivery(let delivery, let body) = item else { return nil }
-      return PreparedDelivery(
-        delivery, of: store, received: now, body: body, sealing: reads.sealing,
-        search: reads.search)
+    var deliveries: [PreparedDelivery] = []
+    for case .delivery(let delivery, let body) in page.items {
+      func prepared(_ delivery: Delivery) -> PreparedDelivery {
+        PreparedDelivery(
+          delivery, of: store, received: now, body: body, sealing: reads.sealing,
+          search: reads.search)
+      }
+      let first = prepared(delivery)
+      let reason = isCareful ? try why(cannotRecord: first) : nil
+      deliveries.append(reason.map { prepared(delivery.unread(because: $0)) } ?? first)
     }
+    let taken = deliveries
     return advance(run) { run, recorded, transaction in
       run.pageCount += 1
-      recorded = try take(deliveries, &run, at: now, in: transaction)
+      recorded = try take(taken, &run, at: now, in: transaction)
       for item in page.items {
         switch item {
         case .delivery: break
@@ -145,6 +155,27 @@ struct Reconciler: Sendable {
       }
       run.place = page.next
       return page.next == nil
+    }
+  }
+
+  /// Thrown so that nothing is kept of a trial.
+  private struct Tried: Error {}
+
+  /// Why a delivery by itself cannot be recorded; nil of one that can.
+  private func why(cannotRecord delivery: PreparedDelivery) throws(JobFailure) -> String? {
+    do {
+      try database.write(for: nil) { transaction in
+        if try !delivery.isKnown(reading: transaction) {
+          _ = try ledger.record(delivery, in: transaction)
+        }
+        throw Tried()
+      }
+      return nil
+    } catch is Tried {
+      return nil
+    } catch {
+      if error.isOfDatabase { throw .transient("\(error)", retryAfter: nil) }
+      return "\(error)"
     }
   }
 

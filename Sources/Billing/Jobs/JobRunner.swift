@@ -82,9 +82,12 @@ package final class JobRunner: Sendable {
             .map { (handler, $0) }
         }
       }
+      var failure: (any Error)?
       for (handler, _) in due.sorted(by: { $0.1 < $1.1 }) where reserve(handler) {
-        if try runOne(of: handler, now: now) { return true }
+        // A kind whose jobs cannot be leased keeps no other from being done.
+        do { if try runOne(of: handler, now: now) { return true } } catch { failure = error }
       }
+      if let failure { throw failure }
       state.withLock { $0.failedLooks = 0 }
     } catch {
       // One line, not one for each look of each thread while the database is away.
@@ -160,10 +163,8 @@ package final class JobRunner: Sendable {
     } catch let failure as JobFailure {
       throw failure
     } catch let error as DatabaseError {
-      switch error {
-      case .busy, .unavailable, .forbidden: throw .transient("\(error)", retryAfter: nil)
-      case .constraint, .statement, .migration: throw .refused("\(error)")
-      }
+      throw error.isOfDatabase
+        ? .transient("\(error)", retryAfter: nil) : .refused("\(error)")
     } catch {
       throw .refused("an error nobody expected: \(type(of: error))")
     }

@@ -1,4 +1,5 @@
 package import Base
+package import Jobs
 package import Storage
 package import Subscriptions
 
@@ -32,10 +33,9 @@ extension Ledger {
         place = ""
         continue
       }
-      let now = clock.now()
-      let alarms = try database.write(for: nil) { transaction in
+      let alarms = try eachOrAlone(keys.map { ($0.description, $0) }, on: database, clock) {
+        keys, now, transaction in
         var alarms: [Coverage.Alarm] = []
-        try DeliveryRow.lockSequence(in: transaction)
         try derive(keys, cause: .policy, entry: nil, at: now, in: transaction) {
           alarms += $0.newAlarms
         }
@@ -46,14 +46,66 @@ extension Ledger {
     }
     var last: Identifier?
     repeat {
-      let (now, after) = (clock.now(), last)
-      last = try database.write(for: nil) { transaction in
-        try scheduleOthers(
-          after: after, countMax: Self.sliceCountMax, at: now, in: transaction)
+      let after = last
+      let accounts = try database.read { try others(after: after, reading: $0) }
+      _ = try eachOrAlone(accounts.map { ($0.description, $0) }, on: database, clock) {
+        accounts, now, transaction in
+        for account in accounts { try schedule(account, at: now, in: transaction) }
+        return []
       }
+      last = accounts.count < Self.sliceCountMax ? nil : accounts.last
     } while last != nil
     try database.write(for: nil) { try RulesInForce.noteApplied(begun.number, in: $0) }
     return total
+  }
+
+  /// The kind of the jobs that derive one subscription, or write one account's schedule, again: where that failed
+  /// in its slice of a change of rules. Nobody else waits for it.
+  package static let deriveJob = "derive"
+
+  /// Does a slice in one transaction. Where that fails by one of them each has a transaction of its own, and
+  /// those that fail again become jobs, which are retried, told by attention and revived like all others.
+  private func eachOrAlone<Item: Sendable>(
+    _ items: [(name: String, item: Item)], on database: Database, _ clock: Clock,
+    _ work: @escaping @Sendable ([Item], Instant, Transaction) throws -> [Coverage.Alarm]
+  ) throws -> [Coverage.Alarm] {
+    func done(_ items: [Item]) throws -> [Coverage.Alarm] {
+      let now = clock.now()
+      return try database.write(for: nil) { transaction in
+        try DeliveryRow.lockSequence(in: transaction)
+        return try work(items, now, transaction)
+      }
+    }
+    do { return try done(items.map(\.item)) } catch  where !error.isOfDatabase {
+      var alarms: [Coverage.Alarm] = []
+      for (name, item) in items {
+        do { alarms += try done([item]) } catch  where !error.isOfDatabase {
+          let (now, reason) = (clock.now(), "\(error)")
+          try database.write(for: nil) { transaction in
+            try Jobs.request(Self.deriveJob, name, due: now, in: transaction)
+          }
+          Log.error("billing.cannot_derive", ["object": name, "reason": reason])
+        }
+      }
+      return alarms
+    }
+  }
+
+  /// Derives by itself what failed in a change of rules.
+  package func deriveHandler(_ clock: Clock) -> JobHandler {
+    JobHandler(Self.deriveJob) { lease in
+      let now = clock.now()
+      return JobResult(
+        readBegan: nil,
+        writes: { transaction in
+          try DeliveryRow.lockSequence(in: transaction)
+          if let key = ObjectKey(lease.object) {
+            try derive([key], cause: .policy, entry: nil, at: now, in: transaction)
+          } else if let account = Identifier(lease.object) {
+            try schedule(account, at: now, in: transaction)
+          }
+        })
+    }
   }
 
   /// Finishes what a change of rules left behind: one that was broken off, or one by a server of an earlier
@@ -88,7 +140,12 @@ extension Ledger {
 
   /// A row of the time before the change of that digest and number. Rules that were in force before, and came
   /// back, are another change: meanwhile schedules were written under others, and these left plans behind.
-  private static let isOutdated = "(rules_change <> $2 OR rules <> $1)"
+  /// What became a job of its own is left to that.
+  private static let isOutdated = """
+    (rules_change <> $2 OR rules <> $1)
+      AND NOT EXISTS (SELECT 1 FROM billing.jobs AS j WHERE j.kind = '\(deriveJob)'
+        AND j.object = subscriptions.object AND (j.due_ms IS NOT NULL OR j.dead = 1))
+    """
 
   /// The next subscriptions that were derived before the last change, so many as one transaction derives.
   private func outdated(after last: String, reading reader: Reader) throws -> [ObjectKey] {
@@ -102,21 +159,16 @@ extension Ledger {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  /// Writes the schedules again of accounts that own no subscription: what was given to them and
-  /// what everybody has follow the catalogue as well. Returns the last of them, nil at the end.
-  private func scheduleOthers(
-    after last: Identifier?, countMax: Int, at now: Instant, in transaction: Transaction
-  ) throws -> Identifier? {
-    try DeliveryRow.lockSequence(in: transaction)
-    let accounts = try transaction.rows(
+  /// The next accounts that own no subscription and have a schedule: what was given to them and what everybody
+  /// has follow the catalogue as well.
+  private func others(after last: Identifier?, reading reader: Reader) throws -> [Identifier] {
+    try reader.rows(
       """
       SELECT DISTINCT account_id FROM billing.entitlements WHERE account_id > $1
         AND NOT EXISTS (SELECT 1 FROM billing.subscriptions s
           WHERE s.owner = entitlements.account_id)
       ORDER BY account_id LIMIT $2
-      """, last.map { .id($0) } ?? .blob([]), .integer(countMax)
+      """, last.map { .id($0) } ?? .blob([]), .integer(Self.sliceCountMax)
     ) { row in try row.id(0) }
-    for account in accounts { try schedule(account, at: now, in: transaction) }
-    return accounts.count < countMax ? nil : accounts.last
   }
 }

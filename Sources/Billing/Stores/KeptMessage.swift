@@ -25,10 +25,14 @@ package struct KeptMessage: Sendable {
     self.body = body
   }
 
+  /// Beyond it a number was made up: nobody reads that often, and the next one must fit.
+  private static let readNumberMax: Int64 = 1 << 53
+
   /// Whose answer it is to which read; nil of what was not asked for.
   package var read: (key: ObjectKey, readNumber: Int64)? {
     guard deliveryID.hasPrefix("read:"), let colon = deliveryID.lastIndex(of: ":"),
       let number = Int64(deliveryID[deliveryID.index(after: colon)...]),
+      (1...Self.readNumberMax).contains(number),
       let key = ObjectKey(String(deliveryID[..<colon].dropFirst("read:".count)))
     else { return nil }
     return (key, number)

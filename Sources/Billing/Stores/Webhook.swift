@@ -58,6 +58,16 @@ package struct Delivery: Sendable {
   }
 }
 
+extension Delivery {
+  /// The same, kept as one that cannot be read.
+  package func unread(because why: String) -> Delivery {
+    guard case .decoded(let decoded) = content else { return self }
+    return Delivery(
+      .undecodable(id: decoded.deliveryID, type: decoded.type, why: why, requests: []), head: head,
+      proof: proof)
+  }
+}
+
 /// Why a delivery is not taken.
 package struct WebhookRefusal: Error {
   /// Of a small set, whatever was delivered: it labels a counter.

@@ -51,6 +51,17 @@ extension DatabaseError: CustomStringConvertible {
   }
 }
 
+extension Error {
+  /// Whether the database took nothing, whatever it was given. Everything else is the fault of what it was
+  /// given, and others may succeed where that one fails.
+  package var isOfDatabase: Bool {
+    switch self as? DatabaseError {
+    case .busy, .unavailable, .forbidden, .migration: true
+    case .constraint, .statement, nil: false
+    }
+  }
+}
+
 /// An engine's own error; bodies never see one, only the `DatabaseError` it means.
 package protocol EngineError: Error {
   var databaseError: DatabaseError { get }

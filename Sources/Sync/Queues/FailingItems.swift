@@ -92,12 +92,4 @@ enum FailingItems {
       AND w.item = \(item) AND w.due_ms > \(moment))
     """
   }
-
-  /// Whether an item fails for what it is itself.
-  static func isAtFault(_ error: any Error) -> Bool {
-    switch error as? DatabaseError {
-    case .busy, .unavailable, .forbidden, .migration: false
-    case .constraint, .statement, nil: true
-    }
-  }
 }

@@ -71,7 +71,7 @@ package final class Sweeper: Sendable {
         return try Deletions.sweep(
           transaction, jobs, metadataFeeByteCount: fee, now: now, count: count)
       }
-    } catch  where FailingItems.isAtFault(error) {
+    } catch  where !error.isOfDatabase {
       for job in taken.withLock({ $0 }) {
         try alone(.deletions, job.folder, of: job.owner) { transaction in
           _ = try Deletions.sweep(
@@ -129,7 +129,7 @@ package final class Sweeper: Sendable {
         try FailingItems.settle(queue, [account], in: transaction)
         return true
       }
-    } catch  where FailingItems.isAtFault(error) {
+    } catch  where !error.isOfDatabase {
       guard let account = taken.withLock({ $0 }) else { throw error }
       try fail(queue, account, of: account, error) { _, _ in }
       return true
@@ -147,7 +147,7 @@ package final class Sweeper: Sendable {
         try work(transaction)
         try FailingItems.settle(queue, [item], in: transaction)
       }
-    } catch  where FailingItems.isAtFault(error) {
+    } catch  where !error.isOfDatabase {
       try fail(queue, item, of: account, error, postpone)
     }
   }
@@ -282,7 +282,7 @@ package final class Sweeper: Sendable {
         for upload in taken { try Reservations.release(transaction, upload.object) }
         try FailingItems.settle(.reservations, taken.map(\.object), in: transaction)
       }
-    } catch  where FailingItems.isAtFault(error) {
+    } catch  where !error.isOfDatabase {
       for upload in taken {
         try alone(.reservations, upload.object, of: upload.owner) { transaction in
           try Reservations.release(transaction, upload.object)
@@ -304,7 +304,7 @@ package final class Sweeper: Sendable {
           try Pruning.files(transaction, due, before: horizon)
           try FailingItems.settle(.pruning, due, in: transaction)
         }
-      } catch  where FailingItems.isAtFault(error) {
+      } catch  where !error.isOfDatabase {
         for file in taken.withLock({ $0 }) {
           try alone(.pruning, file, of: nil) { transaction in
             try Pruning.files(transaction, [file], before: horizon)
@@ -361,7 +361,7 @@ package final class Sweeper: Sendable {
         try database.write(for: nil) { transaction in
           try Self.forget(gone.map(\.object), transaction)
         }
-      } catch  where FailingItems.isAtFault(error) {
+      } catch  where !error.isOfDatabase {
         for one in gone {
           try alone(.garbage, one.object, of: one.owner) { transaction in
             try Self.forget([one.object], transaction)

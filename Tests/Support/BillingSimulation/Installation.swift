@@ -214,14 +214,22 @@ package final class Installation {
     let now = self.now
     switch reading.result {
     case .success(let result):
-      let committed = try database.write(for: nil) { transaction in
-        try result.commit(reading.lease, now: now, in: transaction).committed
+      do {
+        let committed = try database.write(for: nil) { transaction in
+          try result.commit(reading.lease, now: now, in: transaction).committed
+        }
+        committed()
+      } catch let error as DatabaseError where !error.isOfDatabase {
+        try fail(reading, .refused("\(error)"))
       }
-      committed()
-    case .failure(let failure):
-      try database.write(for: nil) { transaction in
-        _ = try reading.handler.fail(reading.lease, failure, now: now, in: transaction)
-      }
+    case .failure(let failure): try fail(reading, failure)
+    }
+  }
+
+  private func fail(_ reading: Reading, _ failure: JobFailure) throws {
+    let now = self.now
+    try database.write(for: nil) { transaction in
+      _ = try reading.handler.fail(reading.lease, failure, now: now, in: transaction)
     }
   }
 

@@ -61,6 +61,17 @@ extension BuyingShop {
     }
   }
 
+  /// How far billing has come with each account that leaves.
+  package var leavingStates: [String] {
+    get throws {
+      try installation.database.read { reader in
+        try reader.rows("SELECT state FROM billing.account_deletions ORDER BY state") { row in
+          try row.text(0)
+        }
+      }
+    }
+  }
+
   /// Of how many billing would hear now.
   package var unheardCount: Int {
     get throws {

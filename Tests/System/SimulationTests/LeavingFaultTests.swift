@@ -1,7 +1,9 @@
 import Base
 import BillingSimulation
 import Configuration
+import Flows
 import ProviderFakes
+import Storage
 import TestEngines
 import Testing
 
@@ -60,6 +62,28 @@ struct LeavingFaultTests {
         #expect(end.chargeCount == 1, "\(place)")
       }
     }
+  }
+
+  @Test func `an account of which something cannot be read keeps no other from leaving`() throws {
+    let shop = try BuyingShop(.sqlite)
+    try shop.installation.beginRounds()
+    let flow = try shop.ask(.subscribe("pm_card_visa"))
+    try shop.installation.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE billing.flows SET step = 'of another version' WHERE id = $1", .id(flow.id))
+    }
+    try shop.askForEnd()
+    try shop.eraseUnheard(daysAgo: 0)
+    try shop.pass(.hours(1))
+    #expect(try shop.leavingStates == ["erased", "stopping"])
+    let told = try shop.installation.database.read { reader in
+      try reader.rows(
+        "SELECT last_error FROM billing.jobs WHERE kind = 'leaving' AND failing_since_ms > 0"
+      ) {
+        try $0.optionalText(0)
+      }
+    }
+    #expect(told.count == 1)
   }
 
   @Test func `a store that refuses for ever holds the erasure up for three days, and kills no job`()

@@ -41,6 +41,35 @@ struct ListingFaultTests {
     #expect(try installation.reconciliations().map(\.counts.disputed) == [1])
   }
 
+  /// As where a rule of the schema says no to what one delivery of a page means.
+  @Test func `a delivery of a page that cannot be recorded stops neither the page nor the run`()
+    throws
+  {
+    let stripe = ChangingStripe(eventCount: 3)
+    let installation = try Installation(.sqlite, stripe.stores)
+    installation.now = OddStripe.now + .days(1)
+    try installation.database.write(for: nil) { transaction in
+      try transaction.execute(
+        """
+        CREATE TRIGGER billing.poison BEFORE INSERT ON deliveries
+        WHEN NEW.delivery_id = 'evt_1' AND NEW.disposition <> 'undecodable'
+        BEGIN SELECT RAISE(ABORT, 'poisoned'); END
+        """)
+    }
+    try installation.reconcile(isWhole: false)
+    let run = try #require(try installation.reconciliations().first)
+    #expect(run.ended != nil)
+    #expect(run.counts.disputed == 1)
+    let told = try installation.attention().filter { $0.kind == .undecodableDelivery }
+    #expect(told.count == 1 && told[0].subject.contains("evt_1"), "\(told)")
+    let kept = try installation.database.read { reader in
+      try reader.rows(
+        "SELECT delivery_id FROM billing.deliveries WHERE type = 'product.created' ORDER BY 1"
+      ) { row in try row.text(0) }
+    }
+    #expect(kept == ["evt_0", "evt_1", "evt_2"])
+  }
+
   /// Two reads so near to each other that nobody can tell which saw the newer state.
   @Test func `a subscription that is known in two ways is read, though its list shows one of them`()
     throws
@@ -135,6 +164,18 @@ private final class ChangingStripe: ProviderTransport {
 
   private let state = Locked(false)
   private let clock = Locked(Clock { OddStripe.now })
+  private let events: String
+
+  /// With so many events that concern nothing.
+  init(eventCount: Int = 0) {
+    events = (0..<eventCount).map { number in
+      """
+      {"id":"evt_\(number)","object":"event","type":"product.created","livemode":true,
+      "created":1790000000,"api_version":"2025-03-31.basil",
+      "data":{"object":{"id":"prod_1","object":"product"}}}
+      """
+    }.joined(separator: ",")
+  }
 
   var isEnding: Bool {
     get { state.withLock { $0 } }
@@ -166,6 +207,7 @@ private final class ChangingStripe: ProviderTransport {
       case "subscriptions/sub_1": subscription
       case "customers/cus_1": #"{"id":"cus_1","object":"customer","livemode":true}"#
       case "subscriptions": #"{"object":"list","has_more":false,"data":[\#(subscription)]}"#
+      case "events": #"{"object":"list","has_more":false,"data":[\#(events)]}"#
       default: #"{"object":"list","has_more":false,"data":[]}"#
       }
     let now = clock.withLock { $0 }.now()

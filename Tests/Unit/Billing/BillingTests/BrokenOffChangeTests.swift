@@ -1,6 +1,7 @@
 import Base
 import Billing
 import Crypto
+import Jobs
 import KnownStores
 import Ledger
 import SeededRandom
@@ -105,6 +106,62 @@ struct BrokenOffChangeTests {
     }
     let why = try harness.database.read { try ledger.whyIncomparable(reading: $0) }
     #expect(why == .unfinished)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a subscription that cannot be derived keeps no other from the new rules`(
+    engine: TestEngine
+  ) throws {
+    let catalogues = try Catalogues().all
+    let harness = try Harness(engine, rules: catalogues[0])
+    try harness.service().applyRules()
+    let customers = (0..<3).map { Customer(tag: "\(harness.tag)\($0)") }
+    for customer in customers {
+      try harness.post(customer.session())
+      try harness.post(customer.invoice(1, "paid", 0))
+    }
+    func cap(_ customer: Customer) throws -> Int64? {
+      try harness.database.read { reader in
+        try reader.first(
+          """
+          SELECT cap_bytes FROM billing.entitlements WHERE account_id = $1 AND from_ms <= $2
+          ORDER BY from_ms DESC LIMIT 1
+          """, .id(customer.account), .instant(day(2))
+        ) { row in try row.integer(0) }
+      }
+    }
+    let invoice = SQLValue.text("stripe:live:invoice:in_\(customers[1].tag)_1")
+    let content = try harness.database.write(for: nil) { transaction in
+      let content = try transaction.first(
+        "SELECT content FROM billing.mirrors WHERE object = $1", invoice
+      ) { row in try row.text(0) }
+      try transaction.execute(
+        "UPDATE billing.mirrors SET content = '{' WHERE object = $1", invoice)
+      return content
+    }
+    harness.set(day(2))
+    try harness.service(rules: catalogues[2]).applyRules()
+    #expect(try customers.map(cap) == [5000, 1000, 5000])
+    let jobs = try harness.database.read { try Jobs.list($0, limit: 99) }
+      .filter { $0.kind == Ledger.deriveJob }
+    #expect(jobs.map(\.object) == ["stripe:live:subscription:\(customers[1].subscriptionID)"])
+    // Once it can be read again, its job derives it.
+    try harness.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE billing.mirrors SET content = $2 WHERE object = $1", invoice, .text(content))
+    }
+    let handler = Ledger(stores: .known, rules: catalogues[2]).deriveHandler(.fixed(day(2)))
+    let leases = try harness.database.write(for: nil) { transaction in
+      try Jobs.lease(Ledger.deriveJob, limit: 9, now: day(2), in: transaction)
+    }
+    for lease in leases {
+      let result = try handler.run(lease)
+      _ = try harness.database.write(for: nil) { transaction in
+        try result.commit(lease, now: day(2), in: transaction).isSettled
+      }
+    }
+    #expect(try customers.map(cap) == [5000, 5000, 5000])
+    #expect(try drift(harness, catalogues[2]) == [])
   }
 
   @Test(arguments: TestEngine.available)

@@ -42,6 +42,23 @@ import Testing
     #expect(eventually { running.shows("coffer_job_runs_done_total{kind=\"k\"} 1") })
   }
 
+  @Test func `a kind whose jobs cannot be leased keeps no other from being done`() throws {
+    let queue = try Queue(.sqlite)
+    try queue.database.write(for: nil) { transaction in
+      try transaction.execute(
+        """
+        CREATE TRIGGER billing.poison BEFORE UPDATE ON jobs WHEN NEW.kind = 'bad'
+        BEGIN SELECT RAISE(ABORT, 'poisoned'); END
+        """)
+    }
+    try queue.request("first", kind: "bad", due: queue.now - .hours(1))
+    try queue.request()
+    let running = Running(
+      queue, JobHandler("bad") { _ in Self.nothing }, JobHandler("k") { _ in Self.nothing })
+    #expect(try eventually { try queue.job().state == .settled })
+    withExtendedLifetime(running) {}
+  }
+
   @Test func `a jump of the clock makes a job due`() throws {
     let queue = try Queue(.sqlite)
     let running = Running(queue, JobHandler("k") { _ in Self.nothing })
