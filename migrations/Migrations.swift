@@ -47,6 +47,9 @@ package enum Migrations {
     Migration(
       number: 17, name: "failing_items", isAdditive: true,
       sql: PackageResources.sync_0017_failing_items_sql),
+    Migration(
+      number: 18, name: "operator_keys", isAdditive: true,
+      sql: PackageResources.sync_0018_operator_keys_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -14,7 +14,10 @@ extension Command {
       .init(
         "devices",
         .list(
-          ["public_key": .text, "label": .text, "added": .time, "revoked": .orNull(.time)]))
+          [
+            "public_key": .text, "label": .text, "added": .time, "revoked": .orNull(.time),
+            "by_operator": .bool,
+          ]))
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
@@ -39,11 +42,13 @@ extension Command {
     _ summary: AccountSummary, _ devices: [Device], now: Instant
   ) -> String {
     let account = summary.account
-    var table = Table(("KEY", .left), ("LABEL", .left), ("ADDED", .left), ("REVOKED", .left))
+    var table = Table(
+      ("KEY", .left), ("LABEL", .left), ("ADDED", .left), ("REVOKED", .left), ("BY", .left))
     for device in devices {
       table.add(
         Base64.standard.encode(device.publicKey), device.label,
         Terminal.time(device.added, now: now), Terminal.time(device.revoked, now: now),
+        device.isByOperator ? "operator" : "-",
         tint: device.revoked == nil ? nil : .past)
     }
     return """
@@ -68,6 +73,7 @@ extension Command {
       "public_key": .string(Base64.standard.encode(device.publicKey)),
       "label": .string(device.label), "added": .string(device.added.description),
       "revoked": device.revoked.map { .string($0.description) } ?? .null,
+      "by_operator": .bool(device.isByOperator),
     ]
   }
 }

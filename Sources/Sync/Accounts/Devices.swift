@@ -9,8 +9,11 @@ package struct Device: Sendable {
   package let label: String
   package let added: Instant
   package let revoked: Instant?
-  /// How it came to the account; nil for the first key, of which the account's id is made.
+  /// How it came to the account; nil for the first key, of which the account's id is made, and for one that an
+  /// operator added.
   let statement: Statement?
+  /// Whether an operator added it: no key of the account signed that it belongs to it.
+  package let isByOperator: Bool
   /// Who revoked it.
   let revocation: KeySignature?
 
@@ -21,7 +24,7 @@ package struct Device: Sendable {
     let proof: [UInt8]
   }
 
-  static let labelCharacterCountMax = 64
+  package static let labelCharacterCountMax = 64
   /// Keys an account may hold that are not revoked.
   static let countMax = 64
   /// Keys an account may ever have: revoked ones stay on record.
@@ -30,18 +33,19 @@ package struct Device: Sendable {
   fileprivate static let columns = """
     public_key, label, added_ms, revoked_ms, statement_created_s, statement_author, \
     statement_signature, statement_proof, revocation_created_s, revocation_author, \
-    revocation_signature
+    revocation_signature, by_operator
     """
 
   init(
     publicKey: [UInt8], label: String, added: Instant, revoked: Instant?, statement: Statement?,
-    revocation: KeySignature?
+    isByOperator: Bool, revocation: KeySignature?
   ) {
     self.publicKey = publicKey
     self.label = label
     self.added = added
     self.revoked = revoked
     self.statement = statement
+    self.isByOperator = isByOperator
     self.revocation = revocation
   }
 
@@ -65,6 +69,7 @@ package struct Device: Sendable {
       } else {
         nil
       }
+    isByOperator = try row.integer(11) == 1
   }
 
   /// Those that are not revoked.
@@ -98,13 +103,13 @@ package struct Device: Sendable {
     try queryable.first(
       "SELECT \(columns), account_id FROM sync.device_keys WHERE public_key = $1",
       .blob(publicKey)
-    ) { row in (try Device(row: row), try row.id(11)) }
+    ) { row in (try Device(row: row), try row.id(12)) }
   }
 
   /// The account's row is held, or nobody else knows of it yet.
   static func add(
     _ transaction: Transaction, _ publicKey: [UInt8], to account: Identifier, label: String,
-    statement: Statement?, now: Instant
+    statement: Statement?, isByOperator: Bool = false, now: Instant
   ) throws {
     let live = try list(transaction, of: account).count
     guard live < countMax else { throw Refusal.tooManyKeys(max: countMax) }
@@ -118,15 +123,33 @@ package struct Device: Sendable {
       """
       INSERT INTO sync.device_keys
         (public_key, account_id, label, added_ms, last_session_ms, statement_created_s,
-         statement_author, statement_signature, statement_proof)
-      VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8)
+         statement_author, statement_signature, statement_proof, by_operator)
+      VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9)
       ON CONFLICT (public_key) DO NOTHING
       """,
       .blob(publicKey), .id(account), .text(label), .instant(now),
       (statement?.author.created).map { .integer($0) } ?? .null,
       .blob(statement?.author.author), .blob(statement?.author.signature),
-      .blob(statement?.proof))
+      .blob(statement?.proof), .integer(isByOperator ? 1 : 0))
     guard inserted == 1 else { throw Refusal.keyRegistered }
+  }
+
+  /// A key for somebody who lost every device, by an operator's word alone. Throws the `Refusal` that
+  /// `POST /v1/devices` would answer. The caller holds the account's row.
+  package static func addByOperator(
+    _ publicKey: [UInt8], to account: Identifier, label: String, at now: Instant,
+    in transaction: Transaction
+  ) throws {
+    try add(
+      transaction, publicKey, to: account, label: label, statement: nil, isByOperator: true,
+      now: now)
+  }
+
+  /// Those of the account that an operator added and that are not revoked.
+  static func byOperator(
+    _ queryable: some Queryable, of account: Identifier
+  ) throws -> [Device] {
+    try list(queryable, of: account).filter(\.isByOperator)
   }
 
   /// The account keeps at least one key. The key's sessions end with it.
@@ -154,13 +177,15 @@ package struct Device: Sendable {
 extension Device {
   /// As its own account sees it.
   var json: JSONValue {
-    Self.json(publicKey, label: label, added: added)
+    Self.json(publicKey, label: label, added: added, isByOperator: isByOperator)
   }
 
-  static func json(_ publicKey: [UInt8], label: String, added: Instant) -> JSONValue {
+  static func json(
+    _ publicKey: [UInt8], label: String, added: Instant, isByOperator: Bool = false
+  ) -> JSONValue {
     [
       "public_key": .base64(publicKey), "label": .string(label),
-      "added": .string(added.description),
+      "added": .string(added.description), "by_operator": .bool(isByOperator),
     ]
   }
 
@@ -173,6 +198,7 @@ extension Device {
         .object(statement.author.members + [.init("proof", .base64(statement.proof))])
       } ?? .null,
       "revocation": revocation.map { .object($0.members) } ?? .null,
+      "by_operator": .bool(isByOperator),
     ]
   }
 }

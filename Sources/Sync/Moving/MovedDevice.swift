@@ -20,6 +20,7 @@ extension Device {
     let count = Ed25519PublicKey.byteCount
     try json.requireMembers([
       "public_key", "added", "revoked", "device", "revocation", "label", "added_ms", "revoked_ms",
+      "by_operator",
     ])
     let bytes = try json["public_key"].base64(byteCount: count...count)
     let key = try Self.key(bytes, json["public_key"])
@@ -41,7 +42,8 @@ extension Device {
       added: Instant(milliseconds: try json["added_ms"].number()),
       revoked: try json["revoked_ms"].optional { (json) throws(RequestRefusal) in
         Instant(milliseconds: try json.number())
-      }, statement: statement, revocation: revocation)
+      }, statement: statement, isByOperator: json["by_operator"].bool ?? false,
+      revocation: revocation)
   }
 
   private static func author(_ json: JSON) throws(RequestRefusal) -> Ed25519PublicKey {
@@ -64,12 +66,13 @@ extension Device {
       INSERT INTO sync.device_keys
         (public_key, account_id, label, added_ms, revoked_ms, statement_created_s,
          statement_author, statement_signature, statement_proof, revocation_created_s,
-         revocation_author, revocation_signature, last_session_ms)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+         revocation_author, revocation_signature, last_session_ms, by_operator)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
       """, .blob(publicKey), .id(account), .text(label), .instant(added), .instant(revoked),
       .integer(statement?.author.created), .blob(statement?.author.author),
       .blob(statement?.author.signature), .blob(statement?.proof), .integer(revocation?.created),
-      .blob(revocation?.author), .blob(revocation?.signature), .instant(now))
+      .blob(revocation?.author), .blob(revocation?.signature), .instant(now),
+      .integer(isByOperator ? 1 : 0))
   }
 }
 

@@ -45,6 +45,8 @@ enum Updates {
     let restart: [Identifier]
     /// Owners of what the account sees who are to be gone.
     let leaving: [View.Leaving]
+    /// Live keys of the account that an operator added: its other keys did not let them in.
+    let operatorKeys: [Device]
     let cursor: String
     let hasMore: Bool
 
@@ -54,6 +56,7 @@ enum Updates {
       let rest: JSONValue = [
         "restart": .array(restart.map { .string($0.description) }),
         "leaving": .array(leaving.map(\.json)),
+        "operator_keys": .array(operatorKeys.map(\.json)),
         "cursor": .string(cursor), "more": .bool(hasMore),
       ]
       var text = Array("{\"changes\":[".utf8)
@@ -91,7 +94,8 @@ enum Updates {
     cursor.views = Dictionary(
       uniqueKeysWithValues: views.map { ($0.number, cursor.views[$0.number] ?? $0.from) })
 
-    let own = OwnStream(account: account, last: try lastSequence(of: account, reader))
+    let (last, hasOperatorKeys) = try state(of: account, reader)
+    let own = OwnStream(account: account, last: last)
     var changes = try own.read(reader, after: &cursor.sequence, limit: question.limit)
     var hasMore = cursor.sequence < own.last
     var tree = AncestorTree(seenBy: account)
@@ -107,14 +111,22 @@ enum Updates {
     if !hasMore { cursor.caughtUp = now }
     return Page(
       changes: changes, restart: restart, leaving: views.compactMap(\.leaving),
+      operatorKeys: hasOperatorKeys ? try Device.byOperator(reader, of: account) : [],
       cursor: cursor.text(key: history.cursorKey),
       hasMore: hasMore)
   }
 
-  private static func lastSequence(of account: Identifier, _ reader: Reader) throws -> Int64 {
-    try reader.first("SELECT seq FROM sync.accounts WHERE id = $1", .id(account)) { row in
-      try row.integer(0)
-    } ?? 0
+  /// The account's last number, and whether an operator ever added a key: one statement for both.
+  private static func state(
+    of account: Identifier, _ reader: Reader
+  ) throws -> (last: Int64, hasOperatorKeys: Bool) {
+    try reader.first(
+      """
+      SELECT seq, (SELECT count(*) FROM sync.device_keys
+        WHERE account_id = $1 AND revoked_ms IS NULL AND by_operator = 1)
+      FROM sync.accounts WHERE id = $1
+      """, .id(account)
+    ) { row in (try row.integer(0), try row.integer(1) > 0) } ?? (0, false)
   }
 }
 

@@ -2,6 +2,7 @@ import Base
 import Crypto
 import JSON
 import Storage
+import Sync
 import TestDevices
 import TestEngines
 import Testing
@@ -34,6 +35,50 @@ import Testing
     #expect(try answer.json["path"].string == "$.proof")
     #expect(
       try victim.post("/v1/accounts", ["root": .string(victim.root.description)]).status == 201)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a key that an operator added acts for the account, and its other keys are shown it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (lost, found) = (try server.register(), server.device())
+    #expect(try lost.updates().json["operator_keys"].array?.isEmpty == true)
+    try server.addByOperator(found.key, to: lost.account, label: "new phone")
+
+    let account = try found.get("/v1/account").json
+    #expect(try account["account"].string == lost.account.description)
+    let marked = account["devices"].array?.filter { $0["by_operator"].bool == true }
+    #expect(marked?.count == 1 && account["devices"].array?.count == 2)
+    let shown = try lost.updates().json["operator_keys"]
+    #expect(shown.array?.count == 1)
+    #expect(shown[0]["public_key"].string == Base64.standard.encode(found.key.publicKey.bytes))
+    #expect(shown[0]["label"].string == "new phone")
+    #expect(try lost.revoke(key: found.key.publicKey.bytes).status == 204)
+    #expect(try lost.updates().json["operator_keys"].array?.isEmpty == true)
+  }
+
+  @Test func `nobody can prove that a key of an operator's belongs to the account`() throws {
+    let server = try TestServer()
+    let (lost, found, other) = (try server.register(), server.device(), try server.register())
+    try server.addByOperator(found.key, to: lost.account)
+    let chain = KeyChain { key in try other.get("/v1/directory?key=\(key)").json }
+    #expect(try chain.proves(lost.key.publicKey.bytes, of: lost.account))
+    #expect(try !chain.proves(found.key.publicKey.bytes, of: lost.account))
+    // It lets the next device in, and that one is as unproven as itself.
+    let next = server.device(root: lost.root)
+    #expect(try found.admit(next).status == 201)
+    #expect(try !chain.proves(next.key.publicKey.bytes, of: lost.account))
+  }
+
+  @Test func `a key that is or was somebody's is added by no operator`() throws {
+    let server = try TestServer()
+    let (alice, bob, phone) = (try server.register(), try server.register(), server.device())
+    #expect(try alice.admit(phone).status == 201)
+    #expect(try alice.revoke(key: phone.key.publicKey.bytes).status == 204)
+    for key in [alice.key, phone.key] {
+      #expect(throws: Refusal.self) { try server.addByOperator(key, to: bob.account) }
+    }
   }
 
   @Test func `a key's proof for one account does not register it for another`() throws {
@@ -202,6 +247,18 @@ extension TestServer {
           VALUES ($1, $2, 'lost', 1, 2)
           """, .blob(Random.bytes(32)), .id(account))
       }
+    }
+  }
+}
+
+extension TestServer {
+  fileprivate func addByOperator(
+    _ key: Ed25519PrivateKey, to account: Identifier, label: String = ""
+  ) throws {
+    let now = clock.now
+    try database.write(for: nil) { transaction in
+      try Device.addByOperator(
+        key.publicKey.bytes, to: account, label: label, at: now, in: transaction)
     }
   }
 }

@@ -1,0 +1,86 @@
+internal import Base
+internal import Configuration
+internal import Crypto
+internal import JSON
+internal import Storage
+internal import Sync
+
+extension Command {
+  private static let key = Parameter<String>.required(
+    "key", text: "the new device's public key in base64, or its key file", .path)
+  private static let label = Parameter<String?>.optional(
+    "--label", "text", text: "what the account's devices call it", .label)
+
+  static let accountAddKey = Command(
+    words: ["account", "add-key"],
+    abstract: "Adds a device key to an account whose owner has lost every device.",
+    discussion: """
+      Be sure who asks: the key can read, write, export and delete everything of the account. It is a device key \
+      as any other, except that no key of the account signed it in; GET /v1/account, the directory and coffer \
+      account show mark it (by_operator), and each page of GET /v1/updates shows it to the account's other keys \
+      (operator_keys), which can revoke it. Other people's apps cannot check that it belongs to the account. It gives access to \
+      the account, its purchases and its ciphertext. What only the lost devices could decrypt stays encrypted, unless \
+      the app has a recovery of its own. The new device revokes the lost ones (POST /v1/revocations). \
+      Refused: a key that any account has or had, a 65th key, and an account that is to be erased.
+      """,
+    arguments: [CommonArguments.account, key],
+    options: [label] + Act.options,
+    answers: Act.answers([
+      "account": .text, "public_key": .text, "label": .text, "other_keys": .integer,
+    ]),
+    run: { invocation in
+      let publicKey = try publicKey(invocation[key])
+      let label = invocation[label] ?? ""
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
+        let now = configuration.clock.now()
+        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          let (account, deletion) = try DatabaseSession.lockedAccount(
+            transaction, invocation[CommonArguments.account])
+          guard deletion == nil else {
+            throw CommandFailure(
+              .refused,
+              "the end of \(account.id) was asked for; coffer deletion cancel keeps the account")
+          }
+          let others = try Device.list(transaction, of: account.id).count
+          try Device.addByOperator(
+            publicKey.bytes, to: account.id, label: label, at: now, in: transaction)
+          let text = Base64.standard.encode(publicKey.bytes)
+          return Act.Effect(
+            subject: account.id.description, name: account.username, account: account.id,
+            before: ["keys": .integer(Int64(others)), "public_key": .null],
+            after: ["keys": .integer(Int64(others + 1)), "public_key": .string(text)],
+            text:
+              "\(text) is a key of \(account.id) now; each page of updates shows it to its \(others) other "
+              + "keys\n",
+            members: [
+              .init("account", .string(account.id.description)), .init("public_key", .string(text)),
+              .init("label", .string(label)), .init("other_keys", .integer(Int64(others))),
+            ])
+        }
+      }
+    })
+
+  /// A text that is 32 bytes in base64 is the key itself; anything else names a file.
+  private static func publicKey(_ text: String) throws(CommandFailure) -> Ed25519PublicKey {
+    guard let bytes = Base64.standard.decode(text), bytes.count == Ed25519PublicKey.byteCount else {
+      return try KeyFile.read(text).publicKey
+    }
+    guard let key = Ed25519PublicKey(bytes: bytes) else {
+      throw CommandFailure(.usage, "\(text) is no Ed25519 public key")
+    }
+    return key
+  }
+}
+
+extension Form where Value == String {
+  /// As `POST /v1/devices` takes it.
+  fileprivate static var label: Form {
+    Form { (text, name) throws(CommandFailure) in
+      guard text.unicodeScalars.count <= Device.labelCharacterCountMax else {
+        throw CommandFailure(
+          .usage, "\(name) has at most \(Device.labelCharacterCountMax) characters")
+      }
+      return text
+    }
+  }
+}
