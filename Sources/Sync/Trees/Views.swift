@@ -39,6 +39,14 @@ extension Visibility {
     for file in try offered(to: account, owner) { try renew(file, account, &owners) }
   }
 
+  /// Begins a view that was lost while a share of it is accepted: all of the owner's tree is read anew.
+  func openFromBeginning(_ account: Identifier, _ owner: Identifier) throws {
+    restarted.insert(ViewID(account: account, owner: owner))
+    try transaction.execute(
+      "INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, 0)",
+      .id(account), .id(owner), .integer(Self.newNumber()))
+  }
+
   private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
     let number = try transaction.first(
       "SELECT number FROM sync.views WHERE account_id = $1 AND owner_id = $2",

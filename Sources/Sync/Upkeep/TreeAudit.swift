@@ -118,7 +118,7 @@ package struct TreeAudit {
   enum Erasure {
     case none, begun, done
 
-    static func of(_ account: Identifier, _ reader: Reader) throws -> Erasure {
+    static func of(_ account: Identifier, _ reader: some Queryable) throws -> Erasure {
       try reader.first(
         """
         SELECT erased_ms FROM sync.account_deletions

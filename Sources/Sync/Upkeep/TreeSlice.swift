@@ -116,17 +116,23 @@ struct TreeSlice {
       try found(among: used) { list in
         "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list))"
       })
-    return try documents.flatMap { file -> [TreeFinding] in
-      var findings: [TreeFinding] = []
-      if !isContentRight(file, inline[file.id]) { findings.append(TreeFinding(.content, file.id)) }
-      if let object = file.objectID,
-        try garbage.contains(object)
-          || objects.map({ try $0.open(object)?.byteCount != file.contentByteCount }) ?? false
-      {
-        findings.append(TreeFinding(.object, file.id))
+    // A folder or a link that weighs something is charged as a document is.
+    let heavy = files.filter { $0.kind != .document && !$0.isWeightRight }
+      .map { TreeFinding(.content, $0.id) }
+    return try heavy
+      + documents.flatMap { file -> [TreeFinding] in
+        var findings: [TreeFinding] = []
+        if !isContentRight(file, inline[file.id]) {
+          findings.append(TreeFinding(.content, file.id))
+        }
+        if let object = file.objectID,
+          try garbage.contains(object)
+            || objects.map({ try $0.open(object)?.byteCount != file.contentByteCount }) ?? false
+        {
+          findings.append(TreeFinding(.object, file.id))
+        }
+        return findings
       }
-      return findings
-    }
   }
 
   private func isContentRight(_ file: FileRecord, _ inlineByteCount: Int64?) -> Bool {

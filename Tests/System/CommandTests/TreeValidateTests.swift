@@ -50,6 +50,48 @@ struct TreeValidateTests {
     try expectGolden(try coffer("tree", "validate", "--all", "--json").out, "tree-validate-json")
   }
 
+  @Test func `without yes what can be repaired is shown, and nothing is changed`() throws {
+    let shown = try coffer("tree", "validate", "--all", "--repair")
+    #expect(shown.code == 3)
+    #expect(shown.out.contains("possible"), "\(shown.out)")
+    #expect(shown.errors == "coffer: nothing was changed; --yes repairs 1 row\n")
+    #expect(try coffer("tree", "validate", "--all").code == 1)
+  }
+
+  @Test func `what has one right repair is repaired with an entry in the audit log`() throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    try database.write(for: nil) {
+      _ = try $0.execute(
+        "UPDATE sync.files SET content_bytes = 500 WHERE owner_id = (SELECT id FROM sync.accounts WHERE username = 'ada')"
+      )
+    }
+    database.close()
+    let repaired = try coffer(
+      "tree", "validate", "--all", "--repair", "--yes", "--reason", "ticket 7", "--json")
+    #expect(repaired.code == 0, "\(repaired.out)")
+    #expect(repaired.out.contains(#""rule":"content","text""#), "\(repaired.out)")
+    #expect(repaired.out.contains(#""repair":"done""#) && repaired.out.contains(#""repaired":2"#))
+    let again = try coffer("tree", "validate", "--all")
+    #expect(again.code == 0, "\(again.out)")
+    let log = try coffer("audit", "list", "--json").out
+    #expect(log.contains("tree validate: content") && log.contains("ticket 7"), "\(log)")
+  }
+
+  @Test func `what has no right repair is left and named`() throws {
+    try addAccounts(1)
+    let left = try coffer("tree", "validate", "--all", "--repair", "--yes")
+    #expect(left.code == 1)
+    #expect(left.out.contains("root") && left.out.contains("none"), "\(left.out)")
+    #expect(left.out.hasSuffix("2 broken rules, 1 repaired\n"), "\(left.out)")
+  }
+
+  @Test func `yes and a reason are for a repair`() throws {
+    let refused = try coffer("tree", "validate", "ada", "--yes")
+    #expect(refused.code == 64)
+    #expect(refused.errors == "coffer: --yes and --reason are for --repair\n")
+  }
+
   @Test func `an interrupted run goes on behind an account`() throws {
     #expect(
       try coffer("tree", "validate", "--all", "--after", Self.ids[1]).out

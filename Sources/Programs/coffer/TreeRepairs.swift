@@ -1,0 +1,58 @@
+internal import Base
+internal import JSON
+internal import Storage
+internal import Sync
+
+/// What `tree validate --repair` does about a broken rule, or would do.
+struct TreeRepairs {
+  private let database: Database
+  private let act: Act
+  private let clock: Clock
+  /// Whether it is done; else it is done and undone, as of every act that waits to be confirmed.
+  private let does: Bool
+
+  enum Word: String {
+    case done, possible, settled
+    case impossible = "none"
+
+    /// As wide as any of them: the rows are printed before the next one is known.
+    static let title = "REPAIR  "
+  }
+
+  init(_ database: Database, _ act: Act, _ clock: Clock, does: Bool) {
+    self.database = database
+    self.act = act
+    self.clock = clock
+    self.does = does
+  }
+
+  /// In a transaction of its own, with its entry in the audit log.
+  func repair(_ finding: TreeFinding, of account: Identifier) throws -> Word {
+    let (act, now, does) = (act, clock.now(), does)
+    do {
+      return try database.write(for: account) { transaction in
+        let outcome = try TreeRepair.repair(finding, of: account, at: now, in: transaction)
+        guard case .repaired(let before, let after) = outcome else {
+          return outcome == .right ? .settled : .impossible
+        }
+        guard does else { throw Rehearsal() }
+        try act.note(
+          Act.Effect(
+            subject: finding.subject.description, account: account, before: before, after: after,
+            step: finding.law.rawValue), at: now, in: transaction)
+        return .done
+      }
+    } catch is Rehearsal {
+      return .possible
+    }
+  }
+
+  /// What is charged, as `usage recount` corrects it.
+  func correct(_ account: Identifier, _ recount: Recount) throws -> Word {
+    guard does else { return .possible }
+    _ = try recount.correct(account, noting: act, at: clock.now())
+    return .done
+  }
+
+  private struct Rehearsal: Error {}
+}
