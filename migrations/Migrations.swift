@@ -117,5 +117,8 @@ package enum Migrations {
     Migration(
       number: 30, name: "repairs", isAdditive: true,
       sql: PackageResources.billing_0030_repairs_sql),
+    Migration(
+      number: 31, name: "unconfirmed", isAdditive: true,
+      sql: PackageResources.billing_0031_unconfirmed_sql),
   ]
 }

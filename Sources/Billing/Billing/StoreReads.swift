@@ -74,6 +74,7 @@ struct StoreReads: Sendable {
         let recorded = try ledger.record(delivery, in: transaction)
         try ledger.acceptClaims(key, at: now, in: transaction)
         try ledger.watchAcknowledgement(of: key, at: now, in: transaction)
+        try ledger.confirmAnnounced(key, at: now, in: transaction)
         return recorded
       },
       committed: { recorded in tell([recorded]) })

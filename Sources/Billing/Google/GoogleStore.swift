@@ -65,6 +65,7 @@ package struct GoogleStore: Store {
     traits.unknownID = "coffer-doctor"
     traits.subscriptionIDForm = "the SHA-256 of its token, 64 digits and letters from a to f"
     traits.confirmationCount = 1
+    traits.announcesFirst = true
     traits.readsBySecret = true
     traits.isReadOneByOne = true
     // The current order and those before it, of which one may have been charged back.

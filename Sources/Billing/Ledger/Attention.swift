@@ -59,6 +59,8 @@ package struct Attention: Sendable, Equatable {
     case unmappedProduct = "unmapped_product"
     /// A word of a store's that this version does not know.
     case unknownStatus = "unknown_status"
+    /// What a store announced a day ago and its answers still do not show.
+    case unconfirmed
     /// Time that no order or invoice paid for.
     case unpaidTime = "unpaid_time"
     /// What a store says of one moment in two ways.
@@ -81,7 +83,8 @@ package struct Attention: Sendable, Equatable {
       switch self {
       case .unacknowledged, .storeUnanswered, .deadJob, .failingItem, .stuckFlow,
         .undecodableDelivery, .dispute, .doublePayment, .unowned, .unknownAccount, .contestedOwner,
-        .unknownProduct, .irregularPayment, .paidAfterEnd, .certificate, .unreconciled:
+        .unknownProduct, .irregularPayment, .paidAfterEnd, .certificate, .unreconciled,
+        .unconfirmed:
         true
       case .reversal, .refusedClaim, .stillBilled, .unmappedProduct, .unknownStatus, .unpaidTime,
         .contradiction, .conflictingDelivery, .overCap, .unexported, .unusedSecret, .idleKey:

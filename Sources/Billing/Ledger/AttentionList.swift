@@ -81,7 +81,8 @@ package struct AttentionList: Sendable {
     let since = now - toldSpan
     return Attention.Kind.derived.map { derived($0, at: now) } + [
       doublePayments, unknownAccounts(at: now),
-      refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, failingItems, overCap(at: now),
+      refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, failingItems,
+      unconfirmed(at: now), overCap(at: now),
       stuckFlows(at: now), unreconciled(at: now), unexported,
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
@@ -181,6 +182,20 @@ package struct AttentionList: Sendable {
         kind: .failingItem, subject: "\(try row.text(0)) \(try row.id(1))",
         account: try row.optionalID(2), detail: try row.text(3), since: try row.instant(4),
         until: nil)
+    }
+  }
+
+  private static func unconfirmed(at now: Instant) -> Source {
+    Source(
+      kind: .unconfirmed, columns: "u.object, s.owner, u.reason, u.since_ms",
+      found: """
+        FROM billing.unconfirmed AS u LEFT JOIN billing.subscriptions AS s ON s.object = u.object
+        WHERE u.since_ms <= $1
+        """, order: "u.since_ms, u.object", values: [.instant(now - Ledger.announcedSpan)]
+    ) { row in
+      Attention(
+        kind: .unconfirmed, subject: try row.text(0), account: try row.optionalID(1),
+        detail: try row.text(2), since: try row.instant(3), until: nil)
     }
   }
 
@@ -354,7 +369,7 @@ extension Attention.Kind {
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
       .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled, .unexported,
-      .unknownAccount, .stillBilled:
+      .unknownAccount, .stillBilled, .unconfirmed:
       false
     }
   }

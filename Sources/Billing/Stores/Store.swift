@@ -102,6 +102,10 @@ package protocol Store: Sendable {
   /// of it.
   func readReason(after order: StoreOrder) -> String?
 
+  /// Whether what was read last shows what a notification announced at `moment`, whose reason to read it was;
+  /// nil where that announces nothing. `traits.announcesFirst` says that it is asked.
+  func shows(_ reason: String, announced moment: Instant, _ record: any StoreRecord) -> Bool?
+
   /// Tells the store what it asked before it decides on a refund. Telling it again changes nothing.
   func answer(_ question: RefundQuestion, with evidence: RefundEvidence) throws(APIFailure)
 }
@@ -154,6 +158,10 @@ extension Store {
   }
 
   package func readReason(after order: StoreOrder) -> String? { nil }
+
+  package func shows(
+    _ reason: String, announced moment: Instant, _ record: any StoreRecord
+  ) -> Bool? { nil }
 
   package func answer(
     _ question: RefundQuestion, with evidence: RefundEvidence
@@ -225,6 +233,8 @@ package struct StoreTraits: Sendable {
   package var tellsPeriods = true
   /// How many reads must confirm a read, because replicas may not have heard of a change.
   package var confirmationCount = 0
+  /// Whether it may answer for a while as it did before what it announced.
+  package var announcesFirst = false
   /// Whether its key opens one of its two worlds only.
   package var hasOneEnvironment = false
   /// Whether an object is read by a secret that only deliveries and customers know.

@@ -157,6 +157,8 @@ extension Attention {
         + (isStoppedHere ? "" : "; its customer alone can end it, at its store")
     case .unmappedProduct: "\(shownSubject): \(detail) is in no catalogue any more"
     case .unknownStatus: "\(shownSubject): its store says \(detail), which nobody here knows"
+    case .unconfirmed:
+      "\(shownSubject): its store announced \(detail), and its answers do not show it"
     case .unpaidTime:
       "\(shownSubject) has time that nothing paid for" + (detail.isEmpty ? "" : ": \(detail)")
     case .contradiction: "\(shownSubject): its store says two things of one moment"
@@ -200,7 +202,8 @@ extension Attention {
     case .dispute, .irregularPayment, .paidAfterEnd, .reversal:
       return account.map { ["entitlement", "explain", $0.description] }
         ?? ["find", subject]
-    case .unknownStatus, .unpaidTime, .contradiction: return ["subscription", "read", subject]
+    case .unknownStatus, .unpaidTime, .contradiction, .unconfirmed:
+      return ["subscription", "read", subject]
     case .unknownProduct, .unmappedProduct:
       return ["plan", "apply", "<file>", "--reason", "<why>"]
     case .overCap: return ["usage", "show", subject]

@@ -152,6 +152,11 @@ struct AttentionTests {
       .text("stripe:live:subscription:sub_2"), .instant(now))
     try transaction.execute(
       """
+      INSERT INTO billing.unconfirmed (object, reason, since_ms)
+      VALUES ('stripe:live:subscription:sub_1', 'SUBSCRIPTION_REVOKED', 0)
+      """)
+    try transaction.execute(
+      """
       INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations, attempts,
         refusals, dead, lane)
       VALUES ('read', 'stripe:live:subscription:sub_1', 1, 0, 0, 0, 9, 9, 1, 0)
@@ -206,7 +211,7 @@ struct AttentionTests {
     let list = try Finished(["attention", "--json"], environment: environment)
     let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
     // All but what certificates tell.
-    #expect(Set(items.map { $0["kind"].string }).count == 23)
+    #expect(Set(items.map { $0["kind"].string }).count == 24)
     for item in items {
       let words = try item["command"].requireArray().map { word in
         switch word.string {

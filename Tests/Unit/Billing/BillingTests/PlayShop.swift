@@ -268,19 +268,24 @@ final class ScriptedPlay: ProviderTransport {
 
   private let state = Locked(State())
 
-  /// An active purchase of a month.
-  func sell(_ token: String, at start: Instant, account: Identifier? = nil) {
+  /// A purchase of a month, or until a moment; active unless its state is another.
+  func sell(
+    _ token: String, at start: Instant, account: Identifier? = nil, state: String = "ACTIVE",
+    until end: Instant? = nil, isAcknowledged: Bool = false
+  ) {
     var members: [JSONValue.Member] = [
       .init("kind", "androidpublisher#subscriptionPurchaseV2"),
-      .init("subscriptionState", "SUBSCRIPTION_STATE_ACTIVE"),
+      .init("subscriptionState", .string("SUBSCRIPTION_STATE_\(state)")),
       .init("startTime", .string(start.description)),
-      .init("acknowledgementState", "ACKNOWLEDGEMENT_STATE_PENDING"),
+      .init(
+        "acknowledgementState",
+        .string("ACKNOWLEDGEMENT_STATE_\(isAcknowledged ? "ACKNOWLEDGED" : "PENDING")")),
       .init(
         "lineItems",
         [
           [
             "productId": .string(PlayShop.product),
-            "expiryTime": .string((start + .days(30)).description),
+            "expiryTime": .string((end ?? start + .days(30)).description),
             "autoRenewingPlan": ["autoRenewEnabled": true],
             "offerDetails": ["basePlanId": "monthly"],
           ]

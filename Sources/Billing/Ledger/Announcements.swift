@@ -1,0 +1,58 @@
+package import Base
+internal import Jobs
+package import Storage
+internal import Stores
+package import Subscriptions
+
+/// What a store announced and its answers do not show yet.
+///
+/// It is read again after growing pauses until they do, or something newer is announced; after a day a human is
+/// told (`attention`), and reads go on only where somebody else asks for them.
+extension Ledger {
+  /// How long an announcement is waited for.
+  package static let announcedSpan = Instant.Span.days(1)
+  private static let (pauseMin, pauseMax) = (Instant.Span.minutes(1), Instant.Span.hours(1))
+  /// More than a purchase is told of within a day.
+  private static let countMax: Int64 = 32
+
+  /// To be called with each answer about a purchase, once it is recorded.
+  package func confirmAnnounced(
+    _ key: ObjectKey, at now: Instant, in transaction: Transaction
+  ) throws {
+    let store = try stores.store(of: key)
+    guard store.traits.announcesFirst else { return }
+    let told = try transaction.rows(
+      """
+      SELECT r.reason, COALESCE(d.created_ms, d.received_ms), d.received_ms
+      FROM billing.read_requests AS r JOIN billing.deliveries AS d ON d.id = r.delivery
+      WHERE r.object = $1 ORDER BY r.delivery DESC LIMIT $2
+      """, .text(key.description), .integer(Self.countMax)
+    ) { row in
+      (reason: try row.text(0), created: try row.instant(1), received: try row.instant(2))
+    }
+    let record = try reading(transaction).subscription(key).record
+    let known = told.compactMap { one in
+      store.shows(one.reason, announced: one.created, record).map { (one, isShown: $0) }
+    }
+    // Of what a purchase was announced to be only the newest counts; of orders each.
+    let newest = known.filter { !$0.0.reason.contains(":") }.max { $0.0.created < $1.0.created }
+    let orders = known.filter { $0.0.reason.contains(":") }
+    let missing = ([newest].compactMap { $0 } + orders).filter { !$0.isShown }
+      .map(\.0).max { $0.received < $1.received }
+    guard let missing else {
+      try transaction.execute(
+        "DELETE FROM billing.unconfirmed WHERE object = $1", .text(key.description))
+      return
+    }
+    try transaction.execute(
+      """
+      INSERT INTO billing.unconfirmed (object, reason, since_ms) VALUES ($1, $2, $3)
+      ON CONFLICT (object) DO UPDATE SET reason = excluded.reason, since_ms = excluded.since_ms
+      """, .text(key.description), .text(missing.reason), .instant(missing.received))
+    let age = now - missing.received
+    guard age < Self.announcedSpan else { return }
+    try Jobs.request(
+      Self.readJob, key.description, due: now + min(max(age, Self.pauseMin), Self.pauseMax),
+      in: transaction)
+  }
+}
