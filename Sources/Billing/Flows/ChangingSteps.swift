@@ -15,7 +15,7 @@ extension FlowSteps {
     if let id = json["customer"].string ?? json["customer"]["id"].string { found[.customer] = id }
     if let id = json["schedule"].string ?? json["schedule"]["id"].string { found[.schedule] = id }
     let status = json["status"].string
-    if status == "canceled" || status == "incomplete_expired" {
+    if StripeEnding(status: status) == .over {
       return .failed(intention.kind == .cancel ? .nothingToCancel : .subscriptionEnded)
     }
     if intention.kind == .resume || isPausedForPayment(json) { found[.endsPause] = "yes" }
@@ -31,8 +31,7 @@ extension FlowSteps {
       json["cancel_at_period_end"].bool == true || json["cancel_at"].integer != nil
     switch intention.kind {
     case .cancel:
-      // What is not paid for would be collected until its period ended.
-      guard status == "active" || status == "trialing" else { return .go(.end) }
+      guard StripeEnding(status: status) == .withPeriod else { return .go(.end) }
       if isCancelling { return .go(.record) }
       return .go(found[.schedule] == nil ? .cancel : .release)
     case .uncancel: return .go(isCancelling ? .uncancel : .record)

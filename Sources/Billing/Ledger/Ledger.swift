@@ -221,7 +221,8 @@ package struct Ledger: Sendable {
         try fact.searched != nil && Affected.subscriptions(by: [fact], stored).isEmpty
       }
       for request in decoded.unsettled(
-        recorded.dirty, unknown: recorded.unknown, dangling: dangling)
+        recorded.dirty, unexplained: recorded.unexplained, unknown: recorded.unknown,
+        dangling: dangling)
       {
         try keep(request, payload: nil, delivery, id: recorded.number, in: transaction)
       }

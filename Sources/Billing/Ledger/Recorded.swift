@@ -64,6 +64,8 @@ package struct Recorded: Sendable {
 
   /// Subscriptions whose objects contradict each other.
   private(set) var dirty: [ObjectKey] = []
+  /// Subscriptions of which a delivery said something that their store's API may explain.
+  private(set) var unexplained: [ObjectKey] = []
   /// Objects that subscriptions name and nobody told of.
   private(set) var unknown: [(subscription: ObjectKey, object: ObjectKey)] = []
 
@@ -105,6 +107,7 @@ package struct Recorded: Sendable {
     accounts.formUnion(derivation.accounts)
     if let owner = derivation.ownership.account { accounts.insert(owner) }
     unknown += derivation.unknown.map { (key, $0) }
+    if derivation.newAlarms.contains(where: \.mayBeExplained) { unexplained.append(key) }
     guard raisesAlarms else { return }
     for alarm in derivation.newAlarms {
       alarms.append(

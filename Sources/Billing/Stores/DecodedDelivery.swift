@@ -106,13 +106,16 @@ package struct DecodedDelivery: Sendable {
   /// After an answer nothing: what a read leaves unsettled another one would, too. One that began too
   /// early is repeated by its own job.
   ///
-  /// `dangling` are facts that would change a subscription, of which none is known.
+  /// `unexplained` are subscriptions of which they say something that is not known: one read for a delivery that
+  /// says it first, of which the answer stands. `dangling` are facts that would change a subscription, of which none is known.
   package func unsettled(
-    _ dirty: [ObjectKey], unknown: [(subscription: ObjectKey, object: ObjectKey)],
+    _ dirty: [ObjectKey], unexplained: [ObjectKey],
+    unknown: [(subscription: ObjectKey, object: ObjectKey)],
     dangling: [Fact]
   ) -> [ReadRequest] {
     guard !isAnswer else { return [] }
     return dirty.map { ReadRequest($0, reason: "contradiction") }
+      + unexplained.map { ReadRequest($0, reason: "unknown_status") }
       + unknown.map { .unknown($0.object, of: $0.subscription) }
       + dangling.compactMap(\.searched).map { ReadRequest($0, reason: "dangling") }
   }

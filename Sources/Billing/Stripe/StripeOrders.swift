@@ -15,7 +15,7 @@ extension StripeAPI {
     let path = "/v1/subscriptions/\(PercentEncoding.encode(subscription))"
     switch order {
     case .stopRenewal: try stopRenewal(path)
-    case .end: try send("DELETE", path)
+    case .end: try end(path)
     case .extend: throw .refused(status: 0, StripeStore.extensionAdvice)
     case .refund(let invoice, let amount, let earlierCount):
       guard let payment = record.payment(of: invoice) else {
@@ -38,12 +38,23 @@ extension StripeAPI {
   /// https://docs.stripe.com/billing/subscriptions/cancel
   private func stopRenewal(_ path: String) throws(APIFailure) {
     if case .answered(let json) = try get(path) {
-      switch json["status"].string {
-      case "past_due", "unpaid", "paused", "incomplete": return try send("DELETE", path)
-      default: try release(scheduleOf: json)
+      switch StripeEnding(status: json["status"].string) {
+      case .atOnce: return try end(path)
+      case .over: return
+      case .withPeriod: try release(scheduleOf: json)
       }
     }
     try send("POST", path, [("cancel_at_period_end", "true")])
+  }
+
+  /// What has ended is not there to be ended once more. After a lost answer that is what was ordered, and not a
+  /// refusal; only its own record tells it from a subscription that never was.
+  private func end(_ path: String) throws(APIFailure) {
+    do throws(APIFailure) { try send("DELETE", path) } catch .notFound {
+      guard case .answered(let json) = try get(path),
+        StripeEnding(status: json["status"].string) == .over
+      else { throw .notFound }
+    }
   }
 
   /// What a schedule leads, as one that becomes smaller with its next period, is ended by nobody else.

@@ -51,6 +51,26 @@ struct StripeReadRequestTests {
         == 1)
   }
 
+  /// Endpoints of versions before 2026 say `paused` and not why.
+  @Test(arguments: TestEngine.available)
+  func `a pause that a delivery does not explain has its subscription read, once`(
+    engine: TestEngine
+  ) throws {
+    let harness = try Harness(engine)
+    let customer = Customer(tag: harness.tag)
+    try harness.post(customer.session())
+    try harness.post(customer.invoice(1, "paid", 0))
+    let paused = customer.subscription("updated", 3) { $0.status = "paused" }
+    for _ in 0..<2 { try harness.post(paused) }
+    try harness.post(customer.subscription("paused", 3.1) { $0.status = "paused" })
+    let reads = try harness.database.read { reader in
+      try reader.rows(
+        "SELECT object FROM billing.read_requests WHERE reason = 'unknown_status'"
+      ) { row in try row.text(0) }
+    }
+    #expect(reads == ["stripe:live:subscription:\(customer.subscriptionID)"])
+  }
+
   @Test(arguments: TestEngine.available)
   func `a thin event of nothing that we mirror, or of another account, is kept only`(
     engine: TestEngine
