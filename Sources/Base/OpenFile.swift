@@ -12,4 +12,52 @@ package final class OpenFile: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  /// Why what a path names cannot be read as a file.
+  package enum Refusal: Error {
+    /// The system's error number.
+    case system(Int32)
+    /// What it is instead, e.g. "a pipe".
+    case special(String)
+
+    package var text: String {
+      switch self {
+      case .system(let code):
+        unsafe "cannot be read: "
+          + (strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)")
+      case .special(let what): "is \(what), not a file"
+      }
+    }
+  }
+
+  /// Opens a file that somebody named, for reading. What is no plain file is refused at once: a pipe that
+  /// nobody writes to would be waited for, and a device has no end.
+  package convenience init(named path: String) throws(Refusal) {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard file >= 0 else {
+      throw errno == ENXIO ? .special("a socket or a device") : .system(errno)
+    }
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else {
+      let code = errno
+      close(file)
+      throw .system(code)
+    }
+    if let what = Self.special(status.st_mode) {
+      close(file)
+      throw .special(what)
+    }
+    self.init(owning: file, byteCount: Int64(status.st_size))
+  }
+
+  /// Nil for a plain file.
+  private static func special(_ mode: mode_t) -> String? {
+    switch mode & S_IFMT {
+    case S_IFREG: nil
+    case S_IFDIR: "a directory"
+    case S_IFIFO: "a pipe"
+    case S_IFCHR, S_IFBLK: "a device"
+    default: "something else"
+    }
+  }
 }

@@ -1,3 +1,4 @@
+internal import Base
 internal import Glibc
 
 /// Reads a small file that an operator wrote.
@@ -5,12 +6,12 @@ enum TextFile {
   static let byteCountMax = 1 << 20
 
   enum Failure: Error {
-    case unreadable(String)
+    case unreadable(OpenFile.Refusal)
     case tooLarge
 
     var text: String {
       switch self {
-      case .unreadable(let reason): "cannot be read: \(reason)"
+      case .unreadable(let refusal): refusal.text
       case .tooLarge: "is larger than \(TextFile.byteCountMax) bytes"
       }
     }
@@ -20,29 +21,26 @@ enum TextFile {
 
   /// The bytes, and whether others than the file's owner may read or write it.
   static func read(_ path: String) throws(Failure) -> (bytes: [UInt8], isOpenToOthers: Bool) {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .unreadable(systemErrorText()) }
-    defer { close(file) }
+    let file: OpenFile
+    do throws(OpenFile.Refusal) { file = try OpenFile(named: path) } catch {
+      throw .unreadable(error)
+    }
+    defer { withExtendedLifetime(file) {} }
     var status = stat()
-    guard unsafe fstat(file, &status) == 0 else { throw .unreadable(systemErrorText()) }
+    guard unsafe fstat(file.descriptor, &status) == 0 else { throw .unreadable(.system(errno)) }
     let isOpenToOthers = SecretFile.rightsOfOthers(status) != 0
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = unsafe Glibc.read(file, &chunk, chunk.count)
+      let count = unsafe Glibc.read(file.descriptor, &chunk, chunk.count)
       if count == 0 { return (bytes, isOpenToOthers) }
       if count < 0 {
         if errno == EINTR { continue }
-        throw .unreadable(systemErrorText())
+        throw .unreadable(.system(errno))
       }
       bytes += chunk[..<count]
       guard bytes.count <= byteCountMax else { throw .tooLarge }
     }
-  }
-
-  private static func systemErrorText() -> String {
-    guard let text = unsafe strerror(errno) else { return "error \(errno)" }
-    return unsafe String(cString: text)
   }
 }
 

@@ -146,7 +146,7 @@ private struct AccountArrival: Sendable {
   /// Read again by today's decoder, and sealed with this Coffer's key.
   private func prepared(_ archived: ArchivedDelivery) throws -> PreparedDelivery {
     guard let store = StoreList.known[archived.provider],
-      let file = arriving.archive.files.first(where: { $0.name == archived.file })
+      let file = arriving.archive.file(named: archived.file)
     else { throw MovingError("the delivery \(archived.id) is not whole") }
     let message = KeptDelivery.parts(of: try arriving.archive.bytes(of: file))
     let decoded = try store.decoded(

@@ -1,7 +1,7 @@
 internal import Configuration
 
 /// Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, lines and doubled
-/// quotes; lines end with LF or CRLF. Blank lines and a byte order mark are passed over.
+/// quotes; lines end with LF or CRLF. A field is 4096 bytes at most. Blank lines and a byte order mark are passed over.
 enum CSV {
   struct Record: Sendable {
     /// Where it begins, from 1.
@@ -11,6 +11,8 @@ enum CSV {
 
   /// What a number of a store's, or a name, is never longer than.
   static let fieldByteCountMax = 4096
+  /// What no list of ours has columns beyond.
+  static let fieldCountMax = 100
 
   /// Throws one line on the first place that cannot be read, or where there are too many records.
   static func records(_ bytes: [UInt8], atMost countMax: Int) throws(CommandFailure) -> [Record] {
@@ -25,9 +27,11 @@ enum CSV {
     return records
   }
 
-  /// One line of a file, ended.
+  /// One line of a file, ended. A spreadsheet runs a cell that begins like a formula, so such a one gets an
+  /// apostrophe before it, by which spreadsheets know text; `records` takes it off.
   static func line(_ fields: [String]) -> String {
     fields.map { field in
+      let field = isFormula(field) ? "'" + field : field
       guard field.utf8.contains(where: { special.contains($0) }) else { return field }
       return "\""
         + field.split(separator: "\"", omittingEmptySubsequences: false)
@@ -36,6 +40,14 @@ enum CSV {
   }
 
   private static let special = Set(",\"\r\n".utf8)
+  private static let apostrophe = UInt8(ascii: "'")
+
+  /// Whether a cell begins like a formula, apostrophes before it aside: so what was text stays apart from
+  /// what was marked as text.
+  private static func isFormula(_ field: some StringProtocol) -> Bool {
+    guard let first = field.utf8.first(where: { $0 != apostrophe }) else { return false }
+    return "=+-@\t\r".utf8.contains(first)
+  }
 
   private struct Reader {
     let bytes: [UInt8]
@@ -59,6 +71,9 @@ enum CSV {
         // What ends a field is a comma where it is no line's end.
         place += 1
         fields.append(try field())
+        guard fields.count <= fieldCountMax else {
+          throw failure(start, "it has more than \(fieldCountMax) fields")
+        }
       }
       return Record(line: start, fields: fields)
     }
@@ -93,15 +108,20 @@ enum CSV {
           }
           content.append(bytes[place])
           place += 1
+          try requireShort(content, from: start)
         }
-      }
-      guard content.count <= fieldByteCountMax else {
-        throw failure(start, "a field is longer than \(fieldByteCountMax) bytes")
       }
       guard let text = String(validating: content, as: UTF8.self) else {
         throw failure(start, "a field is not UTF-8")
       }
-      return text
+      return text.utf8.first == apostrophe && isFormula(text) ? String(text.dropFirst()) : text
+    }
+
+    /// While it is read: what follows a quote that is never closed may be the whole file.
+    private func requireShort(_ content: [UInt8], from line: Int) throws(CommandFailure) {
+      guard content.count <= fieldByteCountMax else {
+        throw failure(line, "a field is longer than \(fieldByteCountMax) bytes")
+      }
     }
 
     private mutating func quoted() throws(CommandFailure) -> [UInt8] {
@@ -117,6 +137,7 @@ enum CSV {
         }
         if byte == Self.lf { line += 1 }
         content.append(byte)
+        try requireShort(content, from: start)
       }
       throw failure(start, "a quote is never closed")
     }

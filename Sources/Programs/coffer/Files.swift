@@ -7,12 +7,19 @@ enum InputFile {
   static let byteCountMax = 64 << 20
 
   static func bytes(at path: String) throws(CommandFailure) -> [UInt8] {
-    let isStandardInput = path == "-"
-    let file = isStandardInput ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else {
-      throw CommandFailure(.refused, "\(path) cannot be read: \(systemErrorText())")
+    guard path != "-" else { return try bytes(of: STDIN_FILENO, named: path) }
+    let file: OpenFile
+    do throws(OpenFile.Refusal) { file = try OpenFile(named: path) } catch {
+      throw CommandFailure(.refused, "\(path) \(error.text)")
     }
-    defer { if !isStandardInput { close(file) } }
+    let bytes = try bytes(of: file.descriptor, named: path)
+    withExtendedLifetime(file) {}
+    return bytes
+  }
+
+  private static func bytes(
+    of file: Int32, named path: String
+  ) throws(CommandFailure) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {

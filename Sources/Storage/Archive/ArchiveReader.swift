@@ -20,28 +20,26 @@ package struct ArchiveReader: Sendable {
   /// The SHA-256 of the manifest, which stands for all of it.
   package private(set) var digest: [UInt8] = []
   private let file: OpenFile
+  private var places: [String: Int] = [:]
 
   package static let manifestName = "manifest"
   private static let partByteCount = 1 << 20
+  private static let headPartByteCount: Int64 = 1 << 16
   /// What is read into memory at once: a manifest of two million files.
   private static let memoryByteCountMax: Int64 = 1 << 28
 
   /// Throws where it is no whole archive of that kind, or of a later format than `format`.
   package init(_ path: String, kind: String, format: Int) throws(ArchiveError) {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw ArchiveError(.refused, ArchiveError.system("read", path).description)
+    do throws(OpenFile.Refusal) { file = try OpenFile(named: path) } catch {
+      throw ArchiveError(.refused, "\(path) \(error.text)")
     }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      close(descriptor)
-      throw ArchiveError(.refused, "\(path) is no file")
-    }
-    file = OpenFile(owning: descriptor, byteCount: Int64(status.st_size))
     self.path = path
     try list()
     try readManifest(kind, format)
   }
+
+  /// The file of a name; nil where there is none.
+  package func file(named name: String) -> File? { places[name].map { files[$0] } }
 
   /// Reads every byte and holds it against the manifest; `each` is told of every part.
   package func verify(each: (Int64) -> Void) throws(ArchiveError) {
@@ -82,11 +80,23 @@ package struct ArchiveReader: Sendable {
 
   private mutating func list() throws(ArchiveError) {
     var offset: Int64 = 0
+    // A part of the file, since headers of small files lie close together.
+    var (part, start) = ([UInt8](), Int64(0))
     while true {
-      let bytes = try bytes(at: offset, count: TarHeader.byteCount)
+      if offset < start || offset + Int64(TarHeader.byteCount) > start + Int64(part.count) {
+        let count = min(Self.headPartByteCount, file.byteCount - offset)
+        (part, start) = (
+          try bytes(at: offset, count: Int(max(count, Int64(TarHeader.byteCount)))), offset
+        )
+      }
+      let place = Int(offset - start)
+      let bytes = Array(part[place..<place + TarHeader.byteCount])
       offset += Int64(TarHeader.byteCount)
-      if bytes.allSatisfy({ $0 == 0 }) { break }
+      if bytes[0] == 0, bytes.allSatisfy({ $0 == 0 }) { break }
       guard let header = TarHeader(bytes) else { throw refused("it is no archive of ours") }
+      guard places.updateValue(files.count, forKey: header.name) == nil else {
+        throw refused("\(header.name) comes twice")
+      }
       files.append(File(name: header.name, byteCount: header.fileByteCount, offset: offset))
       offset += header.fileByteCount + Int64(TarHeader.padding(after: header.fileByteCount))
     }
@@ -96,6 +106,7 @@ package struct ArchiveReader: Sendable {
     guard let last = files.popLast(), last.name == Self.manifestName else {
       throw refused("it has no manifest at its end")
     }
+    places[last.name] = nil
     let bytes = try bytes(of: last)
     digest = SHA256.hash(bytes)
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -108,9 +119,10 @@ package struct ArchiveReader: Sendable {
       lines.count == files.count + 1
     else { throw refused("its manifest is damaged") }
     for (index, line) in lines.dropFirst().enumerated() {
-      let words = words(line)
-      guard words.count == 4, words[0] == "file", words[1] == files[index].name,
-        words[2] == String(files[index].byteCount), let digest = Hex.decode(words[3])
+      let beginning = "file \(files[index].name) \(files[index].byteCount) ".utf8
+      guard line.starts(with: beginning),
+        let text = String(validating: line.dropFirst(beginning.count), as: UTF8.self),
+        let digest = Hex.decode(text)
       else { throw refused("\(files[index].name) is not what the manifest says") }
       files[index].digest = digest
     }

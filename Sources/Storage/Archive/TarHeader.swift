@@ -30,20 +30,21 @@ struct TarHeader: Equatable {
     put("        ", at: 148)
     put("0", at: 156)
     put("ustar\u{0}00", at: 257)
-    put(octal(Self.sum(bytes), digits: 6) + "\0 ", at: 148)
+    put(octal(Self.sum(bytes[...]), digits: 6) + "\0 ", at: 148)
     return bytes
   }
 
   /// Nil for what is no header of a plain file.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, bytes[156] == UInt8(ascii: "0"),
+      bytes[257..<262].elementsEqual("ustar".utf8),
       let name = Self.text(bytes[0..<Self.nameByteCountMax]), !name.isEmpty,
       let fileByteCount = Self.number(bytes[124..<136]),
       let sum = Self.number(bytes[148..<156])
     else { return nil }
-    var blank = bytes
-    for index in 148..<156 { blank[index] = UInt8(ascii: " ") }
-    guard sum == Self.sum(blank), bytes[257..<262].elementsEqual("ustar".utf8) else { return nil }
+    // Its own field counts as blanks.
+    let own = Self.sum(bytes[148..<156])
+    guard sum == Self.sum(bytes[...]) - own + 8 * Int64(UInt8(ascii: " ")) else { return nil }
     self.init(name: name, fileByteCount: fileByteCount)
   }
 
@@ -52,16 +53,24 @@ struct TarHeader: Equatable {
     self.fileByteCount = fileByteCount
   }
 
-  private static func sum(_ bytes: [UInt8]) -> Int64 { bytes.reduce(0) { $0 + Int64($1) } }
+  private static func sum(_ bytes: ArraySlice<UInt8>) -> Int64 {
+    let bytes = bytes.span
+    var sum: Int64 = 0
+    for index in bytes.indices { sum += Int64(bytes[index]) }
+    return sum
+  }
 
   private static func text(_ field: ArraySlice<UInt8>) -> String? {
     String(validating: field.prefix { $0 != 0 }, as: UTF8.self)
   }
 
   private static func number(_ field: ArraySlice<UInt8>) -> Int64? {
-    text(field).flatMap { text in
-      let digits = text.filter { $0 != " " }
-      return digits.allSatisfy({ "01234567".contains($0) }) ? Int64(digits, radix: 8) : nil
+    var number: Int64?
+    for byte in field where byte != UInt8(ascii: " ") {
+      if byte == 0 { break }
+      guard UInt8(ascii: "0")...UInt8(ascii: "7") ~= byte else { return nil }
+      number = (number ?? 0) * 8 + Int64(byte - UInt8(ascii: "0"))
     }
+    return number
   }
 }
