@@ -129,6 +129,34 @@ extension Ledger {
     _ = try record(deliveries, in: transaction)
   }
 
+  /// Why what another Coffer is said to have decided of an account is not taken in, in one sentence; nil
+  /// where it is as `belongings` tells it and could have been decided here.
+  package func refusal(
+    of decided: [Decided], with subscriptions: [ObjectKey], at now: Instant
+  ) -> String? {
+    let (own, grants) = (Set(subscriptions), Self.grants(among: decided))
+    for one in decided {
+      let what = "the decision \(one.id), \(one.decision.kind)"
+      guard (Instant(milliseconds: 0)...now + .days(1)).contains(one.at) else {
+        return "\(what), is of \(one.at)"
+      }
+      if let object = one.decision.object, !own.contains(object) {
+        return "\(what), is of \(object), which does not come along"
+      }
+      if case .ungrant(_, let grant, _) = one.decision, !grants.contains(grant) {
+        return "\(what), is of a grant that does not come along"
+      }
+      if let refusal = one.decision.refusal(under: rules.catalogue, at: now) {
+        return "\(what), cannot be taken in: \(refusal)"
+      }
+    }
+    return nil
+  }
+
+  private static func grants(among decided: [Decided]) -> Set<Identifier> {
+    Set(decided.filter { if case .grant = $0.decision { true } else { false } }.map(\.id))
+  }
+
   /// Keeps what another Coffer decided, under its ids, and derives what follows; what is here already
   /// stays as it is.
   package func takeIn(

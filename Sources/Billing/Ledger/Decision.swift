@@ -4,7 +4,7 @@ internal import JSON
 package import Storage
 internal import Stores
 package import Subscriptions
-internal import Tiers
+package import Tiers
 
 /// Something we decided ourselves: kept for ever like a delivery, never edited.
 package enum Decision: Sendable {
@@ -78,6 +78,35 @@ package enum Decision: Sendable {
     case .quotaCleared(_, let note), .transfer(_, _, let note): ["note": .string(note)]
     case .claim, .accountDeleted: .object([])
     }
+  }
+}
+
+extension Decision {
+  package static let noteByteCountMax = 1000
+
+  /// Why nobody can decide this under a catalogue, now or ever; nil where it can be.
+  ///
+  /// `now` tells what is over: a plan that was granted then may be gone.
+  package func refusal(under catalogue: Catalogue, at now: Instant) -> String? {
+    if let note, note.utf8.count > Self.noteByteCountMax {
+      return "its reason is longer than \(Self.noteByteCountMax) bytes"
+    }
+    let times: [Instant]
+    switch self {
+    case .grant(_, let plan, let from, let until, _):
+      guard until.map({ $0 <= now }) ?? false || catalogue.plan(plan) != nil else {
+        return "there is no plan \(plan.prefix(60))"
+      }
+      times = [from] + (until.map { [$0] } ?? [])
+    case .quota(_, let byteCount, let until, _):
+      guard byteCount >= 0 else { return "a quota is never \(byteCount) bytes" }
+      times = until.map { [$0] } ?? []
+    case .accountDeleted: return "it ends the account that comes"
+    case .ungrant, .quotaCleared, .claim, .transfer: times = []
+    }
+    // The years 1970 to 9999.
+    let range = Instant(milliseconds: 0)...Instant(milliseconds: 253_402_300_799_999)
+    return times.allSatisfy(range.contains) ? nil : "it names a time that no clock shows"
   }
 }
 

@@ -15,6 +15,9 @@ extension Command {
   private static let source = Parameter<String>.required(
     "archive", text: "what coffer account export wrote", .path)
 
+  private static let unproven = Parameter<Bool>.flag(
+    "--unproven", text: "take it in though its keys do not prove that its id is its own")
+
   static let accountImport = Command(
     words: ["account", "import"],
     abstract: "Takes in an account that another Coffer has exported.",
@@ -24,10 +27,12 @@ extension Command {
       was changed. Then what its stores told and operators decided there holds here, and last, in one \
       transaction, the account is there with all its records. Of what was erased there with the account \
       that had bought it before, its store is asked again. Its clients find another history and fetch \
-      everything again. A run that was interrupted is repeated.
+      everything again. A run that was interrupted is repeated. An id is made of the account's first key, \
+      so that nobody takes another's: one that the keys in the archive do not prove, since an operator \
+      chose it or added a key, is refused without --unproven; account show tells it afterwards.
       """,
     arguments: [source],
-    options: Act.handyOptions,
+    options: [unproven] + Act.handyOptions,
     answers: Act.handyAnswers([
       "account": .text, "username": .orNull(.text), "records": .integer, "documents": .integer,
       "subscriptions": .integer, "foreign_records": .integer, "sha256": .text,
@@ -36,6 +41,12 @@ extension Command {
     run: { invocation in
       let path = invocation[source]
       let arriving = try ArrivingAccount(path)
+      guard arriving.account.isProven || invocation[unproven] else {
+        throw CommandFailure(
+          .refused,
+          "\(path): the keys in it do not prove that \(arriving.account.id) is their account; take it in "
+            + "with --unproven if you know whose it is")
+      }
       do {
         let reads = try DatabaseSession.with(invocation, owning: .billing) {
           database, configuration in
@@ -74,6 +85,7 @@ private struct AccountArrival: Sendable {
     guard large.isEmpty || configuration.objectsDirectory != nil else {
       throw CommandFailure(.configuration, "COFFER_OBJECTS is not set: large contents lie there")
     }
+    try arriving.requirePast(at: now)
     if !arriving.secrets.isEmpty { _ = try sealing() }
     for delivery in arriving.deliveries { _ = try prepared(delivery) }
   }
@@ -95,6 +107,11 @@ private struct AccountArrival: Sendable {
       try ledger.requireServersRules(reading: reader)
       if let obstacle = try arriving.account.obstacle(reading: reader) {
         throw MovingError(obstacle)
+      }
+      if let refusal = ledger.refusal(
+        of: arriving.decided, with: arriving.subscriptions, at: now)
+      {
+        throw MovingError(refusal)
       }
       for key in arriving.subscriptions {
         guard let owner = try Ledger.owner(of: key, reading: reader), owner != account else {
@@ -228,7 +245,7 @@ private struct AccountArrival: Sendable {
       let foreign = Int64(arriving.tree.foreignCount)
       return Act.Effect(
         subject: moved.id.description, name: moved.username?.shown, account: moved.id,
-        before: .object([]), after: ["sha256": .string(digest)],
+        before: .object([]), after: ["sha256": .string(digest), "proven": .bool(moved.isProven)],
         text: "account        \(moved.id)\nrecords        \(arriving.tree.recordCount)\n"
           + "documents      \(documentCount) with content\n"
           + "subscriptions  \(arriving.subscriptions.count)\n"

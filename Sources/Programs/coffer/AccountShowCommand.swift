@@ -17,7 +17,8 @@ extension Command {
           [
             "public_key": .text, "label": .text, "added": .time, "revoked": .orNull(.time),
             "by_operator": .bool,
-          ]))
+          ])),
+      .init("proven", .bool),
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
@@ -34,7 +35,10 @@ extension Command {
         return Answer(
           text: text(summary, devices, now: now),
           json: .object(
-            summary.members + [.init("devices", .array(devices.map(json)))]))
+            summary.members + [
+              .init("devices", .array(devices.map(json))),
+              .init("proven", .bool(Device.prove(summary.account.id, devices))),
+            ]))
       }
     })
 
@@ -53,6 +57,7 @@ extension Command {
     }
     return """
       account    \(account.id)
+      proven     \(Device.prove(account.id, devices) ? "by its keys" : "no: its keys do not prove its id")
       username   \(account.username ?? "-")
       root       \(account.root)
       created    \(account.created)

@@ -29,6 +29,7 @@ struct ArrivingAccount: Sendable {
   init(_ path: String) throws {
     archive = try ArchiveReader(
       path, kind: AccountArchive.kind, format: AccountArchive.format)
+    try Self.requireKnownNames(of: archive, path)
     let total = archive.files.reduce(0) { $0 + $1.byteCount }
     let progress = Progress("checking", .bytes, of: total)
     try archive.verify { progress.done += $0 }
@@ -50,7 +51,11 @@ struct ArrivingAccount: Sendable {
       // Programs of before did not write it.
       erased = try Self.subscriptions(billing["erased"].array ?? [])
       let id = account.id
-      decided = try billing["decisions"].requireArray().map { try Decided($0, of: id) }
+      decided = try billing["decisions"].requireArray().map { json in
+        do { return try Decided(json, of: id) } catch DatabaseError.statement(let reason) {
+          throw MovingError("\(json.path): \(reason)")
+        }
+      }
       deliveries = try billing["deliveries"].requireArray().map { try ArchivedDelivery($0) }
       secrets = try (billing["secrets"].members ?? []).map { name, json in
         guard let key = ObjectKey(name) else { throw MovingError("a secret is of no purchase") }
@@ -65,6 +70,31 @@ struct ArrivingAccount: Sendable {
       decided.compactMap { one in
         if case .transfer(_, let key, _) = one.decision { key } else { nil }
       })
+  }
+
+  /// Before anything is read: what the format does not name is no part of an account.
+  private static func requireKnownNames(
+    of archive: ArchiveReader, _ path: String
+  ) throws(CommandFailure) {
+    let folders = [AccountArchive.files, AccountArchive.contents, AccountArchive.deliveries]
+    for file in archive.files
+    where ![AccountArchive.account, AccountArchive.billing].contains(file.name) {
+      guard folders.contains(where: file.name.hasPrefix) else {
+        throw CommandFailure(
+          .refused, Printable.text("\(path): \(file.name) is no part of an account"))
+      }
+    }
+  }
+
+  /// Throws where something is said to have happened that is yet to come, clocks' differences aside.
+  func requirePast(at now: Instant) throws(MovingError) {
+    let moments =
+      [account.created] + account.devices.flatMap { [$0.added, $0.revoked ?? $0.added] }
+      + deliveries.map(\.received)
+    for moment in moments
+    where !(Instant(milliseconds: 0)...now + .days(1)).contains(moment) {
+      throw MovingError("it tells of \(moment), which is not past")
+    }
   }
 
   /// The records of one page.

@@ -1,5 +1,6 @@
 internal import Base
 internal import Configuration
+internal import Ledger
 
 /// How a text of the command line becomes a value, and what a shell offers for it.
 struct Form<Value: Sendable>: Sendable {
@@ -56,8 +57,8 @@ extension Form where Value == String {
       guard isSaid else {
         throw CommandFailure(.usage, "\(name) is blank: say why")
       }
-      guard text.utf8.count <= 1000 else {
-        throw CommandFailure(.usage, "\(name) is longer than 1000 bytes")
+      guard text.utf8.count <= Decision.noteByteCountMax else {
+        throw CommandFailure(.usage, "\(name) is longer than \(Decision.noteByteCountMax) bytes")
       }
       return text
     }

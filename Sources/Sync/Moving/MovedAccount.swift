@@ -30,6 +30,8 @@ package struct MovedAccount: Sendable {
     devices = try Device.listAll(reader, of: id)
   }
 
+  package var isProven: Bool { Device.prove(id, devices) }
+
   package var json: JSONValue {
     [
       "account": .string(id.description), "username": username.map { .string($0.shown) } ?? .null,
@@ -46,7 +48,7 @@ package struct MovedAccount: Sendable {
       self.id = id
       root = try json["root"].identifier()
       sequence = try json["version"].number(in: 0...Int64.max / 2)
-      created = Instant(milliseconds: try json["created_ms"].number())
+      created = try json["created_ms"].moment()
       username = try json["username"].optional { (json) throws(RequestRefusal) in
         guard let username = json.string.flatMap({ Username($0) }) else {
           throw .bodyInvalid(path: json.path, rule: "must be a username")

@@ -1,5 +1,5 @@
 internal import Requests
-internal import Base
+package import Base
 internal import Crypto
 internal import JSON
 internal import Storage
@@ -24,9 +24,9 @@ extension Device {
     ])
     let bytes = try json["public_key"].base64(byteCount: count...count)
     let key = try Self.key(bytes, json["public_key"])
-    guard let label = json["label"].string, label.count <= Self.labelCharacterCountMax else {
-      throw .bodyInvalid(path: json["label"].path, rule: "must be a short text")
-    }
+    guard
+      let label = try json["label"].optionalText(characterCountMax: Self.labelCharacterCountMax)
+    else { throw .bodyInvalid(path: json["label"].path, rule: "must be a short text") }
     let statement = try json["device"].optional { (json) throws(RequestRefusal) in
       let signed = KeyStatement(.device, account: account, key: bytes, created: try json.created())
       return Statement(
@@ -39,9 +39,9 @@ extension Device {
     }
     self.init(
       publicKey: bytes, label: label,
-      added: Instant(milliseconds: try json["added_ms"].number()),
+      added: try json["added_ms"].moment(),
       revoked: try json["revoked_ms"].optional { (json) throws(RequestRefusal) in
-        Instant(milliseconds: try json.number())
+        try json.moment()
       }, statement: statement, isByOperator: json["by_operator"].bool ?? false,
       revocation: revocation)
   }
@@ -76,9 +76,39 @@ extension Device {
   }
 }
 
+extension Device {
+  /// Whether an account's keys prove its id: it is made of one of them, and that one, or one that it let in,
+  /// let in every other. The operator can choose an id, and add a key; nobody but the server vouches for those.
+  package static func prove(_ account: Identifier, _ devices: [Device]) -> Bool {
+    var proven = Set(
+      devices.map(\.publicKey).filter { Account.identifier(firstKey: $0) == account })
+    var rest = devices.filter { !proven.contains($0.publicKey) }
+    while !rest.isEmpty {
+      let (admitted, others) = rest.reduce(into: ([Device](), [Device]())) { parts, device in
+        if let author = device.statement?.author.author, proven.contains(author) {
+          parts.0.append(device)
+        } else {
+          parts.1.append(device)
+        }
+      }
+      guard !admitted.isEmpty else { return false }
+      proven.formUnion(admitted.map(\.publicKey))
+      rest = others
+    }
+    return !proven.isEmpty
+  }
+}
+
 extension JSON {
   /// Seconds of the statement.
-  fileprivate func created() throws(RequestRefusal) -> Int64 { try self["created"].number() }
+  fileprivate func created() throws(RequestRefusal) -> Int64 {
+    try self["created"].number(in: 0...253_402_300_799)
+  }
+
+  /// Of the years that a clock can show, 1970 to 9999.
+  func moment() throws(RequestRefusal) -> Instant {
+    Instant(milliseconds: try number(in: 0...253_402_300_799_999))
+  }
 
   func number(
     in range: ClosedRange<Int64> = Int64.min...Int64.max

@@ -101,7 +101,7 @@ package struct MovedFile: Sendable {
       deletedWith: json["deleted_with"].exists ? try json["deleted_with"].identifier() : nil)
     height = try json["height"].number(in: 0...Int64(AncestorTree.depthMax))
     deleted = try json["deleted_ms"].optional { (json) throws(RequestRefusal) in
-      Instant(milliseconds: try json.number())
+      try json.moment()
     }
     guard record.isRoot == (record.name == nil) else {
       throw .bodyInvalid(path: json["name"].path, rule: "must be there, but for the root")

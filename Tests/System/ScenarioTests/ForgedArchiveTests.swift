@@ -1,0 +1,160 @@
+import Archive
+import Base
+import Configuration
+import Crypto
+import JSON
+import Storage
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// Archives that somebody made or changed: what no server could have written of an account's keys, decisions
+/// and times is refused in one line, and nothing of it is taken in.
+@Suite(.serialized) struct ForgedArchiveTests {
+  private let scratch: ScratchDirectory
+  private let archive: String
+  private let account: Identifier
+  private let new: Installation
+
+  /// An account with a second key and two decisions.
+  init() throws {
+    scratch = try ScratchDirectory()
+    archive = scratch.path + "/ada.tar"
+    let old = try Installation(.sqlite)
+    let sync = try old.start(.sync)
+    let device = try old.device(of: sync)
+    account = try device.account
+    let second = old.device(of: sync, key: Ed25519PrivateKey())
+    #expect(try device.admit(second).status < 300)
+    for words in [
+      ["entitlement", "grant", "\(account)", "--plan", "premium"],
+      ["quota", "set", "\(account)", "500MB"],
+    ] {
+      let decided = try old.command(words + ["--reason", "moved", "--yes"])
+      #expect(decided.end == .exited(0), "\(decided.output)")
+    }
+    let made = try old.command("account", "export", "\(account)", "--to", archive)
+    #expect(made.end == .exited(0), "\(made.output)")
+    new = try Installation(.sqlite)
+    #expect(try new.command("migrate").end == .exited(0))
+  }
+
+  /// The archive, made anew with texts changed, and with files added.
+  private func made(
+    adding names: [String] = [], _ change: (String) -> String = { $0 }
+  ) throws -> String {
+    let reader = try ArchiveReader(archive, kind: "coffer-account", format: 1)
+    let path = scratch.path + "/made-\(Random.identifier()).tar"
+    let writer = try ArchiveWriter(path, kind: "coffer-account", format: 1, at: Clock.system.now())
+    for file in reader.files {
+      let bytes = try reader.bytes(of: file)
+      let text = file.name.hasSuffix(".json") ? String(decoding: bytes, as: UTF8.self) : nil
+      try writer.add(file.name, text.map { Array(change($0).utf8) } ?? bytes)
+    }
+    for name in names { try writer.add(name, []) }
+    _ = try writer.finish()
+    return path
+  }
+
+  private func refuse(_ path: String, _ line: String) throws {
+    let refused = try new.command("account", "import", path)
+    #expect(refused.end == .exited(1), "\(line): \(refused.output)")
+    #expect(refused.output.contains(line), "\(refused.output)")
+    #expect(refused.output.utf8.count < 1000)
+    let listed = try new.command("account", "list", "--json").output
+    #expect(listed == #"{"accounts":[],"next":null}"# + "\n")
+    let decided = try new.command("entitlement", "explain", "\(account)")
+    #expect(decided.end == .exited(1), "\(decided.output)")
+  }
+
+  @Test(arguments: [
+    ("\"bytes\":500000000", "\"bytes\":-1", "a quota is never -1 bytes"),
+    ("\"plan\":\"premium\"", "\"plan\":\"platinum\"", "there is no plan platinum"),
+    ("\"kind\":\"quota\"", "\"kind\":\"account_deleted\"", "it ends the account that comes"),
+    ("\"kind\":\"quota\"", "\"kind\":\"gift\"", "a decision is of no known kind"),
+    ("\"until\":null", "\"until\":9223372036854775807", "it names a time that no clock shows"),
+    ("\"note\":\"moved\"", "\"note\":\"LONG\"", "its reason is longer than 1000 bytes"),
+    ("\"at_ms\":1", "\"at_ms\":3", "is of 209"),
+  ])
+  func `a decision that nobody could have given is refused`(
+    from: String, to: String, line: String
+  ) throws {
+    let to = to.replacing("LONG", with: String(repeating: "x", count: 1001))
+    try refuse(try made { $0.replacing(from, with: to) }, line)
+  }
+
+  @Test func `a claim of a purchase that does not come along is refused`() throws {
+    let path = try made { text in
+      text.replacing(
+        "\"kind\":\"quota\",\"object\":null",
+        with: "\"kind\":\"claim\",\"object\":\"stripe:live:subscription:sub_x\"")
+    }
+    try refuse(path, "is of stripe:live:subscription:sub_x, which does not come along")
+  }
+
+  @Test(arguments: ["created_ms", "added_ms"])
+  func `a time that is yet to come, or that no clock shows, is refused`(name: String) throws {
+    for (value, line) in [
+      ("4102444800000", "which is not past"),
+      ("9223372036854775807", "must be a number that can be"),
+      ("-1", "must be a number that can be"),
+    ] {
+      let path = try made { text in
+        guard let place = text.firstRange(of: "\"\(name)\":") else { return text }
+        let rest = text[place.upperBound...].drop { $0.isNumber }
+        return text[..<place.upperBound] + value + rest
+      }
+      try refuse(path, line)
+    }
+  }
+
+  @Test func `a label is as short here as a client's, whatever it is made of`() throws {
+    // One letter to a reader, and 400 kB to a disk.
+    let label = "a" + String(repeating: "\u{301}", count: 200_000)
+    let path = try made { $0.replacing("\"label\":\"first\"", with: "\"label\":\"\(label)\"") }
+    try refuse(path, "must be text of at most 64 characters")
+  }
+
+  @Test func `what the format does not name is refused`() throws {
+    try refuse(try made(adding: ["notes.txt"]), "notes.txt is no part of an account")
+  }
+
+  @Test
+  func `an id that the keys do not prove is taken in only by the operator's word, and marked`()
+    throws
+  {
+    // Somebody makes an archive of their own key and another's id. Nothing else in it names the account.
+    let other = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!
+    let path = try made { text in
+      guard text.contains("\"keys\":") else {
+        return text.replacing("\(account)", with: "\(other)")
+      }
+      var text = text.replacing("\(account)", with: "\(other)")
+      // The second key's statement names the account; the first has none.
+      if let start = text.firstRange(of: "\"keys\":["), let first = text.firstRange(of: "},{") {
+        #expect(start.upperBound < first.lowerBound)
+        text = text[..<first.lowerBound] + "}]}"
+      }
+      return text
+    }
+    try refuse(path, "the keys in it do not prove that \(other) is their account")
+    let taken = try new.command("account", "import", path, "--unproven")
+    #expect(taken.end == .exited(0), "\(taken.output)")
+    let shown = try new.command("account", "show", "\(other)")
+    #expect(
+      shown.output.contains("proven     no: its keys do not prove its id\n"), "\(shown.output)")
+    let audit = try new.command("audit", "list", "--json")
+    #expect(audit.output.contains("\"proven\":false"), "\(audit.output)")
+    let honest = try new.command("account", "import", archive)
+    #expect(honest.end == .exited(1))
+    #expect(honest.output.contains("a key of the account is another account's already"))
+  }
+
+  @Test func `an honest account comes in, proven by its keys`() throws {
+    let taken = try new.command("account", "import", archive)
+    #expect(taken.end == .exited(0), "\(taken.output)")
+    let shown = try new.command("account", "show", "\(account)")
+    #expect(shown.output.contains("proven     by its keys\n"), "\(shown.output)")
+  }
+}
