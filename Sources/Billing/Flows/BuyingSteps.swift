@@ -109,6 +109,10 @@ extension FlowSteps {
       form.append(("trial_end", String(end.seconds)))
       call = "later"
     }
+    for extra in buying.subscriptionForm {
+      form.append(extra)
+      call += extra.name
+    }
     switch try api.post("/v1/subscriptions", form + metadata(), key: flow.key(call)) {
     case .answered(let json): return try subscribed(json)
     case .refused(let refusal) where refusal.asksCustomer && behavior == .errorIfIncomplete:
@@ -190,9 +194,12 @@ extension FlowSteps {
       ("success_url", intention.returnURL ?? ""),
     ]
     if let url = intention.cancelURL { form.append(("cancel_url", url)) }
+    // A call under one key says one thing, whatever the settings are when it is made again.
+    let extras = buying.pageForm
     switch try api.post(
-      "/v1/checkout/sessions", form + metadata() + metadata("subscription_data[metadata]"),
-      key: flow.key())
+      "/v1/checkout/sessions",
+      form + extras + metadata() + metadata("subscription_data[metadata]"),
+      key: flow.key(extras.map { $0.name }.joined(separator: ",")))
     {
     case .answered(let json): return try sessionTransition(json)
     case .refused(let refusal): return failure(refusal)
@@ -227,7 +234,7 @@ extension FlowSteps {
     var form: StripeAPI.Form = [
       ("customer", flow.state[.customer] ?? ""), ("return_url", intention.returnURL ?? ""),
     ]
-    if let portal { form.append(("configuration", portal)) }
+    if let portal = buying.portal { form.append(("configuration", portal)) }
     switch try api.post("/v1/billing_portal/sessions", form, key: flow.key()) {
     case .answered(let json):
       guard let url = json["url"].string else { throw .malformed("a session without an address") }

@@ -36,6 +36,7 @@ package struct FlowProblem: AnswerableError, Equatable {
     case nothingToMigrate = "nothing_to_migrate"
     case migrationNotOffered = "migration_not_offered"
     case paymentDue = "payment_due"
+    case billingAddressRequired = "billing_address_required"
     case stripeRefused = "stripe_refused"
     case stripeOff = "stripe_off"
     case flowUnknown = "flow_unknown"
@@ -129,6 +130,12 @@ extension FlowProblem.Code {
       (
         409, "A payment is due",
         "The last payment failed. Pay it, or use another card, before the plan is changed."
+      )
+    case .billingAddressRequired:
+      (
+        409, "Billing address required",
+        "Stripe needs the customer's address for the tax. Buy on Stripe's page, which asks for it "
+          + "(POST /v1/stripe/checkout)."
       )
     case .stripeRefused:
       (502, "Stripe refuses", "Stripe refuses this for a reason that is the operator's to mend.")

@@ -82,7 +82,7 @@ package struct FlowRunner: Sendable {
       }
     }
     let steps = FlowSteps(
-      api: api, portal: stripe.buying.portal, catalogue: catalogue, flow: flow, customer: customer,
+      api: api, buying: stripe.buying, catalogue: catalogue, flow: flow, customer: customer,
       departure: departure, now: clock.now())
     do throws(APIFailure) { return try steps.perform() } catch { throw failure(error) }
   }

@@ -45,8 +45,7 @@ struct StepResult {
 /// https://docs.stripe.com/api
 struct FlowSteps {
   let api: StripeAPI
-  /// What the customer portal offers; nil: the account's default.
-  let portal: String?
+  let buying: StripeBuying
   let catalogue: Catalogue
   let flow: Flow
   let customer: StripeCustomers
@@ -123,6 +122,7 @@ struct FlowSteps {
       // Deleted at Stripe: another one is made.
       return StepResult(.go(.customer), effect: .forgetCustomer(customer))
     }
+    if refusal.code == "customer_tax_location_invalid" { return .failed(.billingAddressRequired) }
     if refusal.parameter == "payment_method" || refusal.parameter == "default_payment_method" {
       return .failed(.paymentMethodUnusable)
     }

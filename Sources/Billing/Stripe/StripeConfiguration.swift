@@ -14,7 +14,8 @@ package struct StripeConfiguration: StoreConfiguration {
 
   package static let store = "stripe"
   package static let settings: [any AnySetting] = [
-    Keys.webhookSecrets, Keys.apiKey, Keys.apiURL, Keys.returnURLs, Keys.portal, Keys.migration,
+    Keys.webhookSecrets, Keys.apiKey, Keys.apiURL, Keys.returnURLs, Keys.portal, Keys.checkout,
+    Keys.migration,
   ]
 
   package init?(reading reader: inout SettingsReader) {
@@ -29,6 +30,7 @@ package struct StripeConfiguration: StoreConfiguration {
     var buying = StripeBuying()
     buying.origins = reader.value(Keys.returnURLs) ?? []
     buying.portal = reader.value(Keys.portal)
+    buying.extras = Set(reader.value(Keys.checkout) ?? [])
     buying.migratable = Set(reader.value(Keys.migration) ?? [])
     self.buying = buying
     guard let secrets, let apiURL else { return nil }
@@ -56,10 +58,42 @@ package struct StripeBuying: Sendable {
   package var origins: [String] = []
   /// The configuration of the customer portal; nil: the account's default.
   package var portal: String?
+  /// What the page for buying also does.
+  package var extras: Set<Extra> = []
   /// The stores whose subscriptions may be moved to Stripe.
   package var migratable: Set<String> = []
 
   package init() {}
+
+  package enum Extra: String, Sendable, CaseIterable {
+    case promotionCodes = "promotion_codes"
+    case automaticTax = "automatic_tax"
+    case billingAddress = "billing_address"
+    case taxIDs = "tax_ids"
+  }
+
+  /// What a page for buying is opened with beside what is bought. What a customer who exists enters there is
+  /// kept only where the form says so, which taxes need.
+  /// https://docs.stripe.com/api/checkout/sessions/create
+  package var pageForm: [(name: String, value: String)] {
+    var form: [(name: String, value: String)] = []
+    if extras.contains(.promotionCodes) { form.append(("allow_promotion_codes", "true")) }
+    if extras.contains(.automaticTax) { form.append(("automatic_tax[enabled]", "true")) }
+    if extras.contains(.billingAddress) {
+      form.append(("billing_address_collection", "required"))
+    }
+    if extras.contains(.taxIDs) { form.append(("tax_id_collection[enabled]", "true")) }
+    if !extras.isDisjoint(with: [.automaticTax, .billingAddress, .taxIDs]) {
+      form.append(("customer_update[address]", "auto"))
+    }
+    if extras.contains(.taxIDs) { form.append(("customer_update[name]", "auto")) }
+    return form
+  }
+
+  /// What a subscription that is bought without a page is made with: it is taxed the same.
+  package var subscriptionForm: [(name: String, value: String)] {
+    extras.contains(.automaticTax) ? [("automatic_tax[enabled]", "true")] : []
+  }
 
   /// Whether a page may send a customer back there.
   package func allows(_ address: String) -> Bool {

@@ -54,6 +54,20 @@ extension StripeConfiguration {
         return text
       })
 
+    package static let checkout = Setting<[StripeBuying.Extra]>(
+      "COFFER_STRIPE_CHECKOUT", for: [.billing, .command], .meaning("none"),
+      text: "Comma list of what Stripe's page for buying also does: promotion_codes takes codes, "
+        + "automatic_tax has Stripe Tax add taxes (to what is bought in the app, too), "
+        + "billing_address always asks for the address, tax_ids asks companies for their tax number.",
+      example: "promotion_codes, automatic_tax",
+      parser: .list { (text, _) throws(ParseFailure) in
+        guard let extra = StripeBuying.Extra(rawValue: text) else {
+          let known = StripeBuying.Extra.allCases.map(\.rawValue).joined(separator: ", ")
+          throw ParseFailure("\(quoted(text)) is none of \(known)")
+        }
+        return extra
+      })
+
     package static let migration = Setting<[String]>(
       "COFFER_STRIPE_MIGRATE_FROM", for: [.billing, .command], .meaning("none"),
       text: "Comma list of the stores, apple or google, whose subscriptions accounts may move to "

@@ -45,6 +45,7 @@ extension StripeOrders {
     let customer = form.value(of: "customer") ?? ""
     try require(customer: customer, world)
     let price = try price(form.value(of: "items[0][price]"))
+    if form.value(of: "automatic_tax[enabled]") == "true" { throw Self.withoutPlace }
     if let name = form.value(of: "default_payment_method") {
       world.use(try attached(name, to: customer, &world), for: customer)
     }

@@ -11,6 +11,11 @@ extension StripeWorld {
 
 /// Pages of Stripe's, and changes that wait.
 extension StripeOrders {
+  /// No customer of the fake has an address; one who gives it on the page has.
+  static let withoutPlace = Refusal(
+    status: 400, code: "customer_tax_location_invalid",
+    message: "The customer's location isn't recognized.", parameter: "automatic_tax")
+
   func openSession(_ form: Form, _ world: inout StripeWorld) throws(Refusal) -> JSONValue {
     let customer = form.value(of: "customer") ?? ""
     try require(customer: customer, world)
@@ -18,6 +23,18 @@ extension StripeOrders {
       throw .init(
         status: 400, code: "parameter_missing", message: "Missing required param.",
         parameter: "success_url")
+    }
+    if form.value(of: "automatic_tax[enabled]") == "true" {
+      guard form.value(of: "customer_update[address]") == "auto" else { throw Self.withoutPlace }
+    }
+    if form.value(of: "tax_id_collection[enabled]") == "true" {
+      guard form.value(of: "customer_update[name]") == "auto" else {
+        throw .init(
+          status: 400, code: nil,
+          message: "Tax ID collection requires updating business name on the customer. To enable "
+            + "tax ID collection for an existing customer, please set `customer_update[name]` to "
+            + "`auto`.", parameter: "customer_update")
+      }
     }
     let id = world.openSession(
       account(form), try price(form.value(of: "line_items[0][price]")), with: [], trialDays: 0,

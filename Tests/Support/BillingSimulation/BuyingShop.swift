@@ -36,7 +36,7 @@ package final class BuyingShop {
   /// `others` are the stores beside Stripe that it has, `migratable` those that may be left for it,
   /// `deleting` what becomes of what an account that leaves has paid for.
   package init(
-    _ engine: TestEngine, migratable: Set<String> = [],
+    _ engine: TestEngine, migratable: Set<String> = [], extras: Set<StripeBuying.Extra> = [],
     deleting: DeletionPolicy = .periodEnd,
     others: @escaping @Sendable (StripeStore, Clock) -> StoreList = { stripe, _ in
       .known(with: stripe)
@@ -45,6 +45,7 @@ package final class BuyingShop {
     let start = Self.start
     var buying = StripeBuying()
     buying.migratable = migratable
+    buying.extras = extras
     let stripe = FakeStripe(FakeClock(start))
     let base = "https://stripe.fake"
     let now = Locked(start)
