@@ -17,13 +17,31 @@ struct DeletionJob {
     SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 0 ORDER BY name_hmac LIMIT $2
     """
 
-  /// The folders of one owner, of those that are due; one that failed is due later.
+  /// Of what waits for a time to come, so many are looked at.
+  private static let laterCountMax = 64
+  private static let isDue = FailingItems.isDue(.deletions, "later.folder_id", at: "$2")
+
+  /// The folders of one owner, of those that are due; one that failed is due later. What a clock that went
+  /// ahead put there, and did not fail, is taken where nothing else waits.
   static func longestWaiting(_ transaction: Transaction, now: Instant) throws -> [DeletionJob] {
-    let jobs = try transaction.rows(
+    let due = try jobs(
+      transaction, "FROM sync.deletions WHERE since_ms <= $2 ORDER BY since_ms, folder_id", now)
+    guard due.isEmpty else { return due }
+    return try jobs(
+      transaction,
       """
-      SELECT folder_id, owner_id, deleted_with FROM sync.deletions WHERE since_ms <= $2
-      ORDER BY since_ms, folder_id LIMIT $1
-      """, .integer(Int64(countMax)), .instant(now)
+      FROM (SELECT * FROM sync.deletions WHERE since_ms > $2
+        ORDER BY since_ms, folder_id LIMIT \(laterCountMax)) AS later
+      WHERE \(isDue) ORDER BY since_ms, folder_id
+      """, now)
+  }
+
+  private static func jobs(
+    _ transaction: Transaction, _ source: String, _ now: Instant
+  ) throws -> [DeletionJob] {
+    let jobs = try transaction.rows(
+      "SELECT folder_id, owner_id, deleted_with \(source) LIMIT $1", .integer(Int64(countMax)),
+      .instant(now)
     ) { row in
       DeletionJob(folder: try row.id(0), owner: try row.id(1), deletedWith: try row.id(2))
     }
