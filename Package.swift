@@ -154,12 +154,18 @@ let package = Package(
         "Stores", "Stripe", "Subscriptions", "Tiers",
       ]),
     module(
+      "Billing/Orders",
+      [
+        "Audit", "Base", "Crypto", "JSON", "Jobs", "Ledger", "ProviderAPI", "Report", "Storage",
+        "Stores", "Subscriptions", "Tiers",
+      ]),
+    module(
       "Billing/Billing",
       [
         "Audit", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
         "Tiers",
         "Configuration", "HTTPSignatures", "Subscriptions", "ProviderAPI", "Jobs", "KnownStores",
-        "Flows", "Ledger", "OpenAPI", "Requests", "Stores",
+        "Flows", "Ledger", "OpenAPI", "Orders", "Requests", "Stores",
       ]),
 
     module(
@@ -179,8 +185,8 @@ let package = Package(
         "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
         "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Flows",
         "JWS", "Jobs",
-        "KnownStores", "Ledger", "ProviderAPI", "Report", "Requests", "Stores", "Subscriptions",
-        "Stripe",
+        "KnownStores", "Ledger", "Orders", "ProviderAPI", "Report", "Requests", "Stores",
+        "Subscriptions", "Stripe",
         "Sync",
       ]),
 
@@ -338,8 +344,8 @@ let package = Package(
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Flows", "Goldens", "Report",
-        "Sync",
+        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Flows", "Goldens", "Orders",
+        "Report", "Sync",
         "TestFiles",
       ], exclude: ["Goldens"]),
     tests(

@@ -120,5 +120,8 @@ package enum Migrations {
     Migration(
       number: 31, name: "unconfirmed", isAdditive: true,
       sql: PackageResources.billing_0031_unconfirmed_sql),
+    Migration(
+      number: 32, name: "orders", isAdditive: true,
+      sql: PackageResources.billing_0032_orders_sql),
   ]
 }

@@ -92,37 +92,10 @@ package struct AuditQuery: Sendable {
 }
 
 extension AuditEntry {
-  package static func find(_ name: Name, reading reader: Reader) throws -> AuditEntry? {
+  package static func find(_ name: Name, reading reader: some Queryable) throws -> AuditEntry? {
     try reader.first(
       "SELECT \(columns) FROM \(name.schema).audit WHERE number = $1", .integer(name.number)
     ) { row in try AuditEntry(row, of: name.schema) }
-  }
-
-  /// The step that is noted before a store hears of an order; another entry says what came of it.
-  package static let orderStep = "ordered"
-
-  /// Whether it tells that something was ordered, of which it cannot know what came of it.
-  package var isOrder: Bool { act.hasSuffix(": " + Self.orderStep) }
-
-  /// How many acts are looked through for it: those of one moment.
-  private static let outcomeDistance = 1000
-
-  /// The entry that says what came of an order, which is of the same moment; nil where none does: whoever
-  /// ordered it was cut off before its store's answer.
-  package func outcome(reading reader: some Queryable) throws -> AuditEntry? {
-    let name = act.dropLast(Self.orderStep.utf8.count)
-    return try reader.rows(
-      """
-      SELECT \(Self.columns) FROM \(self.name.schema).audit
-      WHERE at_ms = $1 AND number > $2 ORDER BY number LIMIT $3
-      """, .instant(at), .integer(self.name.number), .integer(Self.outcomeDistance)
-    ) { row in try AuditEntry(row, of: self.name.schema) }.first { entry in
-      entry.subject == subject && entry.act.hasPrefix(name) && entry.tellsOutcome(of: self)
-    }
-  }
-
-  private func tellsOutcome(of order: AuditEntry) -> Bool {
-    (try? JSON.parse(Array(before.utf8)))?["in"].string == order.name.description
   }
 
   /// The order in which both chains are told as one.

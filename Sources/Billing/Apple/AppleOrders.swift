@@ -10,21 +10,21 @@ internal import Subscriptions
 
 /// What the App Store is told: days that are given, and what it asks before a refund.
 extension AppleAPI {
-  /// Gives days, unless the subscription ends at another moment than the one that was known: so the same
-  /// order, sent again before the subscription was read, is done once.
+  /// Gives days, unless the subscription ends at another moment than `knownEnd`: so the same order, sent
+  /// again, is done once.
   ///
   /// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
   func extend(
-    _ record: AppleRecord, days: Int64, because cause: ExtensionCause
+    _ subscription: String, days: Int64, because cause: ExtensionCause, knownEnd: Instant?
   ) throws(APIFailure) {
     var reading = AppleReading(self)
-    try reading.readStatuses(record.id)
-    let now = reading.answer.facts.compactMap { $0.transaction(of: record.id) }
-    guard let end = record.end, now.end == end else {
+    try reading.readStatuses(subscription)
+    let now = reading.answer.facts.compactMap { $0.transaction(of: subscription) }
+    guard let end = knownEnd, now.end == end else {
       throw .refused(
         status: 0, "it ends at another time than was known; look again, it is read next")
     }
-    let id = Hex.encode(SHA256.hash(Array("\(record.id)|\(end)|\(days)".utf8)))
+    let id = Hex.encode(SHA256.hash(Array("\(subscription)|\(end)|\(days)".utf8)))
     let code: Int64 =
       switch cause {
       case .satisfaction: 1
@@ -35,7 +35,7 @@ extension AppleAPI {
       "extendByDays": .integer(days), "extendReasonCode": .integer(code),
       "requestIdentifier": .string(id),
     ]
-    let target = "/inApps/v1/subscriptions/extend/\(PercentEncoding.encode(record.id))"
+    let target = "/inApps/v1/subscriptions/extend/\(PercentEncoding.encode(subscription))"
     let reply = try send("PUT", target, body)
     let json = try malformed { () throws(JSONError) in
       try JSON.parseForeign(reply.body).requireObject()

@@ -117,10 +117,11 @@ package struct AppleStore: Store {
   package func perform(
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure) {
-    guard case .extend(let days, let cause) = order, let record = record as? AppleRecord else {
+    guard case .extend(let days, let cause, let end) = order, let record = record as? AppleRecord
+    else {
       throw .refused(status: 0, traits.orderAdvice)
     }
-    try api(of: request.key).extend(record, days: days, because: cause)
+    try api(of: request.key).extend(record.id, days: days, because: cause, knownEnd: end)
   }
 
   package func answer(

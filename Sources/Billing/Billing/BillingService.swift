@@ -9,6 +9,7 @@ package import HTTPServer
 package import HTTPSignatures
 package import Jobs
 package import Ledger
+internal import Orders
 internal import OpenAPI
 internal import Requests
 package import ProviderAPI
@@ -134,10 +135,12 @@ package struct BillingService: Sendable {
         receiver: notices.receiver, ledger: ledger, database: database, clock: clock,
         transport: notices.transport)
     }
+    let orders = OrderRunner(
+      database: database, ledger: ledger, stores: stores, sealing: sealing, clock: clock)
     let questions = RefundQuestions(reads: reads, policy: refundAnswers)
     let reconciler = Reconciler(reads: reads, interval: reconciliationInterval)
     return reads.handlers
-      + [renewals.handler, runner.handler, questions.handler, reconciler.handler]
+      + [renewals.handler, runner.handler, orders.handler, questions.handler, reconciler.handler]
       + [
         LeavingAccounts(reads: reads, policy: deletionPolicy).handler, ledger.deriveHandler(clock),
       ]

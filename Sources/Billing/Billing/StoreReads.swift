@@ -98,17 +98,12 @@ struct StoreReads: Sendable {
   func request(
     for key: ObjectKey, readNumber: Int64, payload: [UInt8]?, isShallow: Bool = false
   ) throws(JobFailure) -> StoreRead {
-    var secret: Secret?
-    if let payload {
-      do {
-        secret = Secret(try sealing.open(payload, context: PreparedDelivery.payloadContext(key)))
-      } catch {
-        throw .transient(APIFailure.sealedToken.description, retryAfter: nil)
-      }
-    }
-    let (database, ledger) = (database, ledger)
-    return StoreRead(key, readNumber: readNumber, secret: secret, isShallow: isShallow) {
-      try database.read { try ledger.reading($0).known(of: key) }
+    do {
+      return try ledger.storeRead(
+        of: key, readNumber: readNumber, payload: payload, isShallow: isShallow, on: database,
+        sealing: sealing)
+    } catch {
+      throw .transient("\(error)", retryAfter: nil)
     }
   }
 

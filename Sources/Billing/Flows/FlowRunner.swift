@@ -198,7 +198,9 @@ package struct FlowRunner: Sendable {
     guard store.traits.orders.contains(.stopRenewal), store.isReadable else {
       return StepResult(.done(.endRenewal(store: key.provider.rawValue)))
     }
-    let request = try storeRead(of: key)
+    let request = try stored {
+      try ledger.storeRead(of: key, on: database, sealing: sealing)
+    }
     do throws(APIFailure) {
       try store.perform(.stopRenewal, request, subscription.record)
     } catch {
@@ -215,22 +217,6 @@ package struct FlowRunner: Sendable {
       }
     }
     return StepResult(.done(nil))
-  }
-
-  /// With the secret that deliveries told, where the store is asked by one.
-  private func storeRead(of key: ObjectKey) throws(JobFailure) -> StoreRead {
-    let (database, ledger, sealing) = (database, ledger, sealing)
-    return try stored {
-      let payload = try database.read {
-        try Jobs.payload(Ledger.readJob, key.description, reading: $0)
-      }
-      let secret = try payload.map {
-        Secret(try sealing.open($0, context: PreparedDelivery.payloadContext(key)))
-      }
-      return StoreRead(key, readNumber: 0, secret: secret) {
-        try database.read { try ledger.reading($0).known(of: key) }
-      }
-    }
   }
 
   private func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {

@@ -141,8 +141,8 @@ package struct GoogleAPI: Sendable {
     try obeyed(authorized("POST", root + path, body: []))
   }
 
-  /// Gives so much time, unless the purchase ends at another moment than the one that was known: so the
-  /// same order, sent again before the purchase was read, is done once.
+  /// Gives so much time, unless the purchase ends at another moment than `knownEnd`: so the same order, sent
+  /// again, is done once.
   package func extend(
     token: PurchaseToken, by span: Instant.Span, knownEnd: Instant?
   ) throws(APIFailure) {

@@ -189,8 +189,8 @@ package struct GoogleStore: Store {
     case .stopRenewal: try api.stopRenewal(token: token)
     case .end: try api.revoke(token: token)
     case .refund(let id, _, _): try api.refund(order: id)
-    case .extend(let days, _):
-      try api.extend(token: token, by: .days(days), knownEnd: record.end)
+    case .extend(let days, _, let end):
+      try api.extend(token: token, by: .days(days), knownEnd: end)
     }
   }
 

@@ -29,6 +29,8 @@ package struct Attention: Sendable, Equatable {
     case failingItem = "failing_item"
     /// What an account asked a store for and that does not go on: it may have paid.
     case stuckFlow = "stuck_flow"
+    /// What an operator ordered of a store that has not answered for an hour.
+    case openOrder = "open_order"
     /// A delivery that its store signed and nobody here can read.
     case undecodableDelivery = "undecodable_delivery"
     /// A payment that the bank contests, until it is decided.
@@ -81,7 +83,7 @@ package struct Attention: Sendable, Equatable {
     /// Whether somebody loses something unless it is dealt with.
     package var isUrgent: Bool {
       switch self {
-      case .unacknowledged, .storeUnanswered, .deadJob, .failingItem, .stuckFlow,
+      case .unacknowledged, .storeUnanswered, .deadJob, .failingItem, .stuckFlow, .openOrder,
         .undecodableDelivery, .dispute, .doublePayment, .unowned, .unknownAccount, .contestedOwner,
         .unknownProduct, .irregularPayment, .paidAfterEnd, .certificate, .unreconciled,
         .unconfirmed:

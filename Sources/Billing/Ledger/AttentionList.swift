@@ -83,7 +83,7 @@ package struct AttentionList: Sendable {
       doublePayments, unknownAccounts(at: now),
       refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, failingItems,
       unconfirmed(at: now), overCap(at: now),
-      stuckFlows(at: now), unreconciled(at: now), unexported,
+      stuckFlows(at: now), openOrders(at: now), unreconciled(at: now), unexported,
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
     ]
@@ -196,6 +196,25 @@ package struct AttentionList: Sendable {
       Attention(
         kind: .unconfirmed, subject: try row.text(0), account: try row.optionalID(1),
         detail: try row.text(2), since: try row.instant(3), until: nil)
+    }
+  }
+
+  private static func openOrders(at now: Instant) -> Source {
+    Source(
+      kind: .openOrder,
+      columns: "o.number, s.owner, o.kind, o.subscription, coalesce(o.answer, ''), o.asked_ms",
+      found: """
+        FROM billing.orders AS o LEFT JOIN billing.subscriptions AS s ON s.object = o.subscription
+        WHERE o.state IN ('open', 'doubted') AND o.asked_ms <= $1
+        """, order: "o.asked_ms, o.number", values: [.instant(now - .hours(1))]
+    ) { row in
+      let answer = try row.text(4)
+      return Attention(
+        kind: .openOrder, subject: "billing:\(try row.integer(0))",
+        account: try row.optionalID(1),
+        detail: "\(try row.text(2)) of \(try row.text(3))"
+          + (answer.isEmpty ? ", which was not asked yet" : ": \(answer)"),
+        since: try row.instant(5), until: nil)
     }
   }
 
@@ -364,7 +383,8 @@ extension Attention.Kind {
   fileprivate var endsByItself: Bool {
     switch self {
     case .unacknowledged, .unowned, .contestedOwner: true
-    case .storeUnanswered, .deadJob, .failingItem, .stuckFlow, .undecodableDelivery, .dispute,
+    case .storeUnanswered, .deadJob, .failingItem, .stuckFlow, .openOrder, .undecodableDelivery,
+      .dispute,
       .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,

@@ -1,17 +1,18 @@
+package import Base
 package import Tiers
 
-/// What an operator has a store do about a purchase.
+/// What a store is to do about a purchase.
 package enum StoreOrder: Sendable, Equatable {
   /// Nothing is billed any more, nor what is owed; what was paid for goes on to its end.
   case stopRenewal
   /// It ends now.
   case end
   /// Money goes back: so much of a payment, or all that is left of it. The payment is named as `Bill`
-  /// names it; `earlierCount` is how many refunds of that payment are known, so that the same order, sent
-  /// again before the store's word of the first has come, is the same one.
-  case refund(payment: String, amount: Money?, earlierCount: Int)
-  /// Days are given: what is paid for ends so much later, and renews then.
-  case extend(days: Int64, because: ExtensionCause)
+  /// names it; `name` is no other order's, by which a store tells the same one, sent again, from another.
+  case refund(payment: String, amount: Money?, name: String)
+  /// Days are given: what is paid for ends so much later, and renews then. Nothing is done where it ends at
+  /// another moment than `knownEnd`, so that the same order, sent again, gives them once.
+  case extend(days: Int64, because: ExtensionCause, knownEnd: Instant?)
 
   package enum Kind: String, Sendable {
     case stopRenewal = "stop_renewal"
@@ -24,16 +25,6 @@ package enum StoreOrder: Sendable, Equatable {
     case .end: .end
     case .refund: .refund
     case .extend: .extend
-    }
-  }
-}
-
-extension StoreOrder.Kind {
-  /// Whether the same, done twice, does no more than once, whatever is known of it.
-  package var isRepeatable: Bool {
-    switch self {
-    case .stopRenewal, .end: true
-    case .refund, .extend: false
     }
   }
 }

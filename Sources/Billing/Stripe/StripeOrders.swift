@@ -17,7 +17,7 @@ extension StripeAPI {
     case .stopRenewal: try stopRenewal(path)
     case .end: try end(path)
     case .extend: throw .refused(status: 0, StripeStore.extensionAdvice)
-    case .refund(let invoice, let amount, let earlierCount):
+    case .refund(let invoice, let amount, let name):
       guard let payment = record.payment(of: invoice) else {
         throw .refused(status: 0, "nothing is known that paid the invoice \(invoice)")
       }
@@ -28,8 +28,7 @@ extension StripeAPI {
         }
         form.append(("amount", String(count)))
       }
-      let name = "coffer-refund-\(invoice)-\(amount?.amount ?? "rest")-\(earlierCount)"
-      try send("POST", "/v1/refunds", form, key: name)
+      try send("POST", "/v1/refunds", form, key: "coffer-refund-\(name)")
     }
   }
 

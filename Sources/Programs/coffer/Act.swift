@@ -34,8 +34,10 @@ struct Act: Sendable {
     /// What is said once it is done.
     var text = ""
     var members: [JSONValue.Member] = []
-    /// Which step of the act its entry tells of, where it has an entry for each: `refused`.
+    /// Which step of the act its entry tells of, where it has an entry for each: `ordered`.
     var step: String?
+    /// What is written in the same transaction once the act has its entry, which names it.
+    var noted: @Sendable (AuditEntry, Transaction) throws -> Void = { _, _ in }
   }
 
   /// Reads what it decides by, and decides, in a transaction that nobody else decides beside: of the ledger
@@ -162,7 +164,9 @@ struct Act: Sendable {
       try lock(in: transaction)
       let now = now ?? clock.now()
       let effect = try body(transaction, now)
-      return (effect, try note(effect, because: reason, at: now, in: transaction))
+      let entry = try note(effect, because: reason, at: now, in: transaction)
+      try effect.noted(entry, transaction)
+      return (effect, entry)
     }
   }
 

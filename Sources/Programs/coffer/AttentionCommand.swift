@@ -137,6 +137,7 @@ extension Attention {
     case .deadJob: "\(shownSubject): given up; \(detail)"
     case .failingItem: "coffer-sync fails at \(subject) and tries again: \(detail)"
     case .unreconciled: "\(subject) is not reconciled: \(detail)"
+    case .openOrder: "the order \(subject) has no answer of its store: \(detail)"
     case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
     case .undecodableDelivery: "\(shownSubject): \(detail)"
     case .dispute: "\(shownSubject): the bank contests \(detail)"
@@ -196,6 +197,7 @@ extension Attention {
       return account.map { ["tree", "validate", $0.description] } ?? ["doctor"]
     case .unreconciled: return ["reconcile", "list", "--store", subject]
     case .stuckFlow: return ["flow", "show", subject]
+    case .openOrder: return ["audit", "show", subject]
     case .undecodableDelivery, .conflictingDelivery:
       return words.last.map { ["event", "show", $0] }
     case .doublePayment: return ["entitlement", "explain", subject]

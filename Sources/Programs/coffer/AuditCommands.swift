@@ -2,6 +2,7 @@ internal import Audit
 internal import Base
 internal import Configuration
 internal import JSON
+internal import Orders
 internal import Storage
 internal import Sync
 
@@ -29,7 +30,7 @@ extension Command {
     discussion: """
       An entry is written in the transaction of its act, so none is missing and none tells of what \
       was not done. What a store is told has two: "ordered", before the store hears of it, and what came \
-      of it; "ordered, no answer" is one whose command was cut off in between. The last line says whether the \
+      of it, which coffer-billing notes; "ordered, open" is one that has no answer yet. The last line says whether the \
       chain of digests holds over the latest 1,000 entries of each log; code 1 where it does not. Where there \
       are more than it shows, a line on stderr says how to go on.
       """,
@@ -41,7 +42,7 @@ extension Command {
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (page, names, outcomes, more, chain) = try database.read { reader in
+        let (page, names, found, more, chain) = try database.read { reader in
           var query = AuditQuery()
           query.account = try invocation[account].map { text in
             try Identifier(text) ?? DatabaseSession.account(reader, text).id
@@ -58,7 +59,7 @@ extension Command {
           }
           return (
             page, try currentNames(of: page.rows, reader),
-            try orderOutcomes(of: page.rows, reader), more,
+            try orders(among: page.rows, reader), more,
             Chain(try Schema.allCases.map { try AuditCheck(latest: 1000, of: $0, reading: reader) })
           )
         }
@@ -69,7 +70,7 @@ extension Command {
         for entry in entries {
           table.add(
             entry.name.description, Terminal.time(entry.at, now: now), entry.actor,
-            entry.act + (entry.isOrder && outcomes[entry.name] == nil ? ", no answer" : ""),
+            entry.act + (found[entry.name].map { $0.state.isClosed ? "" : ", open" } ?? ""),
             subject(of: entry, names), entry.reason.isEmpty ? "-" : entry.reason)
         }
         let isEmpty = entries.isEmpty && invocation[after] == nil
@@ -77,7 +78,8 @@ extension Command {
         return Answer(
           code: chain.faults.isEmpty ? .ok : .refused, text: table.text + chain.text,
           json: page.json(
-            "entries", entries.map { json($0, outcomes) }, adding: [.init("chain", chain.json)]),
+            "entries", entries.map { json($0, found[$0.name]) },
+            adding: [.init("chain", chain.json)]),
           notice: noActs ?? more)
       }
     })
@@ -90,25 +92,27 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
         let name = invocation[entry]
-        let (entry, names, outcomes) = try database.read { reader in
+        let (entry, names, order) = try database.read { reader in
           let entry = try find(name, reader)
           return (
-            entry, try currentNames(of: [entry], reader), try orderOutcomes(of: [entry], reader)
+            entry, try currentNames(of: [entry], reader),
+            try orders(among: [entry], reader)[entry.name]
           )
         }
-        let outcome =
-          entry.isOrder
-          ? ["outcome  " + (outcomes[entry.name].map { "\($0)" } ?? "no answer was noted")] : []
+        let outcome = order.map { order in
+          "outcome  \(order.closing ?? order.state.rawValue)"
+            + (order.answer.map { ": \($0)" } ?? "")
+        }
         let lines =
           [
             "entry    \(entry.name)", "at       \(entry.at)", "actor    \(entry.actor)",
             "act      \(entry.act)", "subject  \(subject(of: entry, names))",
             "reason   \(entry.reason)",
-          ] + outcome + ["digest   \(Hex.encode(entry.digest))", ""]
+          ] + [outcome].compactMap { $0 } + ["digest   \(Hex.encode(entry.digest))", ""]
         return Answer(
           text: lines.map { Printable.text($0) + "\n" }.joined()
             + BeforeAfter.text(value(entry.before), value(entry.after)),
-          json: json(entry, outcomes))
+          json: json(entry, order))
       }
     })
 
@@ -200,15 +204,15 @@ extension Command {
     return entry
   }
 
-  /// The entries that say what came of orders among them.
-  private static func orderOutcomes(
-    of entries: [AuditEntry], _ reader: Reader
-  ) throws -> [AuditEntry.Name: AuditEntry.Name] {
-    var outcomes: [AuditEntry.Name: AuditEntry.Name] = [:]
-    for entry in entries where entry.isOrder {
-      outcomes[entry.name] = try entry.outcome(reading: reader)?.name
+  /// The orders that were given by some of them.
+  private static func orders(
+    among entries: [AuditEntry], _ reader: Reader
+  ) throws -> [AuditEntry.Name: Order] {
+    var orders: [AuditEntry.Name: Order] = [:]
+    for name in entries.map(\.name) where name.schema == .billing {
+      orders[name] = try OrderRows.find(name.number, reading: reader)
     }
-    return outcomes
+    return orders
   }
 
   /// What those are called now that acts were about: the log holds their ids alone.
@@ -241,12 +245,11 @@ extension Command {
   private static let entryShape: JSONShape = [
     "entry": .text, "at": .time, "actor": .text, "act": .text, "subject": .text,
     "account": .orNull(.text), "former_account": .orNull(.text), "reason": .text,
-    "before": .anything, "after": .anything, "outcome": .orNull(.text), "digest": .text,
+    "before": .anything, "after": .anything, "order": .orNull(.text), "answer": .orNull(.text),
+    "outcome": .orNull(.text), "digest": .text,
   ]
 
-  private static func json(
-    _ entry: AuditEntry, _ outcomes: [AuditEntry.Name: AuditEntry.Name]
-  ) -> JSONValue {
+  private static func json(_ entry: AuditEntry, _ order: Order?) -> JSONValue {
     [
       "entry": .string(entry.name.description), "at": .string(entry.at.description),
       "actor": .string(entry.actor), "act": .string(entry.act),
@@ -255,9 +258,18 @@ extension Command {
       "former_account": entry.formerAccount.map { .string($0.description) } ?? .null,
       "reason": .string(entry.reason), "before": value(entry.before),
       "after": value(entry.after),
-      "outcome": outcomes[entry.name].map { .string($0.description) } ?? .null,
+      "order": order.map { .string($0.state.rawValue) } ?? .null,
+      "answer": order?.answer.map { .string($0) } ?? .null,
+      "outcome": order?.closing.map { .string($0) } ?? .null,
       "digest": .string(Hex.encode(entry.digest)),
     ]
+  }
+}
+
+extension Order {
+  /// The entry that says what came of it; nil while it is open.
+  fileprivate var closing: String? {
+    closingNumber.map { AuditEntry.Name(.billing, $0).description }
   }
 }
 

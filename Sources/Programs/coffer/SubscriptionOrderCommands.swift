@@ -1,17 +1,14 @@
 internal import Audit
 internal import Base
 internal import Configuration
-internal import Crypto
 internal import JSON
-internal import Jobs
 internal import KnownStores
 internal import Ledger
+internal import Orders
 internal import ProviderAPI
-internal import Report
 internal import Storage
 internal import Stores
 internal import Subscriptions
-internal import Tiers
 
 extension Command {
   private static let named = Parameter<NamedSubscription>.required(
@@ -38,27 +35,27 @@ extension Command {
       if let cause = ExtensionCause(rawValue: text) { return cause }
       throw CommandFailure(.usage, "\(name) is satisfaction, outage or other")
     }, otherwise: .other)
-  private static let another = Parameter<Bool>.flag(
-    "--another", text: "one more, where the same got no answer and was done since")
+  private static let timeout = Parameter<Instant.Span?>.optional(
+    "--timeout", "span",
+    text: "wait no longer for the store's answer, e.g. 5s or 2min (default: 1min)", .span)
   private static let answers = Act.answers(["subscription": .text, "store": .text])
+    .adding(OrderWait.shape)
 
   static let subscriptionCancel = Command(
     words: ["subscription", "cancel"],
     abstract: "Has its store bill a subscription no more.",
     discussion: """
       What was paid for goes on to its end, unless --now is given; where the last period is not, Stripe \
-      would go on collecting until it is over, and ends it now. What is ordered is in the audit log \
-      before the store hears of it, and what the store said after it; then the subscription is read, \
-      and what is owed follows from that alone. Stripe and Google Play do it, with the key of their API \
-      that is configured; a customer of the App Store cancels there. Ordering it twice does it once.
+      would go on collecting until it is over, and ends it now. Stripe and Google Play do it, with the key \
+      of their API that is configured; a customer of the App Store cancels there.
+
+      \(orderRules)
       """,
     arguments: [named],
-    options: [now] + Act.options,
+    options: [now, timeout] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[named], invocation) { _ in
-        invocation[now] ? .end : .stopRenewal
-      }.run()
+      try ordered(invocation[now] ? .end : .stopRenewal, invocation)
     })
 
   static let subscriptionRefund = Command(
@@ -69,17 +66,16 @@ extension Command {
       the account's storage follows from what the store says of it, as of a refund that was made \
       there. It is shown how much was paid, how much went back before and how much goes back now; \
       more than is left is refused. Google Play gives a payment back as a whole, and of one that went \
-      back in part it does not always tell how much is left. The same refund ordered twice, before the \
-      store's word of the first has come, is one, and while the first is under way it is refused. Where the first got no answer and a refund is known \
-      since, the same is refused for thirty days: it was done. --another makes one more.
+      back in part it does not always tell how much is left.
+
+      \(orderRules)
       """,
     arguments: [named],
-    options: [payment, amount, another] + Act.options,
+    options: [payment, amount, timeout] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[named], invocation, wantsAnother: invocation[another]) { bill in
-        try refund(of: invocation[payment], invocation[amount], bill)
-      }.run()
+      try ordered(
+        .refund(payment: invocation[payment], amount: invocation[amount]), invocation)
     })
 
   static let subscriptionExtend = Command(
@@ -88,227 +84,69 @@ extension Command {
     discussion: """
       The App Store and Google Play do it for a subscription that runs, with the key of their API that is \
       configured; both tell it themselves afterwards, and what is owed follows from that alone. It is \
-      done only while the subscription ends when Coffer knows it to: ordered again before the store's \
-      word has come, or by somebody else at once, it is refused instead of given twice. Where the first got no answer and another end \
-      is known since, so many days are refused for thirty days, too, unless with --another.
+      done only while the subscription ends when Coffer knows it to.
+
+      \(orderRules)
       """,
     arguments: [named],
-    options: [days, cause, another] + Act.options,
+    options: [days, cause, timeout] + Act.options,
     answers: answers,
     run: { invocation in
-      try StandingOrder(invocation[named], invocation, wantsAnother: invocation[another]) { _ in
-        guard let days = invocation[days] else {
-          throw CommandFailure(.usage, "subscription extend needs --days <days>")
-        }
-        return .extend(days: days, because: invocation[cause])
-      }.run()
+      guard let days = invocation[days] else {
+        throw CommandFailure(.usage, "subscription extend needs --days <days>")
+      }
+      return try ordered(.extend(days: days, because: invocation[cause]), invocation)
     })
 
-  private static func refund(
-    of id: String?, _ amount: String?, _ bill: Bill
-  ) throws(CommandFailure) -> StoreOrder {
-    let paid = bill.payments.filter { $0.state == .paid }
-    // What costs nothing, as a trial, is no payment that anybody wants back.
-    let last = paid.first { $0.amount.flatMap { MoneySum($0) }.map { !$0.isZero } ?? true }
-    guard let payment = id == nil ? last : paid.first(where: { $0.object.id == id }) else {
-      throw CommandFailure(
-        .refused, id.map { "no payment \($0) of it is known" } ?? "no payment of it is known")
-    }
-    let name = payment.object.id
-    guard let refund = PaymentRefund(of: payment, bill) else {
-      throw CommandFailure(.refused, "nothing tells how much \(name) was paid with")
-    }
-    let part = amount.map { Money(amount: $0, currency: refund.paid.currency) }
-    let digits = MinorUnits.exponent(of: refund.paid.currency.lowercased())
-    if let part, part.count(exponent: digits) == nil {
-      throw CommandFailure(
-        .usage,
-        "\(part.amount) has more digits behind the point than \(part.currency) has: \(digits)")
-    }
-    if let refusal = refund.refusal(of: part) { throw CommandFailure(.refused, refusal) }
-    return .refund(payment: name, amount: part, earlierCount: refund.count)
-  }
-}
+  /// What holds for each order.
+  private static let orderRules = """
+    The order is named by its entry in the audit log. coffer-billing has the store do it, asks again where no \
+    answer comes, for 23 hours, and notes what came of it; the store does it once. While an order is under way \
+    no other of its kind is taken for the same subscription. The command waits for the answer: 69 where the \
+    store did not give one yet, 75 where coffer-billing has not asked it within --timeout. In both cases the order \
+    stands, and coffer audit show tells what becomes of it. Then the subscription is read.
+    """
 
-/// An order to a store, from what is known of the subscription to what the store says of it.
-private struct StandingOrder: Sendable {
-  private let named: NamedSubscription
-  private let invocation: Invocation
-  private let wantsAnother: Bool
-  private let order: @Sendable (Bill) throws -> StoreOrder
-
-  init(
-    _ named: NamedSubscription, _ invocation: Invocation, wantsAnother: Bool = false,
-    _ order: @escaping @Sendable (Bill) throws -> StoreOrder
-  ) {
-    self.named = named
-    self.invocation = invocation
-    self.wantsAnother = wantsAnother
-    self.order = order
-  }
-
-  func run() throws -> Answer {
+  private static func ordered(_ wish: OrderWish, _ invocation: Invocation) throws -> Answer {
     try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
       let ledger = Ledger(stores: .known, configuration)
       let stores = try StoreList(
         try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
         clock: configuration.clock)
-      let key = try database.read { try named.key(ledger, reading: $0) }
+      let key = try database.read { try invocation[named].key(ledger, reading: $0) }
       let store = try stores.store(of: key)
-      let subscription = try database.read { try ledger.reading($0).subscription(key) }
-      let order = try order(subscription.record.bill)
-      try check(order, store)
-      guard try database.read({ try ledger.knows(key, reading: $0) }) else {
-        throw CommandFailure(
-          .refused, "nothing is known of \(key): coffer subscription read has its store asked")
-      }
-      let request = try request(key, database, configuration)
-      let act = try Act(invocation, on: database)
-      return try act.whenConfirmed(
+      return try Act(invocation, on: database).whenConfirmed(
         { transaction, now in
-          let unanswered = try UnansweredOrders(about: key, at: now, in: transaction)
-          // Where nobody is left to note the answer, it is read what became of it.
-          _ = try ledger.read(
-            key, because: store.readReason(after: order), at: now + UnansweredOrders.answerSpan,
-            in: transaction)
-          return try effect(of: order, on: key, store, ledger, unanswered, transaction)
+          do {
+            let plan = try OrderPlan(wish, of: key, store, ledger, at: now, in: transaction)
+            return Act.Effect(
+              subject: key.description, account: plan.account, before: plan.before,
+              after: plan.after,
+              members: [
+                .init("subscription", .string(key.description)),
+                .init("store", .string(store.provider.rawValue)),
+              ], step: "ordered", noted: { try plan.place(as: $0, in: $1) })
+          } catch let refusal as OrderRefusal {
+            throw CommandFailure(refusal)
+          }
         },
         then: { entry, answer in
-          var (step, outcome) = (UnansweredOrders.Outcome.done, "done")
-          var failure: CommandFailure?
-          do throws(APIFailure) {
-            try store.perform(order, request, subscription.record)
-          } catch {
-            outcome = "\(error)"
-            let told = Self.failure(error, store)
-            step = told.code == .unavailable ? .unanswered : .refused
-            failure = told
-          }
-          let told = Act.Effect(
-            subject: key.description, account: subscription.ownership.account,
-            before: ["asked": .string(order.kind.rawValue), "in": .string(entry.name.description)],
-            after: ["answered": .string(outcome)], step: step.rawValue)
-          do {
-            try database.write(for: nil) { transaction in
-              _ = try ledger.read(key, at: entry.at, in: transaction)
-              // Of the same moment, by which the two are found together.
-              try act.note(told, because: invocation[Act.reason], at: entry.at, in: transaction)
-            }
-          } catch {
-            // What the store did is not to be taken for undone.
-            let word = failure?.text ?? "done at \(store.traits.title)"
-            let cause = Entry.failure(of: error)
-            throw CommandFailure(
-              cause.code, "\(word); its entry in the log is missing: \(cause.text)")
-          }
-          if let failure { throw failure }
-          return Answer(
-            text: answer.text + "done at \(store.traits.title); the subscription is read next\n",
-            json: answer.json)
+          try OrderWait(
+            for: entry.name, at: store.traits.title, atMost: invocation[timeout] ?? .minutes(1)
+          ).answer(behind: answer, database)
         })
     }
   }
+}
 
-  private func check(_ order: StoreOrder, _ store: any Store) throws(CommandFailure) {
-    let traits = store.traits
-    guard traits.orders.contains(order.kind) else {
-      throw CommandFailure(.refused, "\(traits.title) is not told that: \(traits.orderAdvice)")
-    }
-    if case .refund(_, .some, _) = order, traits.refundsWholeOnly {
-      throw CommandFailure(.usage, "\(traits.title) gives a payment back as a whole: no --amount")
-    }
-    if case .extend(let days, _) = order, !(1...traits.extensionDaysMax ~= days) {
-      throw CommandFailure(
-        .usage, "\(traits.title) gives from 1 to \(traits.extensionDaysMax) days at once")
-    }
-    guard store.isReadable else {
-      throw CommandFailure(
-        .configuration, "\(traits.title) is told nothing: no key of its API is configured")
-    }
-  }
-
-  /// What will be asked for beside what is known.
-  private func effect(
-    of order: StoreOrder, on key: ObjectKey, _ store: any Store, _ ledger: Ledger,
-    _ unanswered: UnansweredOrders, _ transaction: Transaction
-  ) throws -> Act.Effect {
-    let subscription = try ledger.reading(transaction).subscription(key)
-    let isUnpaid = [.pending, .onHold, .paused].contains(
-      subscription.record.labelWithoutAccess(hadAccess: true))
-    let (before, after): (JSONValue, JSONValue)
-    var news = ""
-    switch order {
-    case .stopRenewal where !isUnpaid || !store.traits.endsUnpaidAtOnce:
-      before = ["renews": .bool(subscription.record.willRenew)]
-      after = ["renews": false]
-    case .stopRenewal, .end:
-      before = ["renews": .bool(subscription.record.willRenew), "ends": "when its store says so"]
-      after = [
-        "renews": false,
-        "ends": store.traits.refundsAtEnd ? "now, and the last payment goes back" : "now",
-      ]
-    case .refund(let id, let amount, let earlierCount):
-      let bill = subscription.record.bill
-      guard let payment = bill.payments.first(where: { $0.object.id == id }),
-        let refund = PaymentRefund(of: payment, bill)
-      else { throw CommandFailure(.refused, "nothing tells any more how much \(id) was paid with") }
-      guard refund.count == earlierCount else {
-        throw CommandFailure(.refused, "a refund of \(id) has come meanwhile; look again")
+extension CommandFailure {
+  fileprivate init(_ refusal: OrderRefusal) {
+    let code: ExitCode =
+      switch refusal.kind {
+      case .invalid: .usage
+      case .refused: .refused
+      case .unconfigured: .configuration
       }
-      (before, after) = refund.change(by: amount, at: store.traits.title)
-      news = refund.newest.map { "\($0) is known" } ?? ""
-    case .extend(let days, let cause):
-      let end = subscription.record.end
-      before = ["ends": end.map { .string($0.description) } ?? "unknown"]
-      after = [
-        "ends": end.map { .string(($0 + .days(days)).description) } ?? "unknown",
-        "days": .integer(days),
-        "because": .string(cause.rawValue),
-      ]
-      news = end.map { "its end is \($0)" } ?? ""
-    }
-    let effect = Act.Effect(
-      subject: key.description,
-      account: subscription.ownership.account, before: before, after: after,
-      members: [
-        .init("subscription", .string(key.description)),
-        .init("store", .string(store.provider.rawValue)),
-      ], step: AuditEntry.orderStep)
-    return try unanswered.told(
-      in: effect, of: invocation.name, order.kind, wantsAnother: wantsAnother, news: news)
-  }
-
-  /// With the secret that deliveries told, where the store is asked by one.
-  private func request(
-    _ key: ObjectKey, _ database: Database, _ configuration: DatabaseConfiguration
-  ) throws -> StoreRead {
-    let payload = try database.read {
-      try Jobs.payload(Ledger.readJob, key.description, reading: $0)
-    }
-    var secret: Secret?
-    if let payload {
-      guard let sealing = configuration.sealingKeys else {
-        throw CommandFailure(.usage, "its token is kept sealed: COFFER_SEALING_KEYS is not set")
-      }
-      secret = Secret(
-        try sealing.open(payload, context: PreparedDelivery.payloadContext(key)))
-    }
-    return StoreRead(key, readNumber: 0, secret: secret) {
-      StoreRead.Known(reasons: [], parts: [])
-    }
-  }
-
-  private static func failure(_ failure: APIFailure, _ store: any Store) -> CommandFailure {
-    let title = store.traits.title
-    switch failure {
-    // What nobody can read says nothing of what was done.
-    case .transient, .malformed:
-      return CommandFailure(
-        .unavailable,
-        "\(title): \(failure); it may have been done or not: the subscription is read next, and "
-          + "the same again is done once")
-    case .misconfigured: return CommandFailure(.configuration, "\(title): \(failure)")
-    default: return CommandFailure(.refused, "\(title): \(failure); nothing was done")
-    }
+    self.init(code, refusal.text)
   }
 }

@@ -157,6 +157,11 @@ struct AttentionTests {
       """)
     try transaction.execute(
       """
+      INSERT INTO billing.orders (number, subscription, kind, state, asked_ms)
+      VALUES (7, 'stripe:live:subscription:sub_1', 'end', 'open', 0)
+      """)
+    try transaction.execute(
+      """
       INSERT INTO billing.jobs (kind, object, requested, issued, committed, confirmations, attempts,
         refusals, dead, lane)
       VALUES ('read', 'stripe:live:subscription:sub_1', 1, 0, 0, 0, 9, 9, 1, 0)
@@ -211,7 +216,7 @@ struct AttentionTests {
     let list = try Finished(["attention", "--json"], environment: environment)
     let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
     // All but what certificates tell.
-    #expect(Set(items.map { $0["kind"].string }).count == 24)
+    #expect(Set(items.map { $0["kind"].string }).count == 25)
     for item in items {
       let words = try item["command"].requireArray().map { word in
         switch word.string {

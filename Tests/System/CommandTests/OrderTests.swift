@@ -133,67 +133,103 @@ struct OrderTests {
       "subscription", "refund", key, "--amount", "1.49", "--reason", "ticket 8", "--yes",
     ]
     stripe.faults.setReplicaLag(.minutes(5))
-    for _ in 0..<2 {
-      let done = try Finished(words, environment: environment)
-      #expect(done.code == 0, "\(done.errors)")
-    }
+    let first = try Finished(words, environment: environment)
+    #expect(first.code == 0, "\(first.errors)")
+    let second = try Finished(words, environment: environment)
+    #expect(second.code == 1)
+    let sentence =
+      #/coffer: billing:\d+ of \S+Z was done, and what is known of \S+ does not show it yet: coffer subscription read\n/#
+    #expect(second.errors.wholeMatch(of: sentence) != nil, "\(second.errors)")
     #expect(stripe.refundCount == 1)
     stripe.faults.setReplicaLag(.seconds(0))
     #expect(try coffer("subscription", "read", id).code == 0)
     try wait(for: "1.49")
-  }
-
-  @Test func `a store that does not answer is said to, and ordering again is safe`() throws {
-    let words = ["subscription", "refund", key, "--reason", "ticket 9", "--yes"]
-    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
-    let failed = try Finished(words, environment: environment)
-    #expect(failed.code == 69)
-    #expect(failed.errors.contains("the same again is done once"), "\(failed.errors)")
-    let shown = try Finished(Array(words.dropLast()), environment: environment)
-    #expect(shown.out.contains("; the same again is done once"), "\(shown.out)")
-    #expect(try Finished(words, environment: environment).code == 0)
-    #expect(stripe.refundCount == 1)
-  }
-
-  /// Before the store's word has come its own memory of the order makes the same again one: not any more
-  /// once a webhook told of the refund, as real stores do within seconds.
-  @Test func `an order that was done and got no answer is not done again, once it is told`()
-    throws
-  {
-    let words = [
-      "subscription", "refund", key, "--amount", "0.50", "--reason", "ticket 9", "--yes",
-    ]
-    stripe.faults.setReplicaLag(.minutes(5))
-    stripe.faults.loseNextAnswer()
-    #expect(try Finished(words, environment: environment).code == 69)
-    #expect(stripe.refundCount == 1)
-    let early = try Finished(words + ["--another"], environment: environment)
-    #expect(early.code == 1)
-    #expect(early.errors.contains("is not known: without --another the same is done once"))
-    stripe.faults.setReplicaLag(.seconds(0))
-    #expect(try coffer("subscription", "read", id).code == 0)
-    try wait(for: "0.50 USD")
-    // Whatever was ordered between.
-    #expect(
-      try coffer("subscription", "cancel", key, "--reason", "ticket 9", "--yes").code == 0)
-    let again = try Finished(words, environment: environment)
-    #expect(again.code == 1)
-    let sentence =
-      #/coffer: billing:\d+ of [-0-9T:]+Z was the same and got no answer, and since then re_\w+ \(0.50 USD, succeeded\) is known: --another orders one more\n/#
-    #expect(again.errors.wholeMatch(of: sentence) != nil, "\(again.errors)")
-    #expect(stripe.refundCount == 1)
-    let other = words.map { $0 == "0.50" ? "0.70" : $0 }.dropLast()
-    let shown = try Finished(Array(other), environment: environment)
-    #expect(shown.out.contains("; it may have been done"), "\(shown.out)")
-    let another = try Finished(words + ["--another"], environment: environment)
-    #expect(another.code == 0, "\(another.errors)")
+    let third = try Finished(words, environment: environment)
+    #expect(third.code == 0, "\(third.errors)")
     #expect(stripe.refundCount == 2)
   }
 
+  private static let refund = ["subscription", "refund", "--reason", "ticket 9", "--yes"]
+
+  private func refund(_ words: String...) throws -> Finished {
+    try Finished(Self.refund + [id] + words, environment: environment)
+  }
+
+  /// So much later by every clock.
+  private func pass(_ span: Instant.Span) throws {
+    clock.advance(by: span)
+    try Files.write("\(clock.now.milliseconds)\n", to: scratch.path + "/clock")
+  }
+
+  /// What became of the only refund that was ordered, once it is over.
+  private func outcome() throws -> String {
+    for _ in 0..<200 {
+      let entries = try coffer("audit", "list").out
+      for state in ["done", "failed"] where entries.contains("subscription refund: \(state)") {
+        return state
+      }
+      usleep(50_000)
+      try pass(.seconds(30))
+    }
+    return "none: \(billing.log)"
+  }
+
+  @Test func `a store that does not answer is said to, and asked again`() throws {
+    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
+    let failed = try refund()
+    #expect(failed.code == 69)
+    let sentence =
+      #/coffer: Stripe: .*503.*; coffer-billing sees to it that it is done once: coffer audit show billing:\d+\n/#
+    #expect(failed.errors.wholeMatch(of: sentence) != nil, "\(failed.errors)")
+    #expect(try coffer("audit", "list").out.contains("subscription refund: ordered, open"))
+    let second = try refund("--amount", "0.50")
+    #expect(second.code == 1)
+    let refusal = #/coffer: billing:\d+ of \S+Z is under way: .*503.*\n/#
+    #expect(second.errors.wholeMatch(of: refusal) != nil, "\(second.errors)")
+    #expect(try outcome() == "done")
+    #expect(stripe.refundCount == 1)
+  }
+
+  @Test func `an order that was done and got no answer is done once`() throws {
+    stripe.faults.loseNextAnswer()
+    #expect(try refund("--amount", "0.50").code == 69)
+    #expect(try outcome() == "done")
+    #expect(stripe.refundCount == 1)
+    try wait(for: "0.50 USD")
+    #expect(try refund("--amount", "0.50").code == 0)
+    #expect(stripe.refundCount == 2)
+  }
+
+  /// After a day Stripe takes the same order for another one.
+  @Test(arguments: [true, false])
+  func `an order that got no answer for a day is decided by what is read`(isDone: Bool) throws {
+    let silence: [FakeFaults.Failure] = Array(
+      repeating: .status(503, retryAfter: nil), count: 10_000)
+    if isDone {
+      stripe.faults.loseNextAnswer()
+    } else {
+      stripe.faults.fail(next: silence)
+    }
+    #expect(try refund("--amount", "0.50").code == 69)
+    stripe.faults.fail(next: silence)
+    try pass(.hours(2))
+    #expect(try coffer("attention").out.contains("open_order"))
+    try pass(.hours(22))
+    for _ in 0..<100 {
+      if try coffer("audit", "list", "--json").out.contains("\"order\":\"doubted\"") { break }
+      usleep(50_000)
+      try pass(.seconds(30))
+    }
+    #expect(try refund("--amount", "0.50").errors.contains("is under way"))
+    stripe.faults.fail(next: [])
+    #expect(try outcome() == (isDone ? "done" : "failed"))
+    #expect(stripe.refundCount == (isDone ? 1 : 0))
+  }
+
   /// Two operators at once. Nothing of the first is known while its store has not answered.
-  @Test(arguments: [[], ["--another"], ["--amount", "0.50"]])
+  @Test(arguments: [[], ["--amount", "0.50"]])
   func `what is under way is not ordered a second time`(_ extra: [String]) throws {
-    let words = ["subscription", "refund", id, "--reason", "ticket 9", "--yes"]
+    let words = Self.refund + [id]
     let environment = environment
     let second = Locked<Finished?>(nil)
     whileRefunding.withLock { deed in
@@ -202,18 +238,23 @@ struct OrderTests {
         second.withLock { $0 = finished }
       }
     }
-    #expect(try Finished(words, environment: environment).code == 0)
+    #expect(try refund().code == 0)
     let refused = try #require(second.withLock { $0 })
     #expect(refused.code == 1)
-    let sentence = #/coffer: billing:\d+ of \S+Z by .+ is under way; look again in a minute\n/#
+    let sentence = #/coffer: billing:\d+ of \S+Z is under way\n/#
     #expect(refused.errors.wholeMatch(of: sentence) != nil, "\(refused.errors)")
     #expect(stripe.refundCount == 1)
     let entries = try coffer("audit", "list").out
     #expect(entries.ranges(of: "subscription refund: ordered").count == 1, "\(entries)")
   }
 
-  @Test func `what the store did is said also where it cannot be noted`() throws {
+  @Test func `what the store did and could not be noted is noted later, and done once`() throws {
     let directory = scratch.path + "/database"
+    func change(_ statement: String) throws {
+      let database = try Database.open(.sqlite(directory: directory), owning: .billing)
+      defer { database.close() }
+      try database.write(for: nil) { try $0.execute(statement) }
+    }
     whileRefunding.withLock { deed in
       deed = {
         do {
@@ -231,78 +272,33 @@ struct OrderTests {
         }
       }
     }
-    let done = try coffer("subscription", "refund", id, "--reason", "ticket 9", "--yes")
+    let unfinished = try refund("--timeout", "2s")
+    #expect(unfinished.code == 75, "\(unfinished.errors)")
+    #expect(unfinished.errors.contains("has not answered after 2 s; the order stands"))
     #expect(stripe.refundCount == 1)
-    #expect(done.code == 70)
-    let sentence = "done at Stripe; its entry in the log is missing: a statement failed: "
-    #expect(done.errors.contains(sentence), "\(done.errors)")
-  }
-
-  @Test(arguments: [
-    (["cancel"], false, 3, "the same again is done once"),
-    (["cancel", "--now"], false, 3, "the same again is done once"),
-    (["refund"], false, 1, "is not known until the subscription is read"),
-    (["refund"], true, 3, "the same again is done once"),
-  ])
-  func `days after it what got no answer is ordered again where that is safe or a read tells of it`(
-    _ order: [String], isReadBetween: Bool, code: Int32, sentence: String
-  ) throws {
-    let words = ["subscription"] + order + [id, "--reason", "ticket 9"]
-    stripe.faults.fail(next: [.status(503, retryAfter: nil)])
-    #expect(try Finished(words + ["--yes"], environment: environment).code == 69)
-    try waitUntilRead()
-    func pass(_ span: Instant.Span) throws {
-      clock.advance(by: span)
-      try Files.write("\(clock.now.milliseconds)\n", to: scratch.path + "/clock")
-    }
-    try pass(.minutes(2))
-    if isReadBetween {
-      #expect(try coffer("subscription", "read", id).code == 0)
-      try waitUntilRead()
-    }
-    stripe.faults.fail(next: Array(repeating: .status(503, retryAfter: nil), count: 10_000))
-    try pass(.days(2))
-    // Whose store is silent by now.
-    #expect(try coffer("subscription", "read", id).code == 0)
-    let shown = try Finished(words, environment: environment)
-    #expect(shown.code == code, "\(shown.errors)")
-    #expect((shown.out + shown.errors).contains(sentence), "\(shown.out)\(shown.errors)")
-  }
-
-  private func waitUntilRead() throws {
-    for _ in 0..<200 {
-      if try !coffer("jobs", "list", "--json").out.contains("\"kind\":\"read\"") { return }
-      usleep(50_000)
-    }
-    Issue.record("it is not read: \(billing.log)")
-  }
-
-  @Test func `an order whose answer nobody noted is told as one, and where it is ordered again`()
-    throws
-  {
-    let words = ["subscription", "refund", id, "--reason", "ticket 9"]
-    let silent = Running.silentListener()
-    defer { close(silent.socket) }
-    let killed = try Finished(
-      path: "/usr/bin/timeout",
-      ["--signal", "KILL", "4", Binaries.directory + "/coffer"] + words + ["--yes"],
-      environment: environment.merging(
-        ["COFFER_STRIPE_API_URL": "http://127.0.0.1:\(silent.port)"]) { $1 })
-    #expect(killed.code == 137, "\(killed.errors)")
-    let cut = try coffer("audit", "list").out
-    #expect(cut.contains("subscription refund: ordered, no answer"), "\(cut)")
-    let jobs = try coffer("jobs", "list", "--json").out
-    let due = Self.now + .minutes(6)
-    #expect(jobs.contains("\"due\":\"\(due)\""), "read what became of it: \(jobs)")
-    #expect(try Finished(words, environment: environment).errors.contains("is under way"))
-    // Until then its store may still answer.
-    try Files.write("\(due.milliseconds)\n", to: scratch.path + "/clock")
-    let shown = try Finished(words, environment: environment)
-    #expect(shown.code == 3)
-    #expect(shown.out.contains("; the same again is done once"), "\(shown.out)")
-    #expect(try Finished(words + ["--yes"], environment: environment).code == 0)
+    try change("DROP TRIGGER billing.full")
+    #expect(try outcome() == "done")
     #expect(stripe.refundCount == 1)
-    #expect(try !coffer("subscription", "cancel", id, "--reason", "x").out.contains("unanswered"))
+  }
+
+  @Test func `an order that nobody could have done for a day is not done any more`() throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    defer { database.close() }
+    // As if no coffer-billing ran.
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        """
+        CREATE TRIGGER billing.late AFTER INSERT ON jobs WHEN NEW.kind = 'order'
+        BEGIN UPDATE jobs SET due_ms = NEW.due_ms + 90000000 WHERE kind = 'order'; END
+        """)
+    }
+    #expect(try refund("--timeout", "1s").code == 75)
+    try pass(.hours(26))
+    #expect(try outcome() == "failed")
+    #expect(stripe.refundCount == 0)
+    let shown = try coffer("audit", "list", "--json").out
+    #expect(shown.contains("it was not asked within 23 hours"), "\(shown)")
   }
 
   @Test func `what the store refuses changes nothing, and says why`() throws {
@@ -315,7 +311,7 @@ struct OrderTests {
     #expect(try coffer("audit", "list", "--json").out.contains("charge_already_refunded"))
     let entries = try coffer("audit", "list", "--account", Self.account).out
     #expect(entries.contains("subscription refund: ordered"), "\(entries)")
-    #expect(entries.contains("subscription refund: refused"), "\(entries)")
+    #expect(entries.contains("subscription refund: failed"), "\(entries)")
   }
 
   @Test func `a refund says what was paid, what went back before and what goes back now`() throws {

@@ -29,7 +29,8 @@ struct ExtensionTests {
       StoreRead.Known(reasons: [], parts: [])
     }
     return { () throws(APIFailure) in
-      try store.perform(.extend(days: days, because: .outage), request, record)
+      try store.perform(
+        .extend(days: days, because: .outage, knownEnd: record.end), request, record)
     }
   }
 

@@ -5,13 +5,11 @@ internal import Tiers
 
 /// How much of a payment went back, and how much more may: as far as its store told.
 struct PaymentRefund: Sendable {
-  private let payment: String
+  let payment: String
   let paid: Money
   private let paidSum: MoneySum
   /// How many refunds are known that are of it, or may be, whatever became of them.
   let count: Int
-  /// The last of them, for people.
-  let newest: String?
   /// Nil where its store does not tell how much it was.
   private let goneBackSum: MoneySum?
 
@@ -26,12 +24,13 @@ struct PaymentRefund: Sendable {
       gone = part.flatMap { part in gone.map { $0 + part } }
     }
     goneBackSum = gone
-    let refunds = bill.reversals.filter { reversal in
+    count = Self.count(of: payment, bill)
+  }
+
+  /// The same where nothing tells how much was paid.
+  static func count(of payment: Bill.Payment, _ bill: Bill) -> Int {
+    bill.reversals.count { reversal in
       reversal.kind == .refund && reversal.payment.map { $0 == payment.object } ?? true
-    }
-    count = refunds.count
-    newest = refunds.first.map { refund in
-      "\(refund.object.id) (\(refund.amount.map { "\($0), " } ?? "")\(refund.word))"
     }
   }
 

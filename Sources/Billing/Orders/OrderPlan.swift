@@ -1,0 +1,209 @@
+package import Audit
+package import Base
+package import JSON
+internal import Jobs
+package import Ledger
+internal import Report
+package import Storage
+package import Stores
+package import Subscriptions
+internal import Tiers
+
+/// What an operator wishes of a store, before it is known whether it may be.
+package enum OrderWish: Sendable {
+  case stopRenewal
+  case end
+  /// Of the payment of that id, or the last one that cost something; so much in its currency, or all that is left.
+  case refund(payment: String?, amount: String?)
+  case extend(days: Int64, because: ExtensionCause)
+
+  fileprivate var kind: StoreOrder.Kind {
+    switch self {
+    case .stopRenewal: .stopRenewal
+    case .end: .end
+    case .refund: .refund
+    case .extend: .extend
+    }
+  }
+}
+
+/// Why nothing is ordered.
+package struct OrderRefusal: Error {
+  package let kind: Kind
+  package let text: String
+
+  package enum Kind: Sendable {
+    /// No store takes that.
+    case invalid
+    case refused
+    /// There is no key of the store's API.
+    case unconfigured
+  }
+
+  init(_ kind: Kind, _ text: String) {
+    (self.kind, self.text) = (kind, text)
+  }
+}
+
+/// An order that may be given: made, shown and placed in one transaction that has the ledger's lock, so that what it
+/// was decided by still holds when it is placed.
+package struct OrderPlan: Sendable {
+  package let subscription: ObjectKey
+  /// Whose subscription it is.
+  package let account: Identifier?
+  /// What is before, and what is once the store did it: objects of the same members.
+  package let before: JSONValue
+  package let after: JSONValue
+  let wish: Wish
+  let knownRefundCount: Int64?
+  let knownEnd: Instant?
+
+  /// The wish with what it is about.
+  enum Wish: Sendable {
+    case stopRenewal, end
+    case refund(payment: String, amount: Money?)
+    case extend(days: Int64, because: ExtensionCause)
+
+    var kind: StoreOrder.Kind {
+      switch self {
+      case .stopRenewal: .stopRenewal
+      case .end: .end
+      case .refund: .refund
+      case .extend: .extend
+      }
+    }
+  }
+
+  /// As it was decided.
+  init(
+    subscription: ObjectKey, account: Identifier?, before: JSONValue, after: JSONValue, wish: Wish,
+    knownRefundCount: Int64? = nil, knownEnd: Instant? = nil
+  ) {
+    self.subscription = subscription
+    self.account = account
+    self.before = before
+    self.after = after
+    self.wish = wish
+    self.knownRefundCount = knownRefundCount
+    self.knownEnd = knownEnd
+  }
+
+  /// Throws an `OrderRefusal` where the store cannot, what is known speaks against it, or one of its kind is
+  /// under way.
+  package init(
+    _ wish: OrderWish, of key: ObjectKey, _ store: any Store, _ ledger: Ledger,
+    at now: Instant, in transaction: Transaction
+  ) throws {
+    let traits = store.traits
+    try Self.check(wish, store)
+    guard try ledger.knows(key, reading: transaction) else {
+      throw OrderRefusal(
+        .refused, "nothing is known of \(key): coffer subscription read has its store asked")
+    }
+    // Another amount, or other days, would come beside it as well.
+    if let other = try OrderRows.open(wish.kind, about: key, reading: transaction) {
+      throw OrderRefusal(
+        .refused,
+        "\(AuditEntry.Name(.billing, other.number)) of \(other.asked) is under way"
+          + (other.answer.map { ": \($0)" } ?? ""))
+    }
+    let found = try ledger.reading(transaction).subscription(key)
+    let record = found.record
+    subscription = key
+    account = found.ownership.account
+    switch wish {
+    case .stopRenewal, .end:
+      let isUnpaid = [.pending, .onHold, .paused].contains(
+        record.labelWithoutAccess(hadAccess: true))
+      let endsNow = wish.kind == .end || isUnpaid && traits.endsUnpaidAtOnce
+      let renews = JSONValue.Member("renews", .bool(record.willRenew))
+      let willNot = JSONValue.Member("renews", false)
+      let end = traits.refundsAtEnd ? "now, and the last payment goes back" : "now"
+      before = .object([renews] + (endsNow ? [.init("ends", "when its store says so")] : []))
+      after = .object([willNot] + (endsNow ? [.init("ends", .string(end))] : []))
+      self.wish = wish.kind == .end ? .end : .stopRenewal
+      (knownRefundCount, knownEnd) = (nil, nil)
+    case .refund(let id, let amount):
+      let (refund, part) = try Self.refund(of: id, amount, record.bill)
+      try Self.checkShown(
+        .refund, key, payment: refund.payment, record, at: now, in: transaction)
+      (before, after) = refund.change(by: part, at: traits.title)
+      self.wish = .refund(payment: refund.payment, amount: part)
+      (knownRefundCount, knownEnd) = (Int64(refund.count), nil)
+    case .extend(let days, let cause):
+      try Self.checkShown(.extend, key, record, at: now, in: transaction)
+      let end = record.end
+      before = ["ends": end.map { .string($0.description) } ?? "unknown"]
+      after = [
+        "ends": end.map { .string(($0 + .days(days)).description) } ?? "unknown",
+        "days": .integer(days), "because": .string(cause.rawValue),
+      ]
+      self.wish = .extend(days: days, because: cause)
+      (knownRefundCount, knownEnd) = (nil, end)
+    }
+  }
+
+  /// Has it done from the end of the transaction on; `entry` is what the audit log says of it.
+  package func place(as entry: AuditEntry, in transaction: Transaction) throws {
+    try OrderRows.insert(self, number: entry.name.number, at: entry.at, in: transaction)
+    try Jobs.request(
+      Order.job, String(entry.name.number), due: entry.at, in: transaction)
+  }
+
+  /// What the store did not tell yet of an order that it did, is given twice by the next one.
+  private static func checkShown(
+    _ kind: StoreOrder.Kind, _ key: ObjectKey, payment: String? = nil, _ record: any StoreRecord,
+    at now: Instant, in transaction: Transaction
+  ) throws {
+    guard
+      let last = try OrderRows.done(kind, about: key, payment: payment, reading: transaction),
+      now - last.asked <= Order.askingSpan, !last.isShown(by: record)
+    else { return }
+    throw OrderRefusal(
+      .refused,
+      "\(AuditEntry.Name(.billing, last.number)) of \(last.asked) was done, and what is known of \(key) "
+        + "does not show it yet: coffer subscription read")
+  }
+
+  private static func check(_ wish: OrderWish, _ store: any Store) throws(OrderRefusal) {
+    let traits = store.traits
+    guard traits.orders.contains(wish.kind) else {
+      throw OrderRefusal(.refused, "\(traits.title) is not told that: \(traits.orderAdvice)")
+    }
+    if case .refund(_, .some) = wish, traits.refundsWholeOnly {
+      throw OrderRefusal(.invalid, "\(traits.title) gives a payment back as a whole: no --amount")
+    }
+    if case .extend(let days, _) = wish, !(1...traits.extensionDaysMax ~= days) {
+      throw OrderRefusal(
+        .invalid, "\(traits.title) gives from 1 to \(traits.extensionDaysMax) days at once")
+    }
+    guard store.isReadable else {
+      throw OrderRefusal(
+        .unconfigured, "\(traits.title) is told nothing: no key of its API is configured")
+    }
+  }
+
+  private static func refund(
+    of id: String?, _ amount: String?, _ bill: Bill
+  ) throws(OrderRefusal) -> (PaymentRefund, part: Money?) {
+    let paid = bill.payments.filter { $0.state == .paid }
+    // What costs nothing, as a trial, is no payment that anybody wants back.
+    let last = paid.first { $0.amount.flatMap { MoneySum($0) }.map { !$0.isZero } ?? true }
+    guard let payment = id == nil ? last : paid.first(where: { $0.object.id == id }) else {
+      throw OrderRefusal(
+        .refused, id.map { "no payment \($0) of it is known" } ?? "no payment of it is known")
+    }
+    guard let refund = PaymentRefund(of: payment, bill) else {
+      throw OrderRefusal(.refused, "nothing tells how much \(payment.object.id) was paid with")
+    }
+    let part = amount.map { Money(amount: $0, currency: refund.paid.currency) }
+    let digits = MinorUnits.exponent(of: refund.paid.currency.lowercased())
+    if let part, part.count(exponent: digits) == nil {
+      throw OrderRefusal(
+        .invalid,
+        "\(part.amount) has more digits behind the point than \(part.currency) has: \(digits)")
+    }
+    if let refusal = refund.refusal(of: part) { throw OrderRefusal(.refused, refusal) }
+    return (refund, part)
+  }
+}

@@ -1,0 +1,175 @@
+internal import Audit
+package import Base
+package import Crypto
+package import Jobs
+package import Ledger
+internal import JSON
+internal import ProviderAPI
+package import Storage
+package import Stores
+internal import Subscriptions
+
+/// Has stores do what operators ordered. Each order ends: by the store's answer, or, where that was lost, by what a
+/// read shows after it.
+package struct OrderRunner: Sendable {
+  private let database: Database
+  private let ledger: Ledger
+  private let stores: StoreList
+  private let sealing: SealingKeys
+  private let clock: Clock
+
+  package init(
+    database: Database, ledger: Ledger, stores: StoreList, sealing: SealingKeys, clock: Clock
+  ) {
+    self.database = database
+    self.ledger = ledger
+    self.stores = stores
+    self.sealing = sealing
+    self.clock = clock
+  }
+
+  package var handler: JobHandler {
+    JobHandler(Order.job) { lease throws(JobFailure) in try run(lease) }
+  }
+
+  private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
+    let order = try stored {
+      try Int64(lease.object).flatMap { number in
+        try database.read { try OrderRows.find(number, reading: $0) }
+      }
+    }
+    guard let order, !order.state.isClosed else { return JobResult(readBegan: nil) { _ in } }
+    if order.state == .doubted { return try decided(order) }
+    if clock.now() - order.asked > Order.askingSpan { return try expired(order) }
+    return try asked(order)
+  }
+
+  // MARK: asking
+
+  private func asked(_ order: Order) throws(JobFailure) -> JobResult {
+    let key = order.subscription
+    let now = clock.now()
+    let (store, record, request) = try stored {
+      let record = try database.read { try ledger.reading($0).subscription(key).record }
+      let request = try ledger.storeRead(of: key, on: database, sealing: sealing)
+      // What comes of it may never be noted: that it was tried is.
+      try database.write(for: nil) { try OrderRows.begin(order, at: now, in: $0) }
+      return (try stores.store(of: key), record, request)
+    }
+    do throws(APIFailure) {
+      try store.perform(order.request, request, record)
+    } catch {
+      switch error {
+      // What is no answer of the store's says nothing of what was done.
+      case .transient, .malformed:
+        try stored {
+          try database.write(for: nil) { try OrderRows.note("\(error)", order, in: $0) }
+        }
+        guard case .transient(let reason, let retryAfter) = error else {
+          throw .transient("\(error)", retryAfter: nil)
+        }
+        throw .transient(reason, retryAfter: retryAfter)
+      case .misconfigured, .notFound, .gone, .refused:
+        // Of what was done before, and got no answer, a store says the same.
+        guard order.tried != nil else { return closed(order, .failed, "\(error)") }
+        return doubted(order, because: "\(error)")
+      }
+    }
+    return closed(order, .done, "done")
+  }
+
+  /// It was not answered for so long that the same, sent again, could be another one.
+  private func expired(_ order: Order) throws(JobFailure) -> JobResult {
+    guard order.tried != nil else {
+      return closed(order, .failed, "it was not asked within \(Self.hours(Order.askingSpan))")
+    }
+    return doubted(order, because: order.answer)
+  }
+
+  private static func hours(_ span: Instant.Span) -> String {
+    "\(span.milliseconds / 3_600_000) hours"
+  }
+
+  // MARK: deciding by a read
+
+  private func doubted(_ order: Order, because answer: String?) -> JobResult {
+    let due = clock.now() + Order.doingSpan
+    return JobResult(readBegan: nil) { transaction in
+      try OrderRows.doubt(order, because: answer, read: nil, in: transaction)
+      try Jobs.request(Order.job, order.object, due: due, in: transaction)
+    }
+  }
+
+  private func decided(_ order: Order) throws(JobFailure) -> JobResult {
+    let key = order.subscription
+    guard let number = order.readNumber else { return reading(order) }
+    let (job, record) = try stored {
+      try database.read { reader in
+        (
+          try Jobs.find(Ledger.readJob, key.description, reading: reader),
+          try ledger.reading(reader).subscription(key).record
+        )
+      }
+    }
+    if let job, job.committed < number {
+      throw .transient("\(key) is not read yet", retryAfter: nil)
+    }
+    if order.isShown(by: record) { return closed(order, .done, "done: a read shows it") }
+    let answer = order.answer ?? "its store did not answer"
+    return closed(order, .failed, "\(answer); a read shows that it was not done")
+  }
+
+  /// Asks for the read, whose number is known only then.
+  private func reading(_ order: Order) -> JobResult {
+    let now = clock.now()
+    return JobResult(readBegan: nil) { transaction in
+      try read(order, at: now, in: transaction)
+      let job = try Jobs.find(Ledger.readJob, order.subscription.description, reading: transaction)
+      try OrderRows.doubt(
+        order, because: order.answer, read: job?.requested ?? 0, in: transaction)
+      try Jobs.request(Order.job, order.object, due: now, in: transaction)
+    }
+  }
+
+  private func read(_ order: Order, at now: Instant, in transaction: Transaction) throws {
+    let store = try stores.store(of: order.subscription)
+    _ = try ledger.read(
+      order.subscription, because: store.readReason(after: order.request), at: now, in: transaction)
+  }
+
+  // MARK: the end
+
+  private func closed(_ order: Order, _ state: Order.State, _ answer: String) -> JobResult {
+    let now = clock.now()
+    return JobResult(
+      readBegan: nil,
+      writes: { transaction in
+        try read(order, at: now, in: transaction)
+        let name = AuditEntry.Name(.billing, order.number)
+        let asking = try AuditEntry.find(name, reading: transaction)
+        let act = asking?.act.split(separator: ":").first.map(String.init) ?? "subscription order"
+        let entry = try AuditLog.append(
+          AuditLog.Draft(
+            actor: "coffer-billing", act: "\(act): \(state.rawValue)",
+            subject: order.subscription.description, account: asking?.account,
+            reason: asking?.reason ?? "",
+            before: ["order": .string(name.description), "state": "open"],
+            after: ["order": .string(name.description), "state": .string(answer)]),
+          at: now, in: transaction)
+        try OrderRows.close(
+          order, state, answer, entry: entry.name.number, at: now, in: transaction)
+      },
+      committed: {
+        Log.info(
+          "billing.order",
+          [
+            "order": "billing:\(order.number)", "subscription": order.subscription.description,
+            "kind": order.request.kind.rawValue, "state": state.rawValue, "answer": answer,
+          ])
+      })
+  }
+
+  private func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
+    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
+  }
+}

@@ -1,0 +1,69 @@
+internal import Audit
+internal import Base
+internal import Configuration
+internal import Glibc
+internal import JSON
+internal import Orders
+internal import Storage
+
+/// Waits until coffer-billing has a store's answer to an order.
+struct OrderWait {
+  private let name: AuditEntry.Name
+  private let store: String
+  private let patience: Instant.Span
+
+  private static let pause: useconds_t = 100_000
+
+  /// `store` is what people call it.
+  init(for name: AuditEntry.Name, at store: String, atMost patience: Instant.Span) {
+    (self.name, self.store, self.patience) = (name, store, patience)
+  }
+
+  /// What is answered beside the act, once it is done.
+  static let shape: [JSONShape.Member] = [
+    .init("state", .text, isOptional: true), .init("answer", .orNull(.text), isOptional: true),
+  ]
+
+  /// The answer to an act that placed the order, with the store's. Throws a `CommandFailure` where the store refuses.
+  func answer(behind act: Answer, _ database: Database) throws -> Answer {
+    let end = MonotonicTime.now() + patience
+    while true {
+      guard let order = try database.read({ try OrderRows.find(name.number, reading: $0) }) else {
+        throw CommandFailure(.refused, "the order \(name) is not there any more")
+      }
+      let text = order.answer.map { ": \($0)" } ?? ""
+      switch order.state {
+      case .done:
+        return answer(act, order, text: "done at \(store); the subscription is read next\n")
+      case .failed:
+        throw CommandFailure(.refused, "\(store)\(text); nothing was done")
+      case .open where order.answer != nil, .doubted:
+        throw CommandFailure(
+          .unavailable,
+          "\(store)\(text); coffer-billing sees to it that it is done once: coffer audit show \(name)"
+        )
+      case .open: break
+      }
+      guard MonotonicTime.now() < end else {
+        var answer = answer(act, order, text: "")
+        answer.code = .unfinished
+        answer.notice =
+          "\(store) has not answered after \(SpanText.text(patience)); the order stands while "
+          + "coffer-billing runs: coffer audit show \(name)"
+        return answer
+      }
+      usleep(Self.pause)
+    }
+  }
+
+  private func answer(_ act: Answer, _ order: Order, text: String) -> Answer {
+    guard case .object(let members) = act.json else { return act }
+    return Answer(
+      text: act.text + text,
+      json: .object(
+        members + [
+          .init("state", .string(order.state.rawValue)),
+          .init("answer", order.answer.map { .string($0) } ?? .null),
+        ]))
+  }
+}
