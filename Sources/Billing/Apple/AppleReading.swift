@@ -55,6 +55,12 @@ struct AppleReading {
     answer.note(.historyCutShort)
   }
 
+  /// The subscription that a signed transaction is of.
+  func subscription(of text: String) throws(APIFailure) -> ObjectKey {
+    var decoder = AppleDecoder(environment: api.environment)
+    return try readTransaction(text, &decoder).0
+  }
+
   // MARK: parts
 
   /// A status is as old as the older of the two that stand beside it, as it is not signed itself.

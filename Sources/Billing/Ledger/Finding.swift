@@ -101,6 +101,22 @@ package struct Finding: Sendable {
       && refusedClaims.isEmpty
   }
 
+  /// The subscriptions that a text names, by an id of theirs or of an object of theirs, or by a delivery's; ascending,
+  /// at most 100. An account's id names none.
+  package static func subscriptions(
+    named text: String, of ledger: Ledger, key: SearchKey?, reading reader: Reader
+  ) throws -> [ObjectKey] {
+    let reading = ledger.reading(reader)
+    let deliveries = try DeliverySummary.named(
+      text.filter { !$0.isWhitespace }, of: Array(ledger.stores), reading: reader
+    ).prefix(deliveryCountMax)
+    let named =
+      try keys(named: text, ledger.stores, key: key, reading: reader)
+      + deliveries.flatMap { try reading.keys(of: $0, ledger.stores) }
+    let found = Set(try reading.subscriptions(concernedBy: Array(Set(named).sorted())))
+    return Array(found.sorted().prefix(subscriptionCountMax))
+  }
+
   /// Every object that the text may name, by its key, by an id of any store or by a term.
   private static func keys(
     named text: String, _ stores: StoreList, key: SearchKey?, reading reader: Reader
@@ -135,7 +151,7 @@ package struct Finding: Sendable {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  private static func claimants(
+  static func claimants(
     of key: ObjectKey, reading reader: Reader
   ) throws -> [Identifier] {
     try reader.rows(
@@ -165,7 +181,7 @@ package struct Finding: Sendable {
 }
 
 extension Finding.FormerOwner {
-  fileprivate static func all(
+  static func all(
     of key: ObjectKey, reading reader: Reader
   ) throws -> [Finding.FormerOwner] {
     try reader.rows(

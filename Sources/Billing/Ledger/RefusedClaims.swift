@@ -49,6 +49,20 @@ package enum RefusedClaims {
     }
   }
 
+  /// Those of a purchase that nothing has answered, the newest first.
+  static func all(
+    about key: ObjectKey, at now: Instant, reading database: some Queryable
+  ) throws -> [RefusedClaim] {
+    try database.rows(
+      """
+      SELECT account_id, refused_ms FROM billing.refused_claims
+      WHERE object = $1 AND refused_ms > $2 ORDER BY refused_ms DESC, account_id LIMIT $3
+      """, .text(key.description), .instant(now - keptSpan), .integer(countMax)
+    ) { row in
+      RefusedClaim(account: try row.id(0), subscription: key, refused: try row.instant(1))
+    }
+  }
+
   private static func sweep(at now: Instant, in transaction: Transaction) throws {
     let outdated = try transaction.rows(
       """

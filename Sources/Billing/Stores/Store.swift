@@ -45,6 +45,12 @@ package protocol Store: Sendable {
   /// an app: by their ids, unless it is a secret that stands for one.
   func keys(named text: String) -> [ObjectKey]
 
+  /// Asks the store which subscriptions a customer bought with an order, by the number on the receipt; nil where
+  /// the text is no such number, or its orders have none that it tells otherwise.
+  ///
+  /// Throws `.misconfigured` where there is nothing to ask with.
+  func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]?
+
   /// The terms that a text may have been kept under.
   func terms(searchedBy text: String) -> [String]
 
@@ -136,6 +142,8 @@ extension Store {
       }
     }
   }
+
+  package func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]? { nil }
 
   package func terms(searchedBy text: String) -> [String] { [SearchTerm.normalized(text)] }
 

@@ -69,10 +69,13 @@ package struct StripeRecord: StoreRecord {
     return Set(newest.filter { invoices[$0] == nil }).sorted().map { key.sibling(.invoice, $0) }
   }
 
+  package var customers: [String] {
+    Set(subscription.contents.compactMap { $0.customer }).sorted()
+  }
+
   /// Its customers: one who is deleted has no subscriptions.
   package func companions(of key: ObjectKey) -> [ObjectKey] {
-    Set(subscription.contents.compactMap { $0.customer }).sorted()
-      .map { key.sibling(.customer, $0) }
+    customers.map { key.sibling(.customer, $0) }
   }
 
   /// What is owed; where siblings disagree, what any of them owes.

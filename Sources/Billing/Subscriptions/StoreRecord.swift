@@ -35,6 +35,9 @@ package protocol StoreRecord: Hashable, Sendable {
   /// Whose it is, in the store's own words.
   var token: OwnerToken { get }
 
+  /// Its customers, by the store's own ids, as far as it tells them.
+  var customers: [String] { get }
+
   /// Objects that it names and that nobody told of, though they say what is owed.
   func unknown(of key: ObjectKey) -> [ObjectKey]
 
@@ -60,6 +63,7 @@ package protocol StoreRecord: Hashable, Sendable {
 extension StoreRecord {
   package func unknown(of key: ObjectKey) -> [ObjectKey] { [] }
   package func companions(of key: ObjectKey) -> [ObjectKey] { [] }
+  package var customers: [String] { [] }
   package var renewalSince: Instant? { nil }
   package var end: Instant? { bill.payments.compactMap(\.to).max() }
   package var unacknowledgedSince: Instant? { nil }

@@ -7,6 +7,7 @@ enum CommandTable {
     .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,
     .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
+    .subscriptionShow,
     .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund,
     .subscriptionExtend, .refundQuestions, .importPurchases,
     .reconcileList, .reconcile, .quotaSet, .quotaClear,

@@ -48,7 +48,7 @@ enum ExplanationJSON {
     "unanswered_since": moment, "due": moment, "attempts": .integer,
     "last_error": .orNull(.text), "cause": .orNull(.text),
   ]
-  private static let subscriptionShape: JSONShape = [
+  static let subscriptionShape: JSONShape = [
     "subscription": .text, "store": .text, "environment": .text, "label": .text,
     "will_renew": .bool, "label_then": .text, "dirty": .bool, "owner_evidence": .text,
     "owed": .list([
@@ -160,7 +160,7 @@ enum ExplanationJSON {
     ]
   }
 
-  private static func subscription(
+  static func subscription(
     _ subscription: EntitlementExplanation.Subscription
   ) -> JSONValue {
     [

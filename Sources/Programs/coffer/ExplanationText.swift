@@ -73,7 +73,13 @@ struct ExplanationText {
         width: Self.widthMax)
     }
     for subscription in explanation.subscriptions {
-      text += "\n" + SubscriptionText(explanation, subscription, isWide: isWide).text
+      text +=
+        "\n"
+        + SubscriptionText(
+          subscription, owned: subscription.ownership.map { "the account's own: \($0)" },
+          at: explanation.now, about: explanation.moment,
+          fallbackPlanID: explanation.catalogue.fallbackPlanID, isWide: isWide
+        ).text
     }
     return text
   }

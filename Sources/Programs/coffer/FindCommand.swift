@@ -24,7 +24,8 @@ extension Command {
       it, upper case and a label such as "acct: " do no harm; of a page's address in a store's \
       dashboard its last part is taken. Accounts that are gone and purchases of nobody are found, \
       too, with who owned them. Of the deliveries the newest 20 are shown; delivery_count is how \
-      many there are, counted up to 10,000.
+      many there are, counted up to 10,000. The order number on a receipt of Apple's is looked up at the \
+      App Store where nothing else has it and its key is configured.
       """,
     arguments: [anything],
     answers: [
@@ -60,6 +61,17 @@ extension Command {
           isPersonal && configuration.searchKey == nil
           ? "what is personal is not looked for: COFFER_SEARCH_KEY is not set" : nil
         guard !result.isEmpty else {
+          let bare = QuotedText.bare(text)
+          if let bought = try ReceiptLookup(invocation, configuration).bought(by: bare) {
+            let known = try bought.first.map { key in
+              try database.read { reader in
+                try FindResult(
+                  key.description, at: now, ledger, key: configuration.searchKey, reading: reader)
+              }
+            }
+            guard let known, !known.isEmpty else { throw ReceiptLookup.failure(bare, bought) }
+            return Answer(text: known.text, json: known.json, notice: known.notice)
+          }
           let otherKey =
             isPersonal
             ? "what is personal is found whole, by the COFFER_SEARCH_KEY that it was kept under"

@@ -7,16 +7,27 @@ internal import Tiers
 /// One subscription of an explanation: whose it is, what it is for, the money, what it is owed, and
 /// what happened.
 struct SubscriptionText {
-  private let explanation: EntitlementExplanation
   private let subscription: EntitlementExplanation.Subscription
+  private let now: Instant
+  /// What is asked about: `now`, or another moment.
+  private let moment: Instant
+  /// The plan that an unknown product is taken for; nil: it gives no storage.
+  private let fallbackPlanID: String?
   private let isWide: Bool
 
+  /// What is said of its owner; nil where that is told elsewhere.
+  private let owned: String?
+
   init(
-    _ explanation: EntitlementExplanation, _ subscription: EntitlementExplanation.Subscription,
-    isWide: Bool
+    _ subscription: EntitlementExplanation.Subscription, owned: String?, at now: Instant,
+    about moment: Instant,
+    fallbackPlanID: String?, isWide: Bool
   ) {
-    self.explanation = explanation
     self.subscription = subscription
+    self.owned = owned
+    self.now = now
+    self.moment = moment
+    self.fallbackPlanID = fallbackPlanID
     self.isWide = isWide
   }
 
@@ -25,6 +36,7 @@ struct SubscriptionText {
 
   var text: String {
     var text = head
+    if let owned { text += line(owned) }
     for item in subscription.bill.items { text += line(sentence(item)) }
     if let next = subscription.next { text += line(sentence(next)) }
     if subscription.bill.isScheduled {
@@ -65,7 +77,7 @@ struct SubscriptionText {
   private var head: String {
     var text = "\(subscription.label.rawValue)"
     if subscription.labelThen != subscription.label {
-      text += " (\(subscription.labelThen.rawValue) at \(explanation.moment))"
+      text += " (\(subscription.labelThen.rawValue) at \(moment))"
     }
     text += subscription.willRenew ? ", renews" : ", does not renew"
     if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
@@ -73,7 +85,6 @@ struct SubscriptionText {
     let key = subscription.key.description
     let room = ExplanationText.widthMax - text.count - 2
     return (isWide ? key : Folded.text(key, to: max(room, 40))) + ": \(text)\n"
-      + line("the account's own: \(ownership(subscription.ownerEvidence))")
   }
 
   private func line(_ text: String) -> String {
@@ -153,11 +164,11 @@ struct SubscriptionText {
   ]
 
   private var unknownMeans: String {
-    explanation.catalogue.fallbackPlanID.map { "it is taken for the plan \($0)" }
+    fallbackPlanID.map { "it is taken for the plan \($0)" }
       ?? "it gives no storage"
   }
 
-  private func time(_ moment: Instant?) -> String { Terminal.time(moment, now: explanation.now) }
+  private func time(_ moment: Instant?) -> String { Terminal.time(moment, now: now) }
 
   private func amount(_ payment: Bill.Payment) -> String {
     payment.irregular.map { "\($0.came.amount) of \($0.asked)" }
@@ -170,7 +181,7 @@ struct SubscriptionText {
   }
 
   private func hours(until end: Instant) -> Int64 {
-    max(0, (end - explanation.now).milliseconds / Instant.Span.hours(1).milliseconds)
+    max(0, (end - now).milliseconds / Instant.Span.hours(1).milliseconds)
   }
 
   private func names(_ item: Bill.Item) -> String {
@@ -221,15 +232,20 @@ struct SubscriptionText {
     if let error = read.lastError { text += "; the last: \(Printable.text(error))" }
     return text
   }
+}
 
-  private func ownership(_ evidence: String) -> String {
-    let parts = evidence.split(separator: ":", maxSplits: 1).map(String.init)
-    return switch parts.first {
-    case "claim": "it claimed the purchase (decision \(parts.last ?? "")) and nobody else owned it"
-    case "transfer": "an admin transferred it (decision \(parts.last ?? ""))"
-    case "predecessor": "it continues a purchase of the account"
-    case "transaction", "purchase": "its id stands in the \(evidence)"
-    default: "its id stands in the metadata of the \(evidence)"
+extension EntitlementExplanation.Subscription {
+  /// Why it is its owner's, in words; nil where nobody owns it.
+  var ownership: String? {
+    let parts = ownerEvidence.split(separator: ":", maxSplits: 1).map(String.init)
+    switch parts.first {
+    case nil, "none", "contested", "deleted_account": return nil
+    case "claim":
+      return "it claimed the purchase (decision \(parts.last ?? "")) and nobody else owned it"
+    case "transfer": return "an admin transferred it (decision \(parts.last ?? ""))"
+    case "predecessor": return "it continues a purchase of the account"
+    case "transaction", "purchase": return "its id stands in the \(ownerEvidence)"
+    default: return "its id stands in the metadata of the \(ownerEvidence)"
     }
   }
 }

@@ -73,6 +73,18 @@ struct AppleReads {
     ])
   }
 
+  /// Look Up Order ID: what was bought by the order of that number.
+  func lookup(_ target: GoogleTarget) -> JSONValue {
+    let sold = world.ids.map { world[$0] }.flatMap { subscription in
+      subscription.sales.filter { AppleReceipt.order(of: $0.id) == target.segments[3] }
+        .map { transaction(of: subscription, $0) }
+    }
+    return [
+      "status": .integer(sold.isEmpty ? 1 : 0),
+      "signedTransactions": .array(sold.map { .string($0) }),
+    ]
+  }
+
   /// Where a transaction stands in a history, and so how far a page has come.
   private struct Order: Comparable {
     let modified: Int64

@@ -10,7 +10,7 @@ extension FakeAppStore {
   package func routes() -> [Route] {
     FakeRoutes.routes([
       ("GET", "/inApps/v1/subscriptions/{id}"), ("GET", "/inApps/v2/history/{id}"),
-      ("POST", "/inApps/v1/notifications/history"),
+      ("GET", "/inApps/v1/lookup/{id}"), ("POST", "/inApps/v1/notifications/history"),
       ("PUT", "/inApps/v1/subscriptions/extend/{id}"),
       ("PUT", "/inApps/v2/transactions/consumption/{id}"),
     ]) { self.answer($0) }
@@ -58,6 +58,7 @@ extension FakeAppStore {
       case ("GET", 4, ["inApps", "v1", "subscriptions"]):
         return json(try reads.statuses(target), now)
       case ("GET", 4, ["inApps", "v2", "history"]): return json(try reads.history(target), now)
+      case ("GET", 4, ["inApps", "v1", "lookup"]): return json(reads.lookup(target), now)
       case ("POST", 4, ["inApps", "v1", "notifications"]) where target.segments[3] == "history":
         return json(try notificationHistory(target, request.body, world, now), now)
       case ("PUT", 5, ["inApps", "v1", "subscriptions", "extend"]):

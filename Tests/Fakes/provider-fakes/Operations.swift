@@ -43,6 +43,7 @@ struct Operations {
     let transaction = input.text("transaction") ?? store.latestTransaction(of: id)
     func may(_ deed: FakeAppStore.Act) throws { try refuse(store.hindrance(to: deed, id)) }
     switch operation {
+    case "receipt": return ["order": .string(AppleReceipt.order(of: transaction))]
     case "break-card": store.breakCard(id)
     case "repair-card": store.repairCard(id)
     case "cancel":

@@ -140,6 +140,28 @@ struct DevelopmentStoreTests {
     #expect(ends[1] == ends[0] + .days(7) && ends[2] == ends[1] + .days(7), "\(ends)")
   }
 
+  @Test func `the order number of a receipt of Apple's finds its purchase`() throws {
+    let finished = try shell(
+      """
+      coffer account create --username ada --key-file ada.key >/dev/null
+      ada=$(coffer account show ada --json | sed -n 's/.*"account":"\\([^"]*\\)".*/\\1/p')
+      curl -s $store/control/apple/buy -d "{\\"account\\":\\"$ada\\"}" >bought
+      id=$(sed 's/^{"id":"\\([^"]*\\)".*/\\1/' bought)
+      order=$(curl -s $store/control/apple/receipt -d "{\\"id\\":\\"$id\\"}" | sed 's/.*"order":"\\([^"]*\\)".*/\\1/')
+      until coffer find "$id" | grep -q active; do sleep 0.1; done
+      coffer subscription show $order | grep "^subscription  apple:live:subscription:$id$"
+      coffer find $order | grep "apple:live:subscription:$id .*active"
+      coffer subscription show MK5TTTVWJH 2>&1 || echo "code $?"
+      coffer find MK5TTTVWJH 2>&1 || echo "code $?"
+      curl -s $store/control/faults/apple -d '{"failures": [503, 503, 503, 503, 503, 503]}' >/dev/null
+      coffer subscription show $order 2>&1 || echo "code $?"
+      """)
+    let codes = finished.out.matches(of: #/code (\d+)/#).map { $0.output.1 }
+    #expect(codes == ["1", "1", "69"], "\(finished.out)\n\(finished.errors)")
+    let sentence = "coffer: the App Store knows no order MK5TTTVWJH of this app\n"
+    #expect(finished.out.ranges(of: sentence).count == 2, "\(finished.out)")
+  }
+
   /// No webhook and no list tells of a refund that leaves the purchase, and no read looks so far back.
   @Test func `a refund of the first of many orders at Google Play is known afterwards`() throws {
     let finished = try shell(

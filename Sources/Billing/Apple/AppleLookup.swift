@@ -1,0 +1,43 @@
+internal import Base
+internal import HTTPMessages
+internal import JSON
+package import ProviderAPI
+package import Subscriptions
+internal import Tiers
+
+extension AppleStore {
+  /// Receipts that Apple mails bear a number that no transaction has.
+  /// https://developer.apple.com/documentation/appstoreserverapi/look-up-order-id
+  package func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]? {
+    guard Self.isOrder(order) else { return nil }
+    // Of the sandbox there are no receipts.
+    guard let api = apis[.live] else {
+      throw .misconfigured("there is no key of the App Store Server API")
+    }
+    return try api.subscriptions(boughtBy: order)
+  }
+
+  /// As M followed by letters and digits in upper case.
+  private static func isOrder(_ text: String) -> Bool {
+    8...24 ~= text.utf8.count && text.utf8.first == UInt8(ascii: "M")
+      && text.utf8.allSatisfy {
+        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+      }
+  }
+}
+
+extension AppleAPI {
+  fileprivate func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey] {
+    let reply = try send("GET", "/inApps/v1/lookup/\(PercentEncoding.encode(order))")
+    let texts = try malformed { () throws(JSONError) -> [String] in
+      let json = try JSON.parseForeign(reply.body).requireObject()
+      guard try json["status"].requireInteger() == 0 else { return [] }
+      return try json["signedTransactions"].requireArray().map { (text) throws(JSONError) in
+        try text.requireString()
+      }
+    }
+    var keys: Set<ObjectKey> = []
+    for text in texts { keys.insert(try AppleReading(self).subscription(of: text)) }
+    return keys.sorted()
+  }
+}

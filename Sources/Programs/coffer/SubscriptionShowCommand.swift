@@ -1,0 +1,115 @@
+internal import Base
+internal import Configuration
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import ProviderAPI
+internal import Storage
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+extension Command {
+  private static let number = Parameter<String>.required(
+    "number", text: "any number of the purchase, as its store or its customer quotes it", .text)
+  private static let wide = Parameter<Bool>.flag(
+    "--wide", text: "print ids whole, however wide the lines are")
+
+  static let subscriptionShow = Command(
+    words: ["subscription", "show"],
+    abstract:
+      "Shows everything about one purchase: whose it is and why, what was paid, what came of it.",
+    discussion: """
+      Takes what coffer find takes of a store: the id of a subscription, invoice, charge, payment, refund, dispute, \
+      transaction, original transaction or order, a purchase token, or a delivery. The order number that Apple's \
+      receipts bear, such as MK5TTTVWJH, is looked up at the App Store where nothing else has it. It shows \
+      the owner and what names it, who owned it before, whom its store names, its customer there, who claimed it \
+      and was refused, what was paid and went back, what it is owed, what happened, what operators ordered, \
+      and the newest 20 deliveries. Nothing is changed.
+      """,
+    arguments: [number],
+    options: [wide],
+    answers: ShownSubscription.shape,
+    run: { invocation in
+      let text = QuotedText.bare(QuotedText.plain(invocation[number]))
+      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
+        database, configuration in
+        let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
+        func named(_ text: String) throws -> [ObjectKey] {
+          try database.read { reader in
+            try Finding.subscriptions(
+              named: text, of: ledger, key: configuration.searchKey, reading: reader)
+          }
+        }
+        var keys = try named(text)
+        if keys.isEmpty, let bought = try ReceiptLookup(invocation, configuration).bought(by: text)
+        {
+          keys = try bought.flatMap { try named($0.description) }
+          guard !keys.isEmpty else { throw ReceiptLookup.failure(text, bought) }
+        }
+        guard let key = keys.first, keys.count == 1 else { throw failure(text, keys) }
+        let found = try database.read { try ShownSubscription(key, at: now, ledger, reading: $0) }
+        guard let found else {
+          throw CommandFailure(
+            .refused,
+            "nothing is derived of \(key) yet: coffer subscription read has its store asked")
+        }
+        return Answer(
+          text: found.text(
+            fallbackPlanID: configuration.catalogue.fallbackPlanID, isWide: invocation[wide]),
+          json: found.json)
+      }
+    })
+
+  private static func failure(_ text: String, _ keys: [ObjectKey]) -> CommandFailure {
+    let text = Printable.text(text)
+    guard !keys.isEmpty else {
+      return CommandFailure(
+        .refused, "no purchase is known by \(text); coffer find \(text) looks for accounts as well")
+    }
+    let names = keys.prefix(5).map(\.description).joined(separator: ", ")
+    return CommandFailure(
+      .refused, "\(keys.count) purchases are known by \(text): name one, as \(names)")
+  }
+}
+
+/// Asks stores what was bought by an order whose number only its customer has.
+struct ReceiptLookup {
+  private let stores: StoreList
+
+  init(_ invocation: Invocation, _ configuration: DatabaseConfiguration) throws {
+    stores = try StoreList(
+      try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
+      clock: configuration.clock)
+  }
+
+  /// Nil where the text is no such number, or no store is configured that has them.
+  func bought(by order: String) throws(CommandFailure) -> [ObjectKey]? {
+    for store in stores where store.isReadable {
+      do throws(APIFailure) {
+        if let keys = try store.subscriptions(boughtBy: order) { return keys }
+      } catch {
+        let code: ExitCode =
+          switch error {
+          case .misconfigured: .configuration
+          case .transient, .malformed: .unavailable
+          case .refused, .gone, .notFound: .refused
+          }
+        throw CommandFailure(code, "\(store.traits.title): \(error)")
+      }
+    }
+    return nil
+  }
+
+  /// What is said of an order that nothing here is known of.
+  static func failure(_ order: String, _ bought: [ObjectKey]) -> CommandFailure {
+    let order = Printable.text(order)
+    guard let key = bought.first else {
+      return CommandFailure(.refused, "the App Store knows no order \(order) of this app")
+    }
+    return CommandFailure(
+      .refused,
+      "the order \(order) is of \(key), of which nothing is known: coffer subscription read \(key.id)"
+    )
+  }
+}
