@@ -40,6 +40,8 @@ package struct EntitlementExplanation: Sendable {
   let lost: [Loss]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
   package let paysTwiceSince: Instant?
+  /// What those are, and which adds nothing; nil where the time of one is over meanwhile.
+  package let paidTwice: PaidTwice?
   /// Since when there is nothing left of the account, in either program; nil while there is.
   package var erased: Instant? { deletionParts?.erased }
   /// Since when an operator lets nothing of it be written; nil where nobody does.
@@ -229,6 +231,9 @@ package struct EntitlementExplanation: Sendable {
     subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
       try Subscription(key, at: now, about: moment ?? now, catalogue, reading)
     }
+    paidTwice =
+      paysTwiceSince == nil
+      ? nil : try PaidTwice(subscriptions, catalogue, stores, at: now)
   }
 
   private static func losses(of account: Identifier, reading reader: Reader) throws -> [Loss] {

@@ -28,6 +28,11 @@ extension EntitlementExplanation {
       text += "; it holds \(ByteCount.text(usedByteCount)), so that nothing can be added until it "
       text += "holds less, and nothing is deleted"
     }
+    if let paidTwice {
+      let prices = [paidTwice.kept.price] + paidTwice.surplus.map(\.price)
+      text += "; it is paid for \(prices.count == 2 ? "twice" : "\(prices.count) times"), "
+      text += "\(prices.joined(separator: " and ")), of which the first counts"
+    }
     return text + (refusedWrites.map { "; \($0)" } ?? "") + "."
   }
 

@@ -33,34 +33,57 @@ extension Command {
           try DatabaseConfiguration.stores(invocation.settings),
           transport: { _ in CurlTransport() },
           clock: configuration.clock)
-        let list = try database.read { reader in
-          try AttentionList(
+        let ledger = Ledger(stores: .known, configuration)
+        let shown = try database.read { reader in
+          let list = try AttentionList(
             at: now, limit: limit, stores: configured ?? .known, reading: reader)
+          var twice: [Identifier: PaidTwice] = [:]
+          for case let account? in list.items.map({ $0.kind == .doublePayment ? $0.account : nil })
+          {
+            twice[account] = try PaidTwice(by: account, at: now, of: ledger, reading: reader)
+          }
+          return AttentionText(list: list, twice: twice, now: now)
         }
         return Answer(
-          code: list.urgentCount > 0 ? .urgent : .ok, text: AttentionText.text(list, at: now),
-          json: AttentionText.json(list, at: now))
+          code: shown.list.urgentCount > 0 ? .urgent : .ok, text: shown.text, json: shown.json)
       }
     })
 }
 
 /// What wants a human, for people and for programs.
-enum AttentionText {
-  static func text(_ list: AttentionList, at now: Instant) -> String {
+struct AttentionText: Sendable {
+  let list: AttentionList
+  /// What those pay that pay twice.
+  let twice: [Identifier: PaidTwice]
+  let now: Instant
+
+  var text: String {
     guard !list.items.isEmpty else { return "nothing wants a human\n" }
     var text = "\(list.count) \(list.count == 1 ? "thing wants" : "things want") a human, "
     text += "\(list.urgentCount) urgent\n\n"
-    text += line(" ", "KIND", "SINCE", "LEFT", "WHAT")
+    text += Self.line(" ", "KIND", "SINCE", "LEFT", "WHAT")
     for item in list.items {
-      text += line(
+      text += Self.line(
         item.kind.isUrgent ? "!" : " ", item.kind.rawValue, SpanText.text(now - item.since),
-        item.until.map { left($0 - now) } ?? "-", item.sentence)
-      if let words = item.command {
+        item.until.map { Self.left($0 - now) } ?? "-", sentence(item))
+      if let words = command(item) {
         text += "    coffer \(words.map(Self.shell).joined(separator: " "))\n"
       }
     }
     let count = list.items.count
     return count < list.count ? text + "\n\(count) of \(list.count); see --limit\n" : text
+  }
+
+  private func paidTwice(_ item: Attention) -> PaidTwice? {
+    item.kind == .doublePayment ? item.account.flatMap { twice[$0] } : nil
+  }
+
+  private func sentence(_ item: Attention) -> String {
+    item.sentence + (paidTwice(item).map { ": \(PaidTwiceText.sentence($0))" } ?? "")
+  }
+
+  private func command(_ item: Attention) -> [String]? {
+    paidTwice(item).flatMap { PaidTwiceText.command($0) } ?? item.command
   }
 
   private static func line(
@@ -99,10 +122,11 @@ enum AttentionText {
     "items": .list([
       "kind": .text, "urgent": .bool, "subject": .text, "account": .orNull(.text), "detail": .text,
       "since": .time, "until": .orNull(.time), "command": .orNull(.list(.text)),
+      "paid_twice": .orNull(PaidTwiceText.shape),
     ]),
   ]
 
-  static func json(_ list: AttentionList, at now: Instant) -> JSONValue {
+  var json: JSONValue {
     [
       "at": .string(now.description), "urgent": .integer(Int64(list.urgentCount)),
       "counts": .object(
@@ -117,7 +141,8 @@ enum AttentionText {
             "account": item.account.map { .string($0.description) } ?? .null,
             "detail": .string(item.detail), "since": .string(item.since.description),
             "until": item.until.map { .string($0.description) } ?? .null,
-            "command": item.command.map { .array($0.map { .string($0) }) } ?? .null,
+            "command": command(item).map { .array($0.map { .string($0) }) } ?? .null,
+            "paid_twice": paidTwice(item).map(PaidTwiceText.json) ?? .null,
           ]
         }),
     ]
@@ -142,8 +167,7 @@ extension Attention {
     case .undecodableDelivery: "\(shownSubject): \(detail)"
     case .dispute: "\(shownSubject): the bank contests \(detail)"
     case .doublePayment:
-      "\(subject) pays for more than one subscription, and caps never add up; "
-        + "subscription refund gives a payment back"
+      "\(subject) pays for more than one subscription, and caps never add up"
     case .unowned: "\(shownSubject) is paid and nobody's"
     case .unknownAccount: "\(subject) is paid for, and is no account"
     case .contestedOwner: "\(shownSubject): its store names two owners, so that it is nobody's"

@@ -17,7 +17,8 @@ enum ExplanationJSON {
     "schedule": .list(boundaryShape),
     "derived": .orNull(["at": .time, "catalogue": .text, "policy": .text]),
     "catalogue_of_record": .orNull(["number": .integer, "since": .time]),
-    "pays_twice_since": .orNull(.time), "erased": .orNull(.time), "suspended": .orNull(.time),
+    "pays_twice_since": .orNull(.time), "paid_twice": .orNull(PaidTwiceText.shape),
+    "erased": .orNull(.time), "suspended": .orNull(.time),
     "leaving": .orNull(.time), "erases": .orNull(.time),
     "deletion_parts": .orNull(DeletionParts.shape),
     "grants": .list([
@@ -108,6 +109,7 @@ enum ExplanationJSON {
         ["number": .integer(record.number), "since": .string(record.since.description)]
       } ?? .null,
       "pays_twice_since": explanation.paysTwiceSince.map { .string($0.description) } ?? .null,
+      "paid_twice": explanation.paidTwice.map(PaidTwiceText.json) ?? .null,
       "erased": explanation.erased.map { .string($0.description) } ?? .null,
       "suspended": explanation.suspended.map { .string($0.description) } ?? .null,
       "leaving": explanation.leaving.map { .string($0.description) } ?? .null,

@@ -56,6 +56,10 @@ struct ExplanationText {
     }
     if let since = explanation.paysTwiceSince {
       text += "attention pays for more than one subscription since \(since); caps never add up\n"
+      if let paid = explanation.paidTwice {
+        text += Prose.text(
+          Printable.text(PaidTwiceText.sentence(paid)), indent: "          ", width: Self.widthMax)
+      }
     }
     text += "\nschedule\n" + indented(schedule)
     for grant in explanation.grants { text += "\n" + self.grant(grant) }

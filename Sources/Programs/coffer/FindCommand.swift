@@ -38,6 +38,7 @@ extension Command {
         "former_owners": .list(["account": .text, "until": .time]), "claimants": .list(.text),
         "by": .list(.text),
       ]),
+      "paid_twice": .list(["account": .text, "paid": PaidTwiceText.shape]),
       "others": .list(.text), "refused_claims": .list(RefusedClaimText.shape),
       "deliveries": .list(EventText.shape), "delivery_count": .integer,
     ],
@@ -134,6 +135,8 @@ struct FindResult: Sendable {
   private let accounts: [FoundAccount]
   private let finding: Finding
   private let now: Instant
+  /// Those of the accounts that pay twice, in their order.
+  private let twice: [(account: Identifier, paid: PaidTwice)]
 
   struct FoundAccount: Sendable {
     let id: Identifier
@@ -180,6 +183,9 @@ struct FindResult: Sendable {
       for id in other.claimants { try add(id, by: "claims \(other.key)") }
     }
     accounts = named
+    twice = try named.compactMap { account in
+      try PaidTwice(by: account.id, at: now, of: ledger, reading: reader).map { (account.id, $0) }
+    }
   }
 
   /// The accounts that the text itself names.
@@ -229,6 +235,14 @@ struct FindResult: Sendable {
         table.add(found.id.description, found.account?.username ?? "-", since, found.by)
       }
       parts.append("accounts\n" + EventText.indented(table.text))
+    }
+    if !twice.isEmpty {
+      let lines = twice.map { account, paid in
+        Prose.text(
+          Printable.text("\(account): \(PaidTwiceText.sentence(paid))"), indent: "  ",
+          width: ExplanationText.widthMax)
+      }
+      parts.append("pays twice\n" + lines.joined())
     }
     if !finding.subscriptions.isEmpty {
       var table = Table(
@@ -290,6 +304,10 @@ struct FindResult: Sendable {
             "claimants": .array(found.claimants.map { .string($0.description) }),
             "by": .array(found.by.map { .string($0.description) }),
           ]
+        }),
+      "paid_twice": .array(
+        twice.map { account, paid in
+          ["account": .string(account.description), "paid": PaidTwiceText.json(paid)]
         }),
       "others": .array(finding.others.map { .string($0.key.description) }),
       "refused_claims": .array(finding.refusedClaims.map(RefusedClaimText.json)),

@@ -162,6 +162,50 @@ struct DevelopmentStoreTests {
     #expect(finished.out.ranges(of: sentence).count == 2, "\(finished.out)")
   }
 
+  /// The App Store takes no orders of refunds, Stripe does.
+  @Test(arguments: [("apple", "stripe"), ("stripe", "apple")])
+  func `who pays twice is told of with both prices, and with the one to refund`(
+    first: String, second: String
+  ) throws {
+    let finished = try shell(
+      """
+      coffer account create --username ada --key-file ada.key >/dev/null
+      ada=$(coffer account show ada --json | sed -n 's/.*"account":"\\([^"]*\\)".*/\\1/p')
+      for kind in \(first) \(second); do
+        curl -s $store/control/$kind/buy -d "{\\"account\\":\\"$ada\\"}" >bought
+        id=$(sed 's/^{"id":"\\([^"]*\\)".*/\\1/' bought)
+        echo "$kind is $id"
+        until coffer find "$id" | grep -q active; do sleep 0.1; done
+        curl -s $store/control/clock -d '{"advance_ms": 60000}' >/dev/null
+      done
+      coffer entitlement explain ada >explained
+      head -1 explained | fold -w 1000
+      coffer attention >attention || test $? = 2
+      echo "attention" $(cat attention)
+      echo "explained" $(cat explained)
+      echo "found" $(coffer find ada)
+      """)
+    let ids = finished.out.matches(of: #/(apple|stripe) is (\S+)/#).map { "\($0.output.2)" }
+    try #require(ids.count == 2, "\(finished.out)\(finished.errors)")
+    let prices = finished.out.matches(of: #/(\d+\.\d\d [A-Z]{3}) at (the App Store|Stripe)/#)
+      .map { "\($0.output.0)" }
+    #expect(Set(prices).count == 2, "\(finished.out)")
+    let stores = first == "apple" ? ["the App Store", "Stripe"] : ["Stripe", "the App Store"]
+    let advice =
+      first == "apple" ? "refund this one" : "its customer asks the App Store for a refund"
+    for command in ["attention", "explained", "found"] {
+      let line = try #require(
+        finished.out.split(separator: "\n").first { $0.hasPrefix("\(command) ") })
+      let sentence = try Regex(
+        "at \(stores[0]) for premium \\(\\S*\(ids[0])\\) counts; \\S+ \\S+ at \(stores[1]) for premium "
+          + "\\(\\S*\(ids[1])\\) adds nothing: \(advice)")
+      #expect(line.firstMatch(of: sentence) != nil, "\(line)")
+    }
+    let command = "coffer subscription refund stripe:live:subscription:\(ids[1]) --payment in_"
+    #expect(finished.out.contains(command) == (first == "apple"), "\(finished.out)")
+    #expect(finished.out.contains("it is paid for twice"), "\(finished.out)")
+  }
+
   /// No webhook and no list tells of a refund that leaves the purchase, and no read looks so far back.
   @Test func `a refund of the first of many orders at Google Play is known afterwards`() throws {
     let finished = try shell(
