@@ -47,9 +47,10 @@ package struct PaidTwice: Sendable {
   package init?(
     by account: Identifier, at now: Instant, of ledger: Ledger, reading reader: Reader
   ) throws {
-    let isNoted = try reader.first(
-      "SELECT 1 FROM billing.double_payments WHERE account_id = $1", .id(account)
-    ) { try $0.integer(0) } != nil
+    let isNoted =
+      try reader.first(
+        "SELECT 1 FROM billing.double_payments WHERE account_id = $1", .id(account)
+      ) { try $0.integer(0) } != nil
     guard isNoted else { return nil }
     let (reading, catalogue) = (ledger.reading(reader), try ledger.catalogue(reading: reader))
     let keys = try reader.rows(
