@@ -19,7 +19,7 @@ package struct DerivedState: Sendable {
   package private(set) var schedules: [Identifier: [Schedule.Boundary]] = [:]
 
   init(
-    of keys: [ObjectKey], at now: Instant, reading database: some Queryable
+    of keys: [ObjectKey], at moment: Instant, reading database: some Queryable
   ) throws {
     for key in keys {
       guard let row = try SubscriptionRow(key, reading: database) else {
@@ -29,7 +29,7 @@ package struct DerivedState: Sendable {
       let coverage = try Coverage(text: row.coverage)
       subscriptions[key] = Subscription(
         owner: row.owner,
-        label: Label(coverage, withoutAccess: row.labelWithoutAccess, at: now),
+        label: Label(coverage, withoutAccess: row.labelWithoutAccess, at: moment),
         willRenew: row.willRenew, intervals: coverage.intervals)
     }
     try readSchedules(of: subscriptions.values.compactMap { $0?.owner }, reading: database)

@@ -46,6 +46,26 @@ package struct RedecodedDelivery: Sendable {
   }
 }
 
+/// What would hold without a delivery.
+package struct Supposition: Sendable {
+  package let change: DerivedChange
+  /// Why no subscription would be another; nil where one would.
+  package let unchanged: Unchanged?
+
+  package enum Unchanged: Sendable, Equatable {
+    /// It tells of no object; what became of it.
+    case saysNothing(DecodedDelivery.Disposition)
+    /// Others, the newest first, told more of the same objects.
+    case outdated(by: [String])
+    /// Others, the newest first, say the same.
+    case saidAgain(by: [String])
+    /// What is bought in the sandbox gives nothing here.
+    case sandbox
+    /// What it alone says decides on nothing that is owed.
+    case owesTheSame
+  }
+}
+
 extension Ledger {
   /// Joins again what a kept delivery says, in the place of what it said to the decoder of its time.
   package func replay(
@@ -69,13 +89,17 @@ extension Ledger {
 
   /// Takes away what one delivery says, and what only it says of links, and joins what others say of
   /// the same objects: to be undone, as nothing is ever forgotten.
+  ///
+  /// `moment` is the time whose states are told.
   package func suppose(
     without delivery: RedecodedDelivery, among others: [RedecodedDelivery], at now: Instant,
-    in transaction: Transaction
-  ) throws -> DerivedChange {
+    about moment: Instant, in transaction: Transaction
+  ) throws -> Supposition {
     try DeliveryRow.lockSequence(in: transaction)
     let number = delivery.delivery.number
     let effect = try heldObjects(of: delivery.delivery, in: transaction)
+    let own = Set(delivery.facts.map { $0.fact.key } + effect.held).sorted()
+    let known = try contents(of: own, in: transaction)
     for key in effect.held { try forget(key, number, in: transaction) }
     for link in delivery.facts.flatMap({ $0.fact.links }) {
       try link.forget(delivery: number, in: transaction)
@@ -86,8 +110,53 @@ extension Ledger {
       let facts = other.facts.filter { touched.contains($0.fact.key) }
       try join(facts, other.delivery.number, reading, in: transaction)
     }
-    return try derivedAgain(
-      effect.subscriptions, delivery.facts.map { $0.fact }, from: number, at: now, in: transaction)
+    let left = try contents(of: own, in: transaction)
+    let change = try derivedAgain(
+      effect.subscriptions, delivery.facts.map { $0.fact }, from: number, at: now, about: moment,
+      in: transaction)
+    let sandbox =
+      try change.subscriptions.isEmpty && !change.after.subscriptions.isEmpty
+      && change.after.subscriptions.keys.allSatisfy { key in
+        try SubscriptionRow(key, reading: transaction)
+          .map { $0.environment != rules.grantingEnvironment } ?? false
+      }
+    let reason: Supposition.Unchanged? =
+      if !change.subscriptions.isEmpty { nil } else if delivery.facts.isEmpty {
+        .saysNothing(delivery.decoded.disposition)
+      } else if known.contents == left.contents {
+        effect.held.isEmpty
+          ? .outdated(by: try ids(of: known.deliveries, in: transaction))
+          : .saidAgain(by: try ids(of: left.deliveries.subtracting([number]), in: transaction))
+      } else { sandbox ? .sandbox : .owesTheSame }
+    return Supposition(change: change, unchanged: reason)
+  }
+
+  /// What is known of objects, and the deliveries that say it.
+  private func contents(
+    of keys: [ObjectKey], in transaction: Transaction
+  ) throws -> (contents: Set<String>, deliveries: Set<Int64>) {
+    var (contents, deliveries): (Set<String>, Set<Int64>) = ([], [])
+    for key in keys {
+      let rows = try transaction.rows(
+        "SELECT content, delivery FROM billing.mirrors WHERE object = $1", .text(key.description)
+      ) { row in (try row.text(0), try row.integer(1)) }
+      for (content, delivery) in rows {
+        contents.insert("\(key) \(content)")
+        deliveries.insert(delivery)
+      }
+    }
+    return (contents, deliveries)
+  }
+
+  private static let toldIDCountMax = 3
+
+  /// The stores' ids of the newest of them.
+  private func ids(of deliveries: Set<Int64>, in transaction: Transaction) throws -> [String] {
+    try deliveries.sorted(by: >).prefix(Self.toldIDCountMax).compactMap { number in
+      try transaction.first(
+        "SELECT delivery_id FROM billing.deliveries WHERE id = $1", .integer(number)
+      ) { row in try row.text(0) }
+    }
   }
 
   /// The deliveries that may speak of the same objects as this one, the newest first, itself left out;
@@ -149,17 +218,18 @@ extension Ledger {
 
   private func derivedAgain(
     _ known: [ObjectKey], _ facts: [Fact], from number: Int64, at now: Instant,
-    in transaction: Transaction
+    about moment: Instant? = nil, in transaction: Transaction
   ) throws -> DerivedChange {
+    let moment = moment ?? now
     let named = try Affected.subscriptions(by: facts, reading(transaction))
     let keys = Set(known + named).sorted()
-    var before = try DerivedState(of: keys, at: now, reading: transaction)
+    var before = try DerivedState(of: keys, at: moment, reading: transaction)
     let owners = try keys.compactMap { key in
       try reading(transaction).subscription(key).ownership.account
     }
     try before.readSchedules(of: owners, reading: transaction)
     try derive(keys, cause: .fact, entry: number, at: now, in: transaction)
-    var after = try DerivedState(of: keys, at: now, reading: transaction)
+    var after = try DerivedState(of: keys, at: moment, reading: transaction)
     try after.readSchedules(of: Array(before.schedules.keys), reading: transaction)
     return DerivedChange(before: before, after: after)
   }

@@ -16,6 +16,10 @@ extension Command {
     "--store", "store", text: "of this store, where two have one of that id", .store)
   private static let dryRun = Parameter<Bool>.flag(
     "--dry-run", text: "only tell what would change")
+  private static let moment = Parameter<StatedTime?>.optional(
+    "--at", "time",
+    text: "the states and caps of another time, as 2026-01-05T10:00:00Z, 2026-01-05, 2h or +30d",
+    .time)
   private static let without = Parameter<String?>.optional(
     "--without", "event", text: "the same, by name", .text)
 
@@ -81,11 +85,14 @@ extension Command {
       Derives in a transaction that is undone: who would own what, what would be owed, and what \
       the accounts could store, beside what is. What other deliveries say of the same objects is \
       decoded again, as only what nothing outdates is at hand: the newest 500 of them. Decisions \
-      stay. Needs COFFER_SEALING_KEYS. Nothing is changed.
+      stay. Where nothing would be another, the reason stands there. --at tells of one time what would \
+      be another then, by what is known now. Needs COFFER_SEALING_KEYS. Nothing is changed.
       """,
     arguments: [event],
-    options: [without, store],
+    options: [without, store, moment],
     answers: ReplayText.shape.adding([
+      .init("at", .time), .init("unchanged", .orNull(SuppositionText.shape)),
+      .init("then", .list(SuppositionText.thenShape)),
       .init("others", .integer), .init("cut_short", .bool), .init("unread", .integer),
     ]),
     run: { invocation in
@@ -110,10 +117,12 @@ extension Command {
           }
         }
         let all = decoded
-        let change = ChangeText(
-          try Rehearsal.change(on: database) { transaction in
-            try ledger.suppose(without: delivery, among: all, at: now, in: transaction)
-          })
+        let asked = invocation[moment]?.moment(at: now)
+        let supposition = try Rehearsal.result(on: database) { transaction in
+          try ledger.suppose(
+            without: delivery, among: all, at: now, about: asked ?? now, in: transaction)
+        }
+        let text = SuppositionText(supposition, about: asked, at: now)
         var notices: [String] = []
         if areMore {
           notices.append(
@@ -121,9 +130,9 @@ extension Command {
         }
         if unread > 0 { notices.append("\(unread) deliveries could not be read and are left out") }
         return Answer(
-          text: "without \(Printable.text(delivery.delivery.deliveryID))\n" + change.text,
+          text: "without \(Printable.text(delivery.delivery.deliveryID))\n" + text.text,
           json: .object(
-            ReplayText.members(delivery) + change.json + [
+            ReplayText.members(delivery) + text.json + [
               .init("others", .integer(Int64(all.count))), .init("cut_short", .bool(areMore)),
               .init("unread", .integer(Int64(unread))),
             ]), notice: notices.isEmpty ? nil : notices.joined(separator: "; "))

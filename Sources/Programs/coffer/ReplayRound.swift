@@ -17,7 +17,7 @@ struct Replay {
   func change(by again: RedecodedDelivery) throws -> DerivedChange {
     let (ledger, act, now) = (ledger, act, now)
     guard let reason else {
-      return try Rehearsal.change(on: database) { try ledger.replay(again, at: now, in: $0) }
+      return try Rehearsal.result(on: database) { try ledger.replay(again, at: now, in: $0) }
     }
     return try database.write(for: nil) { transaction in
       let change = try ledger.replay(again, at: now, in: transaction)
@@ -33,19 +33,19 @@ struct Replay {
 }
 
 /// A transaction of which only what it would change is wanted.
-struct Rehearsal: Error {
-  private let change: DerivedChange
+struct Rehearsal<Result: Sendable>: Error {
+  private let result: Result
 
-  /// What `body` changes, which is undone.
-  static func change(
-    on database: Database, _ body: @escaping @Sendable (Transaction) throws -> DerivedChange
-  ) throws -> DerivedChange {
+  /// What `body` finds in a transaction that is undone.
+  static func result(
+    on database: Database, _ body: @escaping @Sendable (Transaction) throws -> Result
+  ) throws -> Result {
     do {
       return try database.write(for: nil) { transaction in
-        throw Rehearsal(change: try body(transaction))
+        throw Rehearsal(result: try body(transaction))
       }
     } catch let rehearsal as Rehearsal {
-      return rehearsal.change
+      return rehearsal.result
     }
   }
 }

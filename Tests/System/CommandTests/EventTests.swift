@@ -1,4 +1,5 @@
 import Goldens
+import JSON
 import RecordedStories
 import TestEngines
 import TestFiles
@@ -95,6 +96,55 @@ struct EventTests {
     #expect(done.code == 0, "\(done.errors)")
     #expect(try shop.coffer("audit", "list").out.contains("event replay"))
     #expect(try shop.coffer("entitlement", "explain", "ada").out == before)
+  }
+
+  @Test(arguments: [
+    ("2026-03-02T09:59:59Z", "1 MB, free, never_subscribed", "1 MB, free, never_subscribed"),
+    ("2026-03-03", "30 GB, premium, subscribed", "30 GB, premium, leeway"),
+    ("2026-03-05", "30 GB, premium, subscribed", "1 MB, free, lapsed"),
+    ("+90d", "1 MB, free, lapsed", "1 MB, free, lapsed"),
+  ])
+  func `what would be had a delivery not come is told of any time`(
+    time: String, before: String, after: String
+  ) throws {
+    let shop = try FirstPurchase()
+    let told = try shop.coffer("whatif", FirstPurchase.paid, "--at", time)
+    #expect(told.code == 0, "\(told.errors)")
+    let line = try #require(told.out.split(separator: "\n").first { $0.contains("account ") })
+    #expect(line.firstMatch(of: try Regex("\(before) +\(after)$")) != nil, "\(told.out)")
+    let json = try shop.coffer("whatif", FirstPurchase.paid, "--at", time, "--json").out
+    let then = try #require(try JSON.parse(Array(json.utf8))["then"].array?.first)
+    #expect(then["before"]["reason"].string == before.split(separator: " ").last.map(String.init))
+    #expect(then["after"]["reason"].string == after.split(separator: " ").last.map(String.init))
+  }
+
+  @Test func `where nothing would be another, whatif says why`() throws {
+    let shop = try FirstPurchase()
+    func reason(_ event: String) throws -> (name: String?, text: String) {
+      let json = try shop.coffer("whatif", event, "--json").out
+      let unchanged = try JSON.parse(Array(json.utf8))["unchanged"]
+      let text = try shop.coffer("whatif", event).out
+      #expect(text.contains("because \(unchanged["text"].string ?? "-")"), "\(text)")
+      return (unchanged["reason"].string, text)
+    }
+    #expect(try reason("1").name == "owes_the_same")
+    // The same invoice, told once more by an event of its own; and an object that nobody here knows.
+    let paid = "\(RecordedStory.folder)/\(FirstPurchase.story.name)/04-invoice.paid.http"
+    let recorded = String(decoding: try #require(Files.bytes(paid)), as: UTF8.self)
+    let again = "evt_1again" + FirstPurchase.paid.dropFirst(10)
+    let other = "evt_1other" + FirstPurchase.paid.dropFirst(10)
+    for (id, object) in [(again, "invoice"), (other, "quality")] {
+      let fixture = "\(shop.scratch.path)/\(id).http"
+      try Files.write(
+        recorded.replacing(FirstPurchase.paid, with: id)
+          .replacing("\"object\": \"invoice\"", with: "\"object\": \"\(object)\""), to: fixture)
+      let sent = try shop.coffer("webhook", "send", fixture)
+      #expect(sent.code == 0, "\(sent.errors)")
+    }
+    let (name, text) = try reason(FirstPurchase.paid)
+    #expect(name == "outdated" || name == "said_again", "\(text)")
+    #expect(text.contains(again), "\(text)")
+    #expect(try reason(other).name == "says_nothing")
   }
 
   @Test func `what nobody could read is joined once a decoder can, with an entry in the audit log`()

@@ -122,7 +122,9 @@ extension Harness {
     do {
       return try database.write(for: nil) { transaction in
         throw Undone(
-          change: try ledger.suppose(without: delivery, among: others, at: now, in: transaction))
+          change: try ledger.suppose(
+            without: delivery, among: others, at: now, about: now, in: transaction
+          ).change)
       }
     } catch let undone as Undone {
       return undone.change
