@@ -25,6 +25,10 @@ package final class SQLiteConnection {
 
   /// Opens `file` (a path or `:memory:`) for reading and writing, creating it when absent.
   ///
+  /// Plans follow from statements alone: where SQLite may look at what is bound, a comparison of a parameter with a
+  /// column that a partial index names makes it prepare the statement anew for each use
+  /// (https://sqlite.org/c3ref/c_dbconfig_defensive.html, `SQLITE_DBCONFIG_ENABLE_QPSG`).
+  ///
   /// Double-quoted strings are refused and the schema is not trusted to call functions with side
   /// effects (https://sqlite.org/security.html).
   package init(file: String, busyTimeoutMilliseconds: Int32) throws(SQLiteError) {
@@ -45,6 +49,7 @@ package final class SQLiteConnection {
     for (option, value) in [
       (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
       (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0), (SQLITE_DBCONFIG_DEFENSIVE, 1),
+      (SQLITE_DBCONFIG_ENABLE_QPSG, 1),
     ] as [(Int32, Int32)] {
       unsafe coffer_db_config(handle, option, value)
     }

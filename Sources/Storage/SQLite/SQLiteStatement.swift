@@ -110,6 +110,11 @@ package final class SQLiteStatement {
     Int64(unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 1))
   }
 
+  /// How often it had to be prepared again since it was made.
+  package var repreparationCount: Int64 {
+    Int64(unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0))
+  }
+
   /// Makes the statement ready for its next use and drops the bound values.
   ///
   /// The code of `sqlite3_reset` repeats the last step's error, which was thrown already.

@@ -34,6 +34,18 @@ import Testing
     }
   }
 
+  @Test func `a statement is prepared once, also where a partial index names what is compared`()
+    throws
+  {
+    try connection.execute("CREATE TABLE sold (id INTEGER PRIMARY KEY, world TEXT NOT NULL)")
+    try connection.execute("CREATE INDEX sold_tests ON sold (id) WHERE world = 'sandbox'")
+    let sql = "SELECT count(*) FROM sold WHERE world = $1"
+    for world in ["live", "sandbox", "live"] {
+      _ = try connection.perform(sql, [.text(world)]) { _ in true }
+    }
+    #expect(try connection.withStatement(sql) { $0.repreparationCount } == 0)
+  }
+
   @Test func `what was left in the middle of its rows begins again from the first`() throws {
     let sql = "SELECT column1 FROM (VALUES ('one'), ('two'), ('three'))"
     for _ in 1...3 {
