@@ -46,13 +46,23 @@ extension Catalogue {
             [
               .init("id", .string(plan.id)), .init("title", .string(plan.title)),
               .init("prices", .array(plan.prices.map(\.content))),
-            ] + plan.limits.content)
+            ] + plan.limits.content + plan.trials)
         }),
     ]
   }
 }
 
 extension Plan {
+  /// Nothing where there are none, so that a catalogue without any has the digest it always had.
+  fileprivate var trials: [JSONValue.Member] {
+    let trials = products.sortedByID.compactMap { product in
+      product.trialDays.map { days -> JSONValue in
+        [.string(product.provider), .string(product.id), .integer(days)]
+      }
+    }
+    return trials.isEmpty ? [] : [.init("trials", .array(trials))]
+  }
+
   fileprivate var content: JSONValue {
     [
       "id": .string(id), "bytes": .integer(byteCount), "adds": .bool(isAddition),
@@ -69,16 +79,19 @@ extension Plan {
 
   fileprivate init(content: JSON, shown: JSON?) throws {
     let id = try content["id"].requireString()
+    let trials = shown?["trials"].array ?? []
     self.init(
       id: id, title: shown?["title"].string ?? id,
       byteCount: try content["bytes"].requireInteger(),
       isAddition: try content["adds"].requireBool(),
       limits: Plan.Limits(content: shown),
       prices: try (shown?["prices"].array ?? []).map { try Plan.Price(content: $0) },
-      products: try content["products"].requireArray().map {
-        Plan.Product(
-          provider: try $0[0].requireString(), id: try $0[1].requireString(),
-          price: $0[3].exists ? try Plan.Price(content: $0[3]) : nil, productID: $0[2].string)
+      products: try content["products"].requireArray().map { row in
+        let (provider, id) = (try row[0].requireString(), try row[1].requireString())
+        return Plan.Product(
+          provider: provider, id: id,
+          price: row[3].exists ? try Plan.Price(content: row[3]) : nil, productID: row[2].string,
+          trialDays: trials.first { $0[0].string == provider && $0[1].string == id }?[2].integer)
       })
   }
 }

@@ -70,7 +70,8 @@ package enum CatalogueFile {
     var products: [Plan.Product] = []
     let rows = sold ? try item["products"].requireArray() : []
     for row in rows {
-      try check(row, ["provider", "product", "price", "amount", "currency", "interval"])
+      try check(
+        row, ["provider", "product", "price", "amount", "currency", "interval", "trial_days"])
       let price = try price(row)
       if let price, !prices.contains(price) { prices.append(price) }
       let provider = try row["provider"].requireString()
@@ -78,7 +79,11 @@ package enum CatalogueFile {
       let productID = try row["product"].requireString()
       if let priceID {
         products.append(
-          Plan.Product(provider: provider, id: priceID, price: price, productID: productID))
+          Plan.Product(
+            provider: provider, id: priceID, price: price, productID: productID,
+            trialDays: try trialDays(row)))
+      } else if row["trial_days"].exists {
+        throw Failure(text: "\(row["trial_days"].path): is of a price, and none is named")
       }
       let product = Plan.Product(provider: provider, id: productID)
       if !products.contains(product) { products.append(product) }
@@ -113,6 +118,15 @@ package enum CatalogueFile {
     }
     return Plan.Price(
       amountMinorUnits: try row["amount"].requireInteger(), currency: currency, interval: interval)
+  }
+
+  private static func trialDays(_ row: JSON) throws -> Int64? {
+    guard row["trial_days"].exists, !row["trial_days"].isNull else { return nil }
+    let days = try row["trial_days"].requireInteger()
+    guard 1...730 ~= days else {
+      throw Failure(text: "\(row["trial_days"].path): must be from 1 to 730")
+    }
+    return days
   }
 
   private static func ignored(_ list: JSON) throws -> [Plan.Product] {

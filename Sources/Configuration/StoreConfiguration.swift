@@ -26,5 +26,7 @@ extension StoreConfiguration {
     reading reader: inout SettingsReader
   ) -> StoreEnvironment? { nil }
 
-  package static func refusal(of product: Plan.Product, of plan: Plan) -> String? { nil }
+  package static func refusal(of product: Plan.Product, of plan: Plan) -> String? {
+    product.trialDays.map { _ in "has trial_days, and its store gives free days by itself" }
+  }
 }

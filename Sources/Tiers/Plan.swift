@@ -75,12 +75,18 @@ package struct Plan: Hashable, Sendable {
     package let price: Price?
     /// Where the id is a price's, the product that is sold at it, as far as the catalogue says.
     package let productID: String?
+    /// How many days are free where it is an account's first purchase; nil: none.
+    package let trialDays: Int64?
 
-    package init(provider: String, id: String, price: Price? = nil, productID: String? = nil) {
+    package init(
+      provider: String, id: String, price: Price? = nil, productID: String? = nil,
+      trialDays: Int64? = nil
+    ) {
       self.provider = provider
       self.id = id
       self.price = price
       self.productID = productID
+      self.trialDays = trialDays
     }
   }
 }

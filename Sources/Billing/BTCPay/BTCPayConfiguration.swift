@@ -32,6 +32,7 @@ package struct BTCPayConfiguration: StoreConfiguration {
 
   /// An invoice says what it asks for, and nothing but the catalogue what it must have asked for.
   package static func refusal(of product: Plan.Product, of plan: Plan) -> String? {
+    if product.trialDays != nil { return "has trial_days; an invoice has none" }
     let isPriced = product.price != nil || plan.products.contains { $0.productID == product.id }
     return isPriced
       ? nil : "needs price, the invoice's itemCode, with amount, currency and interval"

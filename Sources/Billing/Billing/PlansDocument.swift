@@ -33,6 +33,7 @@ extension Plan {
             "product": .string(product.productID ?? product.id),
             "price": product.price == nil ? .null : .string(product.id),
             "costs": product.price?.document ?? .null,
+            "trial_days": .optional(product.trialDays),
           ]
         }),
     ]

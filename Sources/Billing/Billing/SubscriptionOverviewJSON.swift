@@ -17,7 +17,7 @@ extension SubscriptionOverview {
       "valid_until": .optional(main?.validUntil), "access_ends": .optional(accessEnds),
       "will_renew": .bool(main?.willRenew ?? false),
       "grace": main?.grace?.json ?? .null, "problem": problem ?? .null,
-      "actions": .array(actions.map(\.json)),
+      "actions": .array(actions.map(\.json)), "first_purchase": .bool(isFirstPurchase),
       "subscriptions": .array(subscriptions.map { json(of: $0) }),
     ]
   }

@@ -108,6 +108,9 @@ extension FlowSteps {
     if let end = paidUntil, end > now + .minutes(1) {
       form.append(("trial_end", String(end.seconds)))
       call = "later"
+    } else if let days = flow.state[.trialDays] {
+      form.append(("trial_period_days", days))
+      call = "trial"
     }
     for extra in buying.subscriptionForm {
       form.append(extra)
@@ -195,7 +198,10 @@ extension FlowSteps {
     ]
     if let url = intention.cancelURL { form.append(("cancel_url", url)) }
     // A call under one key says one thing, whatever the settings are when it is made again.
-    let extras = buying.pageForm
+    var extras = buying.pageForm
+    if let days = flow.state[.trialDays] {
+      extras.append(("subscription_data[trial_period_days]", days))
+    }
     switch try api.post(
       "/v1/checkout/sessions",
       form + extras + metadata() + metadata("subscription_data[metadata]"),

@@ -97,6 +97,8 @@ package struct Flow: Sendable, Equatable {
     /// The purchase of another store, and until when it is paid.
     case purchase
     case paidUntil = "paid_until"
+    /// How many days of it are free, where it is the account's first purchase.
+    case trialDays = "trial_days"
     /// Why it is undone.
     case reason
     /// Set where the flow, too, ends a pause.

@@ -170,9 +170,15 @@ package struct Flows: Sendable {
       _ = try StripeCustomers.keep(known, of: account, in: transaction)
     }
     if let plan = intention.plan {
-      state[.price] = try price(
+      let product = try product(
         of: plan, intention.interval ?? .month,
         in: ledger.catalogue(reading: transaction))
+      state[.price] = product.id
+      if let days = product.trialDays, [.subscribe, .checkout].contains(intention.kind),
+        try ledger.isFirstPurchase(of: account, reading: transaction)
+      {
+        state[.trialDays] = String(days)
+      }
     }
     switch intention.kind {
     case .subscribe, .checkout:
@@ -212,9 +218,9 @@ package struct Flows: Sendable {
     return state
   }
 
-  private func price(
+  private func product(
     of id: String, _ interval: Plan.Interval, in catalogue: Catalogue
-  ) throws(FlowProblem) -> String {
+  ) throws(FlowProblem) -> Plan.Product {
     guard let plan = catalogue.paid.first(where: { $0.id == id && !$0.isAddition })
     else { throw FlowProblem(.planUnknown, [.init("plan", .string(id))]) }
     let price = plan.products.first {
@@ -225,7 +231,7 @@ package struct Flows: Sendable {
         .planNotSold,
         [.init("plan", .string(id)), .init("interval", .string(interval.rawValue))])
     }
-    return price.id
+    return price
   }
 
   /// That of the account, or the one that bought what it owns.

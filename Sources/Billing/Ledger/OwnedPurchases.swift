@@ -28,6 +28,30 @@ extension Ledger {
   /// Nobody has more that anybody looks at.
   private static let purchaseCountMax = 200
 
+  /// Whether nothing was ever paid for or tried by an account, in any store: neither what it owns, nor what went
+  /// from it.
+  package func isFirstPurchase(
+    of account: Identifier, reading reader: some Queryable
+  ) throws -> Bool {
+    let went = try reader.first(
+      """
+      SELECT 1 FROM billing.transitions
+      WHERE cause = 'owner' AND state_before <> 'none' AND state_before = $1 LIMIT 1
+      """, .text(account.description)
+    ) { try $0.integer(0) }
+    guard went == nil else { return false }
+    let owned = try reader.rows(
+      """
+      SELECT environment, coverage FROM billing.subscriptions
+      WHERE owner = $1 ORDER BY updated_ms DESC, object LIMIT $2
+      """, .id(account), .integer(Self.purchaseCountMax)
+    ) { row in (try row.text(0), try row.text(1)) }
+    return try !owned.contains { environment, text in
+      try rules.grants(environment, to: account)
+        && Coverage(text: text).intervals.contains { $0.why == .trial || $0.why == .subscribed }
+    }
+  }
+
   /// What an account owns that counts for it; the newest derived first.
   package func purchases(
     of account: Identifier, at now: Instant, reading reader: some Queryable

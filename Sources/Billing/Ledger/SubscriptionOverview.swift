@@ -18,6 +18,8 @@ package struct SubscriptionOverview: Sendable {
   package let nextChange: Instant?
   /// Whether the account is being deleted, so that it can buy nothing.
   package let isLeaving: Bool
+  /// Whether it never paid for or tried anything, so that a trial of the catalogue's would be given.
+  package let isFirstPurchase: Bool
   /// Where plans are bought by wishes to this server; nil where they are not.
   package let seller: ObjectKey.Provider?
   /// Those that give access first, and of these what is sure before what hangs in the balance.
@@ -78,6 +80,7 @@ package struct SubscriptionOverview: Sendable {
     self.account = account
     self.now = now
     isLeaving = try LeavingAccount.isLeaving(account, reading: database)
+    isFirstPurchase = try ledger.isFirstPurchase(of: account, reading: database)
     let catalogue = try ledger.catalogue(reading: database)
     seller = ledger.seller(of: catalogue)
     let stored = try EntitlementRows.schedule(of: account, reading: database)

@@ -40,6 +40,9 @@ package struct StripeConfiguration: StoreConfiguration {
     environment = key?.environment ?? .live
   }
 
+  /// Plans are bought at Stripe by wishes to this server, which asks for the free days.
+  package static func refusal(of product: Plan.Product, of plan: Plan) -> String? { nil }
+
   package static func isAsked(_ reader: SettingsReader) -> Bool {
     reader.has(Keys.apiKey)
   }

@@ -49,7 +49,10 @@ extension StripeOrders {
     if let name = form.value(of: "default_payment_method") {
       world.use(try attached(name, to: customer, &world), for: customer)
     }
-    let trialEnd = form.value(of: "trial_end").flatMap { Int64($0) }.map { Instant(seconds: $0) }
+    let days = form.value(of: "trial_period_days").flatMap { Int64($0) }
+    let trialEnd =
+      form.value(of: "trial_end").flatMap { Int64($0) }.map { Instant(seconds: $0) }
+      ?? days.map { world.now + .days($0) }
     if let trialEnd, trialEnd <= world.now {
       throw .init(
         status: 400, code: nil, message: "trial_end must be in the future.", parameter: "trial_end")

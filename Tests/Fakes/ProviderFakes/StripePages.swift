@@ -37,7 +37,8 @@ extension StripeOrders {
       }
     }
     let id = world.openSession(
-      account(form), try price(form.value(of: "line_items[0][price]")), with: [], trialDays: 0,
+      account(form), try price(form.value(of: "line_items[0][price]")), with: [],
+      trialDays: form.value(of: "subscription_data[trial_period_days]").flatMap { Int64($0) } ?? 0,
       customer: customer,
       marksSubscription: form.value(of: "subscription_data[metadata][coffer_account]") != nil)
     world.sessions[id].flow = form.value(of: "subscription_data[metadata][coffer_flow]")

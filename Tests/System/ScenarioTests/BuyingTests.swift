@@ -10,6 +10,7 @@ import ProviderFakes
 import RecordedStories
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// Buying through the real programs, over sockets.
@@ -145,6 +146,51 @@ struct BuyingTests {
     }
   }
 
+  /// The days are the account's, not each purchase's.
+  @Test(arguments: TestEngine.available, ["subscription", "checkout"])
+  func `a first purchase has the free days of the catalogue, and a second has none`(
+    engine: TestEngine, path: String
+  ) throws {
+    let scene = try BuyingScene(engine, trialDays: 14)
+    let sold = try scene.buyer().get("/v1/plans").json["plans"].array?.flatMap {
+      $0["products"].array ?? []
+    }
+    #expect(sold?.contains { $0["trial_days"].integer == 14 } == true)
+    #expect(try scene.overview["first_purchase"].bool == true)
+    func buy() throws -> String {
+      let known = Set(scene.stripe.subscriptions)
+      var wish = Self.wish
+      if path == "checkout" {
+        wish = ["plan": "premium", "interval": "month", "success_url": "https://app.example/x"]
+      }
+      let answer = try scene.buyer().post("/v1/stripe/\(path)", wish)
+      let flow = try #require(try answer.json["flow"].string, "\(answer.status)")
+      if path == "checkout" {
+        let page = try scene.page(of: flow)
+        _ = scene.stripe.complete(checkout: page)
+      }
+      #expect(try scene.finished(flow)["status"].string == "done")
+      return try #require(scene.stripe.subscriptions.first { !known.contains($0) })
+    }
+    let first = try buy()
+    #expect(scene.stripe.status(of: first) == "trialing")
+    #expect(scene.stripe.chargeCount == 0)
+    #expect(try scene.overview["reason"].string == "trial")
+    #expect(try scene.overview["first_purchase"].bool == false)
+    let ended = try scene.installation.command(
+      "subscription", "cancel", first, "--now", "--reason", "ticket 1", "--yes")
+    #expect(ended.end == .exited(0), "\(ended.output)")
+    // The same wish within a quarter of an hour is the same purchase.
+    try scene.pass(.minutes(16))
+    for _ in 0..<100 where try scene.overview["state"].string == "trialing" {
+      try scene.pass(.seconds(5))
+      usleep(100_000)
+    }
+    let second = try buy()
+    #expect(scene.stripe.status(of: second) == "active")
+    #expect(scene.stripe.chargeCount == 1)
+  }
+
   @Test func `another account's flow is nobody's`() throws {
     let scene = try BuyingScene(.sqlite)
     let answer = try scene.buyer().post("/v1/stripe/subscription", Self.wish)
@@ -165,15 +211,18 @@ private struct BuyingScene {
   let sync: Server
   let key: Ed25519PrivateKey
   let account: TestDevice
+  private let scratch: ScratchDirectory
 
-  init(_ engine: TestEngine) throws {
+  /// `trialDays` are free with each price of Stripe's.
+  init(_ engine: TestEngine, trialDays: Int64? = nil) throws {
     let start = Instant(seconds: 1_790_000_000)
+    scratch = try ScratchDirectory()
     stripe = FakeStripe(FakeClock(start))
     api = try startServer(stripe.routes())
     installation = try Installation(
       engine, startingAt: start,
       settings: [
-        "COFFER_PLANS": RecordedStory.cataloguePath,
+        "COFFER_PLANS": try Self.plans(trialDays, in: scratch.path),
         "COFFER_BILLING_AUTHORITIES": Installation.authority,
         "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
         "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)",
@@ -183,6 +232,33 @@ private struct BuyingScene {
     sync = try installation.start(.sync)
     let device = try installation.device(of: sync)
     (key, account) = (device.key, device)
+  }
+
+  private static func plans(_ trialDays: Int64?, in folder: String) throws -> String {
+    guard let trialDays else { return RecordedStory.cataloguePath }
+    let text = try #require(Files.text(RecordedStory.cataloguePath))
+    let path = folder + "/plans.json"
+    try Files.write(
+      text.replacing(#""price": "price_"#, with: #""trial_days": \#(trialDays), "price": "price_"#),
+      to: path)
+    return path
+  }
+
+  var overview: JSON { get throws { try buyer().get("/v1/subscription").json } }
+
+  /// The page of Stripe's that a flow waits for.
+  func page(of flow: String) throws -> String {
+    for _ in 0..<100 {
+      let action = try buyer().get("/v1/flows/\(flow)").json["action"]
+      if let url = action["url"].string,
+        let page = url.split(separator: "/").last?.prefix(while: { $0 != "#" })
+      {
+        return String(page)
+      }
+      try pass(.milliseconds(500))
+      usleep(20_000)
+    }
+    throw ScenarioError("the flow has no page")
   }
 
   /// The same device, at the other program's port.

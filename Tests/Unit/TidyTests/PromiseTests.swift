@@ -11,6 +11,7 @@ import Testing
     "fixed",  // a clock that stands still
     "interrupt",  // a statement cut off, as by a signal
     "leftovers",  // what a crash left of objects
+    "repreparationCount",  // what SQLite did with a statement
     "reread",  // what a job asks for, without the job
     "markdown", "exitCodeRows",  // the documents' tables
     "customMirror", "debugDescription",  // protocols of the standard library

@@ -241,6 +241,37 @@ struct GoodwillTests {
     #expect(story.coverage.alarms == [.irregularPayment(.quantity, object: "extra x 3")])
   }
 
+  @Test
+  func `a quantity that changes in mid-period adds once throughout, and is told while it is more`()
+  {
+    func items(_ day: Double, _ quantity: Int64) -> Story.Delivery {
+      Story.Delivery(
+        object: .subscription(
+          StripeSubscription(
+            customer: "cus_1", status: .active,
+            items: [
+              .init(id: "si_1", price: "price_premium", product: "prod_1"),
+              .init(id: "si_2", price: "price_extra", product: "prod_1", quantity: quantity),
+            ])), id: subscriptionID, created: at(day))
+    }
+    let paid = invoice(
+      0, "in_1", .paid,
+      billing: [
+        line("price_premium", 299, from: 0, to: 30, item: "si_1"),
+        line("price_extra", 99, from: 0, to: 30, item: "si_2"),
+      ])
+    let more = [paid, items(0, 1), items(10, 3)]
+    for isMore in [true, false] {
+      let deliveries: [Story.Delivery] = isMore ? more : more + [items(20, 1)]
+      for order in deliveries.permutations {
+        let story = Story(order)
+        for day in [1.0, 11, 21, 29] { #expect(story.caps(day: day) == 1050) }
+        let isTold = story.coverage.alarms == [.irregularPayment(.quantity, object: "extra x 3")]
+        #expect(isTold == isMore && story.coverage.alarms.isEmpty != isMore)
+      }
+    }
+  }
+
   // MARK: The status `paused`
 
   private static func paused(

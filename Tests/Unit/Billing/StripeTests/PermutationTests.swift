@@ -37,17 +37,22 @@ struct PermutationTests {
     let story = Self.stories[index]
     let indices = Array(story.deliveries.indices)
     let expected = Answer(story, order: indices)
-    for order in permutations(indices) {
+    for order in Array(indices).permutations {
       let record = story.record(order: order)
       #expect(record == story.record, "order \(order)")
       #expect(Answer(story, order: order + order.reversed()) == expected, "order \(order)")
     }
   }
+}
 
-  private func permutations(_ items: [Int]) -> [[Int]] {
-    guard items.count > 1 else { return [items] }
-    return items.flatMap { item in
-      permutations(items.filter { $0 != item }).map { [item] + $0 }
+extension Array {
+  /// Its elements in every order.
+  var permutations: [[Element]] {
+    guard !isEmpty else { return [[]] }
+    return indices.flatMap { index in
+      var others = self
+      let first = others.remove(at: index)
+      return others.permutations.map { [first] + $0 }
     }
   }
 }

@@ -117,18 +117,11 @@ struct PlanChoiceTests {
     for prorations in Prorations.allCases {
       let story = Story(Self.story(change, renewal, prorations))
       let expected = story.coverage
-      for order in orders(of: Array(story.deliveries.indices)) {
+      for order in Array(story.deliveries.indices).permutations {
         let coverage = story.record(order: order).coverage(
           policy: story.policy, catalogue: catalogue)
         #expect(coverage == expected, "\(prorations), \(order)")
       }
-    }
-  }
-
-  private func orders(of indices: [Int]) -> [[Int]] {
-    if indices.count < 2 { return [indices] }
-    return indices.flatMap { first in
-      orders(of: indices.filter { $0 != first }).map { [first] + $0 }
     }
   }
 
