@@ -2,7 +2,7 @@
 enum CommandTable {
   static let all: [Command] = [
     .migrate, .findAnything, .eventList, .eventShow, .eventReplay, .whatif,
-    .accountList, .accountShow, .accountCreate, .accountAddKey, .accountSuspend,
+    .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
     .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList, .deletionCancel,
     .inviteCreate, .inviteList,
     .inviteRevoke, .usageShow, .usageRecount,

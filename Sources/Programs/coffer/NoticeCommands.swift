@@ -185,7 +185,7 @@ extension Command {
 }
 
 extension NoticeRow {
-  fileprivate var state: String {
+  var state: String {
     due != nil ? "waiting" : delivered != nil ? "arrived" : "failed"
   }
 }

@@ -1,0 +1,137 @@
+internal import Base
+internal import Configuration
+internal import Flows
+internal import HTTPMessages
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Requests
+internal import Storage
+internal import Subscriptions
+internal import Sync
+internal import Tiers
+
+extension Command {
+  private static let limit = Parameter<Int>.limit()
+
+  static let accountTold = Command(
+    words: ["account", "told"],
+    abstract: "Lists what the customer of an account was told, the newest first.",
+    discussion: """
+      Three sources: the notices to the app's server, with the plan, the state and the problem that each names and \
+      whether it arrived; the problems that purchases and changes at Stripe ended with, such as a declined card, in the \
+      words of the answer; and claims that were refused, for 30 days. The first lines say what the customer could be \
+      told now. coffer notice list, flow list and find show each source whole.
+      """,
+    arguments: [CommonArguments.account],
+    options: [limit],
+    answers: [
+      "account": .text, "now": .list(.text),
+      "told": .list([
+        "at": .time, "kind": .text, "about": .text, "text": .text, "state": .text,
+      ]),
+      "more": .bool,
+    ],
+    run: { invocation in
+      let limit = invocation[limit]
+      return try DatabaseSession.with(invocation) { database, configuration in
+        let now = configuration.clock.now()
+        let (account, sentences, told) = try database.read { reader in
+          let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
+          let explanation = try EntitlementExplanation(
+            of: account.id, at: now, catalogue: configuration.catalogue, stores: .known,
+            reading: reader)
+          return (
+            account, explanation.sentences(usedByteCount: account.usageByteCount),
+            try Message.all(of: account.id, at: now, limit: limit + 1, reading: reader)
+          )
+        }
+        var table = Table(("AT", .left), ("WHAT", .folded), ("TOLD", .wrapped), ("STATE", .left))
+        for one in told.prefix(limit) {
+          table.add(
+            Terminal.time(one.at, now: now), one.about, Printable.text(one.text), one.state)
+        }
+        let lines = sentences.map {
+          Prose.lines($0, width: ExplanationText.widthMax).joined(separator: "\n") + "\n"
+        }
+        return Answer(
+          text: lines.joined() + "\n" + table.text,
+          json: [
+            "account": .string(account.id.description),
+            "now": .array(sentences.map { .string($0) }),
+            "told": .array(told.prefix(limit).map(\.json)), "more": .bool(told.count > limit),
+          ],
+          notice: told.count > limit ? "the newest \(limit); --limit shows more" : nil)
+      }
+    })
+}
+
+/// One thing that a customer was told, or would have been.
+private struct Message: Sendable {
+  let at: Instant
+  let kind: Kind
+  /// What it was about, for people.
+  let about: String
+  let text: String
+  /// Whether it arrived.
+  let state: String
+
+  enum Kind: String {
+    case notice, problem
+    case refusedClaim = "refused_claim"
+  }
+
+  /// The newest first.
+  static func all(
+    of account: Identifier, at now: Instant, limit: Int, reading reader: Reader
+  ) throws -> [Message] {
+    let notices = try NoticeRow.all(
+      of: account, onlyWaiting: false, before: nil, limit: limit, reading: reader)
+    let flows = try FlowRows.newest(of: account, limit: limit, reading: reader)
+    let claims = try RefusedClaims.all(of: account, at: now, reading: reader)
+    let all =
+      notices.map { Message($0) } + flows.compactMap { Message($0) } + claims.map { Message($0) }
+    return Array(all.sorted { ($1.at, $1.about) < ($0.at, $0.about) }.prefix(limit))
+  }
+
+  private init(_ notice: NoticeRow) {
+    let body = try? JSON.parse(Array(notice.body.utf8))
+    func word(_ name: String) -> String? { body?[name].string }
+    var text = [word("state"), word("plan").map { "plan \($0)" }, word("reason")]
+      .compactMap { $0 }.joined(separator: ", ")
+    if let end = word("access_ends") { text += ", until \(end)" }
+    if let detail = body?["problem"]["detail"].string { text += ": \(detail)" }
+    at = notice.made
+    kind = .notice
+    about = "notice \(notice.number)"
+    self.text = text
+    state =
+      notice.state + (notice.delivered.map { " \($0)" } ?? notice.lastError.map { ": \($0)" } ?? "")
+  }
+
+  /// Nil for one without a problem.
+  private init?(_ flow: Flow) {
+    guard let problem = flow.problem else { return nil }
+    let words = [flow.intention.plan, flow.intention.interval?.rawValue].compactMap { $0 }
+    at = flow.closed ?? flow.stepSince
+    kind = .problem
+    about = ([flow.intention.kind.rawValue] + words).joined(separator: " ")
+    text = "\(problem.code.rawValue): \(problem.problem.detail)"
+    state = "answered"
+  }
+
+  private init(_ claim: RefusedClaim) {
+    at = claim.refused
+    kind = .refusedClaim
+    about = "claim of \(claim.subscription)"
+    text = "purchase_owned: another account owns it, or did"
+    state = "answered"
+  }
+
+  var json: JSONValue {
+    [
+      "at": .string(at.description), "kind": .string(kind.rawValue), "about": .string(about),
+      "text": .string(text), "state": .string(state),
+    ]
+  }
+}
