@@ -3,9 +3,8 @@ package import Configuration
 
 /// What `coffer-billing` needs to know about the App Store; there is none where it is off.
 package struct AppleConfiguration: StoreConfiguration {
-  package let bundleID: String
-  /// Nil where only sandbox notifications are taken.
-  package let appID: Int64?
+  /// Those that are ours; the first is the oldest.
+  package let apps: [AppleApp]
   /// The root that signatures must lead to, in DER; nil is Apple's own, which is built in.
   package let root: [UInt8]?
   /// Nil where the App Store is never asked.
@@ -21,27 +20,39 @@ package struct AppleConfiguration: StoreConfiguration {
   }
 
   package static let store = "apple"
+  /// A read of a purchase asks for each in turn.
+  private static let appCountMax = 16
   package static let settings: [any AnySetting] = [
-    Keys.bundleID, Keys.appID, Keys.issuerID, Keys.keyID,
+    Keys.bundleIDs, Keys.appIDs, Keys.issuerID, Keys.keyID,
     Keys.keyFile, Keys.apiURL, Keys.sandboxAPIURL,
     Keys.rootFile,
   ]
 
   package init?(reading reader: inout SettingsReader) {
-    appID = reader.value(Keys.appID)
+    let appIDs = reader.value(Keys.appIDs)
     root = Self.root(reading: &reader)
     api = API(reading: &reader)
-    guard reader.has(Keys.bundleID) else {
+    guard reader.has(Keys.bundleIDs) else {
       let others: [any AnySetting] = [
-        Keys.appID, Keys.rootFile, Keys.issuerID,
+        Keys.appIDs, Keys.rootFile, Keys.issuerID,
       ]
       for setting in others where reader.has(setting) {
-        reader.refuse(setting, "is set, but \(Keys.bundleID.name) is not")
+        reader.refuse(setting, "is set, but \(Keys.bundleIDs.name) is not")
       }
       return nil
     }
-    guard let bundleID = reader.value(Keys.bundleID) else { return nil }
-    self.bundleID = bundleID
+    guard let bundleIDs = reader.value(Keys.bundleIDs) else { return nil }
+    guard bundleIDs.count <= Self.appCountMax else {
+      reader.refuse(Keys.bundleIDs, "names more than \(Self.appCountMax) apps")
+      return nil
+    }
+    guard appIDs.map({ $0.count == bundleIDs.count }) ?? true else {
+      reader.refuse(Keys.appIDs, "must name as many apps as \(Keys.bundleIDs.name)")
+      return nil
+    }
+    apps = bundleIDs.enumerated().map { index, id in
+      AppleApp(bundleID: id, appAppleID: appIDs?[index])
+    }
   }
 
   private static func root(reading reader: inout SettingsReader) -> [UInt8]? {

@@ -10,20 +10,31 @@ internal import Tiers
 /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
 extension AppleStore {
   package var listings: [StoreListing] {
-    StoreEnvironment.allCases.filter { apis[$0] != nil }.flatMap { environment in
-      ["failures", "notifications"].map {
-        StoreListing(
-          "\(environment.rawValue)_\($0)", environment, of: .deliveries, memory: .days(180))
+    StoreEnvironment.allCases.flatMap { environment in
+      (apis[environment] ?? []).indices.flatMap { index in
+        ["failures", "notifications"].map {
+          StoreListing(
+            Self.name(environment, $0, index), environment, of: .deliveries, memory: .days(180))
+        }
       }
     }
   }
 
+  /// Those of the first app have the names that they had while there was one.
+  private static func name(_ environment: StoreEnvironment, _ list: String, _ index: Int) -> String
+  {
+    "\(environment.rawValue)_\(list)" + (index == 0 ? "" : "_\(index + 1)")
+  }
+
   package func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
-    guard let api = apis[request.listing.environment] else {
-      throw .misconfigured("there is no key of the App Store Server API")
+    let environment = request.listing.environment
+    for (index, api) in (apis[environment] ?? []).enumerated() {
+      for list in ["failures", "notifications"]
+      where request.listing.name == Self.name(environment, list, index) {
+        return try api.history(request, onlyFailures: list == "failures")
+      }
     }
-    return try api.history(
-      request, onlyFailures: request.listing.name.hasSuffix("_failures"))
+    throw .misconfigured("there is no key of the App Store Server API")
   }
 }
 

@@ -11,10 +11,14 @@ extension AppleStore {
   package func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]? {
     guard Self.isOrder(order) else { return nil }
     // Of the sandbox there are no receipts.
-    guard let api = apis[.live] else {
+    guard let all = apis[.live] else {
       throw .misconfigured("there is no key of the App Store Server API")
     }
-    return try api.subscriptions(boughtBy: order)
+    for api in all {
+      let keys = try api.subscriptions(boughtBy: order)
+      if !keys.isEmpty { return keys }
+    }
+    return []
   }
 
   /// As M followed by letters and digits in upper case.

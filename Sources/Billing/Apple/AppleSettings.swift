@@ -3,23 +3,27 @@ package import Configuration
 extension AppleConfiguration {
   /// Its settings, a row each.
   package enum Keys {
-    package static let bundleID = Setting<String>(
+    package static let bundleIDs = Setting<[String]>(
       "COFFER_APPLE_BUNDLE_ID", for: [.billing, .command], .meaning("the App Store is off"),
-      text: "The app's bundle id; notifications for any other are refused.",
+      text:
+        "The app's bundle id, or a comma list of those of several apps of one team, 16 at most; "
+        + "notifications for any other are refused.",
       example: "com.example.coffer",
-      parser: Parser { (text) throws(ParseFailure) in
+      parser: .list { (text, _) throws(ParseFailure) in
         guard isPrintable(text), text.utf8.count <= 155 else {
           throw ParseFailure("\(quoted(text)) is no bundle id")
         }
         return text
       })
 
-    package static let appID = Setting<Int64>(
+    package static let appIDs = Setting<[Int64]>(
       "COFFER_APPLE_APP_ID", for: [.billing, .command],
       .meaning("only sandbox notifications are taken"),
-      text: "The app's Apple ID, a number; production notifications must name it.",
+      text:
+        "The app's Apple ID, a number, or a comma list in the order of the bundle ids; production "
+        + "notifications must name theirs.",
       example: "1234567890",
-      parser: Parser { (text) throws(ParseFailure) in
+      parser: .list { (text, _) throws(ParseFailure) in
         guard let number = Int64(text), number > 0 else {
           throw ParseFailure("\(quoted(text)) is no number")
         }

@@ -14,12 +14,12 @@ package struct AppleStore: Store {
 
   /// Nil where the App Store is off.
   private let verifier: AppleVerifier?
-  /// Production and sandbox are two servers; empty where neither is ever asked.
-  let apis: [StoreEnvironment: AppleAPI]
+  /// Production and sandbox are two servers, which are asked for one app at a time; empty where neither is ever asked.
+  let apis: [StoreEnvironment: [AppleAPI]]
 
   package init() { self.init(verifier: nil) }
 
-  package init(verifier: AppleVerifier?, apis: [StoreEnvironment: AppleAPI] = [:]) {
+  package init(verifier: AppleVerifier?, apis: [StoreEnvironment: [AppleAPI]] = [:]) {
     self.verifier = verifier
     self.apis = apis
   }
@@ -28,30 +28,34 @@ package struct AppleStore: Store {
   package init(
     _ configuration: AppleConfiguration, transport: any ProviderTransport, clock: Clock
   ) throws(StoreSetupError) {
-    let trust =
-      configuration.root.map {
-        AppleTrust(
-          roots: [$0], bundleID: configuration.bundleID, appAppleID: configuration.appID)
-      } ?? AppleTrust(bundleID: configuration.bundleID, appAppleID: configuration.appID)
-    guard let trust else {
-      throw StoreSetupError(
-        "\(AppleConfiguration.Keys.bundleID.name) or \(AppleConfiguration.Keys.rootFile.name) cannot be used"
-      )
-    }
-    let verifier = AppleVerifier(trust)
-    var apis: [StoreEnvironment: AppleAPI] = [:]
-    if let api = configuration.api {
-      guard
-        let key = AppleAPIKey(
-          keyID: api.keyID, issuerID: api.issuerID, bundleID: configuration.bundleID,
-          pem: api.key)
-      else {
-        throw StoreSetupError("\(AppleConfiguration.Keys.keyFile.name): holds no P-256 key in PEM")
+    func judge(of apps: [AppleApp]) throws(StoreSetupError) -> AppleVerifier {
+      let roots = configuration.root.map { [$0] } ?? [AppleRootCA.der]
+      guard let trust = AppleTrust(roots: roots, apps: apps) else {
+        throw StoreSetupError(
+          "\(AppleConfiguration.Keys.bundleIDs.name) or \(AppleConfiguration.Keys.rootFile.name) cannot be used"
+        )
       }
-      for (environment, base) in [(StoreEnvironment.live, api.url), (.sandbox, api.sandboxURL)] {
-        apis[environment] = AppleAPI(
-          base: base, environment: environment, key: key, verifier: verifier, transport: transport,
-          clock: clock)
+      return AppleVerifier(trust)
+    }
+    let verifier = try judge(of: configuration.apps)
+    var apis: [StoreEnvironment: [AppleAPI]] = [:]
+    if let api = configuration.api {
+      for app in configuration.apps {
+        guard
+          let key = AppleAPIKey(
+            keyID: api.keyID, issuerID: api.issuerID, bundleID: app.bundleID, pem: api.key)
+        else {
+          throw StoreSetupError(
+            "\(AppleConfiguration.Keys.keyFile.name): holds no P-256 key in PEM")
+        }
+        // What is answered for one app is of no other.
+        let own = try judge(of: [app])
+        for (environment, base) in [(StoreEnvironment.live, api.url), (.sandbox, api.sandboxURL)] {
+          apis[environment, default: []].append(
+            AppleAPI(
+              base: base, environment: environment, key: key, verifier: own, transport: transport,
+              clock: clock))
+        }
       }
     }
     self.init(verifier: verifier, apis: apis)
@@ -108,7 +112,9 @@ package struct AppleStore: Store {
   package var isReadable: Bool { !apis.isEmpty }
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
-    let answer = try api(of: request.key).record(of: request.key.id)
+    let answer = try asked(request.key.environment) { api throws(APIFailure) in
+      try api.record(of: request.key.id)
+    }
     return StoreAnswer(
       facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
       began: answer.began, transcript: answer.transcript)
@@ -121,20 +127,30 @@ package struct AppleStore: Store {
     else {
       throw .refused(status: 0, traits.orderAdvice)
     }
-    try api(of: request.key).extend(record.id, days: days, because: cause, knownEnd: end)
+    try asked(request.key.environment) { api throws(APIFailure) in
+      try api.extend(record.id, days: days, because: cause, knownEnd: end)
+    }
   }
 
   package func answer(
     _ question: RefundQuestion, with evidence: RefundEvidence
   ) throws(APIFailure) {
-    try api(of: question.payment).tellConsumption(of: question.payment.id, evidence)
+    try asked(question.payment.environment) { api throws(APIFailure) in
+      try api.tellConsumption(of: question.payment.id, evidence)
+    }
   }
 
-  private func api(of key: ObjectKey) throws(APIFailure) -> AppleAPI {
-    guard let api = apis[key.environment] else {
+  /// The answer for the app that knows what is asked about: to the others it is unknown, so they are asked in turn.
+  func asked<Answer>(
+    _ environment: StoreEnvironment, _ ask: (AppleAPI) throws(APIFailure) -> Answer
+  ) throws(APIFailure) -> Answer {
+    guard let all = apis[environment], let last = all.last else {
       throw .misconfigured("there is no key of the App Store Server API")
     }
-    return api
+    for api in all.dropLast() {
+      do throws(APIFailure) { return try ask(api) } catch .notFound {}
+    }
+    return try ask(last)
   }
 
   package var certificates: [StoreCertificate] {

@@ -2,19 +2,29 @@ internal import Base
 internal import Crypto
 internal import Stores
 
-/// Whom to believe, and about which app.
-package struct AppleTrust: Sendable {
+/// An app of ours.
+package struct AppleApp: Sendable, Hashable {
   package let bundleID: String
-  /// The app's number in App Store Connect; nil while it is only in the sandbox.
+  /// Its number in App Store Connect; nil while it is only in the sandbox.
   package let appAppleID: Int64?
+
+  package init(bundleID: String, appAppleID: Int64?) {
+    self.bundleID = bundleID
+    self.appAppleID = appAppleID
+  }
+}
+
+/// Whom to believe, and about which apps.
+package struct AppleTrust: Sendable {
+  let apps: [AppleApp]
   /// Each root alone, under its text in a header's `x5c`.
   let roots: [String: X509Trust]
 
-  /// Nil where there is no root, one is no certificate, or the bundle id is no id.
+  /// Nil where there is no root or no app, one is no certificate, or a bundle id is no id.
   ///
   /// Roots of our own are for tests and demonstrations: whoever holds one can forge purchases.
-  package init?(roots: [[UInt8]] = [AppleRootCA.der], bundleID: String, appAppleID: Int64?) {
-    guard !roots.isEmpty, isID(bundleID) else { return nil }
+  package init?(roots: [[UInt8]] = [AppleRootCA.der], apps: [AppleApp]) {
+    guard !roots.isEmpty, !apps.isEmpty, apps.allSatisfy({ isID($0.bundleID) }) else { return nil }
     var trusts: [String: X509Trust] = [:]
     for root in roots {
       guard let certificate = X509Certificate(der: root),
@@ -22,8 +32,12 @@ package struct AppleTrust: Sendable {
       else { return nil }
       trusts[Base64.standard.encode(root)] = trust
     }
-    self.bundleID = bundleID
-    self.appAppleID = appAppleID
+    self.apps = apps
     self.roots = trusts
+  }
+
+  /// The same of one app.
+  package init?(roots: [[UInt8]] = [AppleRootCA.der], bundleID: String, appAppleID: Int64?) {
+    self.init(roots: roots, apps: [AppleApp(bundleID: bundleID, appAppleID: appAppleID)])
   }
 }

@@ -143,6 +143,10 @@ package final class AppleVerifier: Sendable {
     let environment = try identify(outer.payload)
     let data = outer.payload["data"]
     let transaction = try inner(.transaction, data["signedTransactionInfo"], environment, now)
+    // One app's notification says nothing of another's.
+    if let named = transaction?.payload["bundleId"].string, named != data["bundleId"].string {
+      throw .inner(.transaction, .wrongBundle)
+    }
     let renewal = try inner(.renewal, data["signedRenewalInfo"], environment, now)
     if let transaction = transaction?.originalTransactionID,
       let renewal = renewal?.originalTransactionID, transaction != renewal
@@ -168,16 +172,21 @@ package final class AppleVerifier: Sendable {
       environment = try Self.environment(part["environment"].string)
     }
     // The sandbox does not tell the app's number.
-    guard environment == .sandbox || isOurs(part["appAppleId"].integer) else { throw .wrongApp }
+    guard environment == .sandbox || isOurs(part) else { throw .wrongApp }
     return environment
   }
 
   func checkBundle(_ part: JSON) throws(AppleRefusal) {
-    guard part["bundleId"].string == trust.bundleID else { throw .wrongBundle }
+    guard app(of: part) != nil else { throw .wrongBundle }
   }
 
-  private func isOurs(_ number: Int64?) -> Bool {
-    trust.appAppleID.map { $0 == number } ?? false
+  private func app(of part: JSON) -> AppleApp? {
+    let bundleID = part["bundleId"].string
+    return trust.apps.first { $0.bundleID == bundleID }
+  }
+
+  private func isOurs(_ part: JSON) -> Bool {
+    app(of: part)?.appAppleID.map { $0 == part["appAppleId"].integer } ?? false
   }
 
   /// `Xcode` and `LocalTesting` are signed by developers' own keys, so they are refused with the rest.

@@ -48,7 +48,7 @@ package enum AppleTales {
   /// As our installation knows it.
   package static func asStore(_ store: FakeAppStore, _ clock: Clock) -> AppleStore {
     let verifier = verifier(store)
-    return AppleStore(verifier: verifier, apis: [environment(store): api(store, verifier, clock)])
+    return AppleStore(verifier: verifier, apis: [environment(store): [api(store, verifier, clock)]])
   }
 
   package static func record(_ story: AppleStory) -> AppleRecorder {
@@ -86,7 +86,7 @@ package enum AppleTales {
     let verifier = verifier(store)
     return StoreList.known(
       with: StripeStore(secrets: WebhookSecrets(stripe.secrets), api: Live.api(of: stripe, clock)),
-      AppleStore(verifier: verifier, apis: [environment(store): api(store, verifier, clock)]))
+      AppleStore(verifier: verifier, apis: [environment(store): [api(store, verifier, clock)]]))
   }
 }
 

@@ -1,3 +1,4 @@
+import Apple
 import Base
 import Configuration
 import KnownStores
@@ -47,6 +48,37 @@ struct BillingConfigurationTests {
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_x", "COFFER_STRIPE_API_KEY": key,
     ]).store(StripeConfiguration.self)
     #expect(stripe?.environment == environment)
+  }
+
+  @Test func `several apps are a list, each with its number in the same place`() throws {
+    let apple = try configuration([
+      "COFFER_APPLE_BUNDLE_ID": "com.example.notes, com.example.notes.mac",
+      "COFFER_APPLE_APP_ID": "1234567890,99",
+    ]).store(AppleConfiguration.self)
+    #expect(
+      apple?.apps == [
+        AppleApp(bundleID: "com.example.notes", appAppleID: 1_234_567_890),
+        AppleApp(bundleID: "com.example.notes.mac", appAppleID: 99),
+      ])
+  }
+
+  @Test(arguments: [
+    (
+      ["a", "b"], ["1"],
+      "COFFER_APPLE_APP_ID (environment): must name as many apps as COFFER_APPLE_BUNDLE_ID"
+    ),
+    (["a", "a"], [], "the list names the same thing twice"),
+    (["a", ""], [], "the list has an empty part"),
+    (["a", "b c"], [], "\"b c\" is no bundle id"), (["a"], ["x"], "\"x\" is no number"),
+    ((1...17).map { "app\($0)" }, [], "names more than 16 apps"),
+  ])
+  func `a list of apps that is none is refused`(
+    bundles: [String], numbers: [String], sentence: String
+  ) {
+    var settings = ["COFFER_APPLE_BUNDLE_ID": bundles.joined(separator: ",")]
+    if !numbers.isEmpty { settings["COFFER_APPLE_APP_ID"] = numbers.joined(separator: ",") }
+    let lines = problems(settings)
+    #expect(lines.count == 1 && lines.first?.contains(sentence) == true, "\(lines)")
   }
 
   @Test func `without an API key live deliveries grant`() throws {
