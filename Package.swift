@@ -293,7 +293,7 @@ let package = Package(
     tests(
       "Unit/ConfigurationTests",
       [
-        "Base", "HTTPServer", "Storage", "Tiers", "Configuration", "Goldens", "TestEngines",
+        "Base", "HTTPServer", "JSON", "Storage", "Tiers", "Configuration", "Goldens", "TestEngines",
         "TestFiles", "KnownStores", "Stripe", "Apple", "Google",
       ]),
     tests(

@@ -54,6 +54,17 @@ package enum FlowRows {
       """, .id(account), .integer(limit), row: flow)
   }
 
+  /// Those that ended with a problem, the last that did first.
+  package static func failed(
+    of account: Identifier, limit: Int, reading reader: some Queryable
+  ) throws -> [Flow] {
+    try reader.rows(
+      """
+      SELECT \(columns) FROM billing.flows WHERE account_id = $1 AND problem IS NOT NULL
+      ORDER BY coalesce(closed_ms, step_ms) DESC, id DESC LIMIT $2
+      """, .id(account), .integer(limit), row: flow)
+  }
+
   /// Open ones, the longest at their step first; `last` is where the page before ended.
   package static func open(
     limit: Int, after last: Flow? = nil, reading reader: some Queryable

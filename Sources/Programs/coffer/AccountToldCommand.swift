@@ -87,7 +87,7 @@ private struct Message: Sendable {
   ) throws -> [Message] {
     let notices = try NoticeRow.all(
       of: account, onlyWaiting: false, before: nil, limit: limit, reading: reader)
-    let flows = try FlowRows.newest(of: account, limit: limit, reading: reader)
+    let flows = try FlowRows.failed(of: account, limit: limit, reading: reader)
     let claims = try RefusedClaims.all(of: account, at: now, reading: reader)
     let all =
       notices.map { Message($0) } + flows.compactMap { Message($0) } + claims.map { Message($0) }

@@ -60,4 +60,27 @@ struct AccountToldTests {
     #expect(told.errors == "coffer: the newest 5; --limit shows more\n")
     #expect(try shop.coffer("account", "told", "nobody").code == 1)
   }
+
+  private static func flow(_ number: Int, status: String, problem: String) -> String {
+    let time = 1_772_445_700_000 + number * 1000
+    return """
+      INSERT INTO billing.flows (id, account_id, kind, asked, exclusive, step, state, status, problem, revision,
+        created_ms, step_ms, closed_ms)
+      VALUES (x'0000000000007000800000000000000\(number)', x'\(account)', 'subscribe',
+        '{"interval":"month","kind":"subscribe","payment_method":"pm_1","plan":"premium"}', 1, 'setup', '{}',
+        '\(status)', \(problem), 1, \(time), \(time), \(time))
+      """
+  }
+
+  @Test func `flows that ended well hide no problem of an older one`() throws {
+    let shop = try FirstPurchase()
+    try shop.write(Self.flow(1, status: "failed", problem: #"'{"code":"card_declined"}'"#))
+    for number in 2...5 {
+      try shop.write(Self.flow(number, status: "done", problem: "NULL"))
+    }
+    let told = try shop.coffer("account", "told", "ada", "--limit", "2", "--json")
+    let json = try JSON.parse(Array(told.out.utf8))
+    #expect(try json["told"].requireArray().map { $0["kind"].string } == ["problem"])
+    #expect(json["more"].bool == false)
+  }
 }

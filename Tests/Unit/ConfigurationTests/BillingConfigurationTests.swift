@@ -50,6 +50,23 @@ struct BillingConfigurationTests {
     #expect(stripe?.environment == environment)
   }
 
+  @Test func `free days of a store that gives them by itself are refused`() throws {
+    let plans = try ScratchFile(
+      """
+      {"version":"1","free":{"id":"free","title":"Free","bytes":1},"plans":[{"id":"premium",\
+      "title":"Premium","bytes":2,"products":[{"provider":"apple","product":"p","price":"q",\
+      "amount":1,"currency":"usd","interval":"month","trial_days":14}]}]}
+      """)
+    let lines = problems([
+      "COFFER_PLANS": plans.path, "COFFER_APPLE_BUNDLE_ID": "com.example.notes",
+    ])
+    #expect(
+      lines == [
+        "COFFER_PLANS (environment): plan premium, product q: has trial_days, and its store gives free days by "
+          + "itself"
+      ])
+  }
+
   @Test func `several apps are a list, each with its number in the same place`() throws {
     let apple = try configuration([
       "COFFER_APPLE_BUNDLE_ID": "com.example.notes, com.example.notes.mac",

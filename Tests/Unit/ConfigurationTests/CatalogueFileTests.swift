@@ -1,4 +1,5 @@
 import Configuration
+import JSON
 import Testing
 import Tiers
 
@@ -104,5 +105,34 @@ struct CatalogueFileTests {
     #expect(
       refusal(#""version":"1""#, Self.free, #""plans":["# + plan("a", row) + "]")
         == "$.plans[0].products[0].interval: must be month or year")
+  }
+
+  private func priced(_ days: String, price: String = #""price":"q","#) -> String {
+    #"{"provider":"stripe","product":"p",\#(price)"amount":1,"currency":"usd","interval":"month","#
+      + #""trial_days":\#(days)}"#
+  }
+
+  @Test func `free days are of one price, as many as Stripe takes`() throws {
+    let read = try catalogue(#""plans":["# + plan("a", priced("14")) + "]")
+    #expect(read.paid[0].products.map(\.trialDays) == [14, nil])
+    let again = try Catalogue(
+      content: JSON.parse(read.content.encoded()), shown: JSON.parse(read.shown.encoded()))
+    #expect(again.paid[0].products.first { $0.id == "q" }?.trialDays == 14)
+  }
+
+  @Test(arguments: [
+    ("0", "must be from 1 to 730"), ("731", "must be from 1 to 730"), ("\"14\"", "must be"),
+  ])
+  func `free days that nobody can give are refused`(days: String, sentence: String) {
+    let text = refusal(
+      #""version":"1""#, Self.free, #""plans":["# + plan("a", priced(days)) + "]")
+    #expect(
+      text?.hasPrefix("$.plans[0].products[0].trial_days: \(sentence)") == true, "\(text ?? "")")
+  }
+
+  @Test func `free days without a price are refused`() {
+    let text = refusal(
+      #""version":"1""#, Self.free, #""plans":["# + plan("a", priced("14", price: "")) + "]")
+    #expect(text == "$.plans[0].products[0].trial_days: is of a price, and none is named")
   }
 }
