@@ -125,7 +125,11 @@ struct DevelopmentStoreTests {
       done
       echo "end $(end)"
       give --yes || echo "code $?"
-      for i in $(seq 100); do end | grep -q . && break; sleep 0.1; done
+      for i in $(seq 100); do
+        end | grep -q . && break
+        curl -s $store/control/clock -d '{"advance_ms": 5000}' >/dev/null
+        sleep 0.1
+      done
       echo "end $(end)"
       """)
     let codes = finished.out.matches(of: #/code (\d+)/#).map { $0.output.1 }
