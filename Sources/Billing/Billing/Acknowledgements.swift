@@ -23,7 +23,7 @@ struct Acknowledgements: Sendable {
 
   private func acknowledge(_ lease: Lease) throws(JobFailure) -> JobResult {
     let key = try lease.key
-    let found: (subscription: Subscription, owner: Identifier)? = try Self.stored {
+    let found: (subscription: Subscription, owner: Identifier)? = try JobFailure.wrapping {
       try database.read { try ledger.unacknowledged(key, reading: $0) }
     }
     guard let found else { return JobResult(readBegan: nil, writes: { _ in }) }
@@ -46,7 +46,7 @@ struct Acknowledgements: Sendable {
 
   private func checkDeadline(_ lease: Lease) throws(JobFailure) -> JobResult {
     let key = try lease.key
-    let (start, isDone): (Instant?, Bool) = try Self.stored {
+    let (start, isDone): (Instant?, Bool) = try JobFailure.wrapping {
       try database.read { reader in
         let purchase = try ledger.reading(reader).subscription(key)
         return (purchase.unacknowledgedSince, try Ledger.isAcknowledged(key, reading: reader))
@@ -65,9 +65,5 @@ struct Acknowledgements: Sendable {
           Ledger.deadlineJob, key.description, due: start + .hours(next), in: transaction)
       },
       committed: { BillingMetrics.shared.countUnacknowledged(key, hours: hours) })
-  }
-
-  private static func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
-    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
   }
 }

@@ -61,15 +61,13 @@ struct LeavingAccounts: Sendable {
   }
 
   private func run(_ account: Identifier, _ lease: Lease) throws(JobFailure) -> JobResult {
-    let found: (leaving: LeavingAccount, erasure: (moment: Instant?, hasBegun: Bool)?)?
-    do {
-      found = try database.read { reader in
-        guard let leaving = try LeavingAccount.find(account, reading: reader) else { return nil }
-        return (leaving, try leaving.erasure(reading: reader))
+    let found: (leaving: LeavingAccount, erasure: (moment: Instant?, hasBegun: Bool)?)? =
+      try JobFailure.wrapping {
+        try database.read { reader in
+          guard let leaving = try LeavingAccount.find(account, reading: reader) else { return nil }
+          return (leaving, try leaving.erasure(reading: reader))
+        }
       }
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
-    }
     guard let (leaving, erasure) = found else {
       return JobResult(readBegan: nil, writes: { _ in })
     }
@@ -202,15 +200,12 @@ struct LeavingAccounts: Sendable {
   private func subscriptions(
     of account: Identifier, told kind: StoreOrder.Kind, onlyCollecting: Bool = true
   ) throws(JobFailure) -> [ObjectKey] {
-    let keys: [ObjectKey]
-    do {
-      keys = try database.read { reader in
+    let keys = try JobFailure.wrapping {
+      try database.read { reader in
         try onlyCollecting
           ? ledger.collecting(of: account, reading: reader)
           : ledger.living(of: account, reading: reader)
       }
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
     }
     return keys.filter { key in
       guard let store = reads.stores[key.provider] else { return false }
@@ -220,19 +215,13 @@ struct LeavingAccounts: Sendable {
 
   private func order(_ order: StoreOrder, _ key: ObjectKey) throws(JobFailure) {
     let store = try reads.stores.reader(of: key)
-    let found: (record: any StoreRecord, payload: [UInt8]?)
-    do {
-      found = try database.read { reader in
-        (
-          try ledger.reading(reader).subscription(key).record,
-          try Jobs.payload(Ledger.readJob, key.description, reading: reader)
-        )
-      }
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
+    let (record, request) = try JobFailure.wrapping {
+      (
+        try database.read { try ledger.reading($0).subscription(key).record },
+        try ledger.storeRead(of: key, on: database, sealing: reads.sealing)
+      )
     }
-    let request = try reads.request(for: key, readNumber: 0, payload: found.payload)
-    do throws(APIFailure) { try store.perform(order, request, found.record) } catch {
+    do throws(APIFailure) { try store.perform(order, request, record) } catch {
       // Whether an answer that nobody can read means that it is done, only asking again tells.
       if case .malformed(let reason) = error { throw .transient(reason, retryAfter: nil) }
       throw JobFailure(error, reading: key)

@@ -44,11 +44,8 @@ struct NoticeSender: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     guard let account = Identifier(lease.object) else { throw .refused("is no account's id") }
     let now = clock.now()
-    let step: Step
-    do {
-      step = try database.read { reader in try next(of: account, at: now, reading: reader) }
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
+    let step = try JobFailure.wrapping {
+      try database.read { reader in try next(of: account, at: now, reading: reader) }
     }
     switch step {
     case .send(let notice): return try send(notice)

@@ -42,20 +42,17 @@ struct Reconciler: Sendable {
     else {
       return JobResult(readBegan: nil, writes: { _ in })
     }
-    let found: (run: Reconciliation?, ended: Reconciliation?, waiting: Int)
-    do {
-      found = try database.read { reader in
+    let (open, ended, waiting) = try JobFailure.wrapping {
+      try database.read { reader in
         let run = try Reconciliation.open(of: provider, reading: reader)
         return (
           run, try Reconciliation.ended(of: provider, reading: reader),
           try run?.waitingCount(reading: reader) ?? 0
         )
       }
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
     }
-    guard let run = found.run else { return begin(provider, after: found.ended) }
-    guard found.waiting < Reconciliation.readCountMax else {
+    guard let run = open else { return begin(provider, after: ended) }
+    guard waiting < Reconciliation.readCountMax else {
       return advance(run) { _, _, _ in false }
     }
     return try step(run, store, lease)
@@ -214,14 +211,11 @@ struct Reconciler: Sendable {
   /// each.
   private func sweep(_ run: Reconciliation, _ store: any Store) throws(JobFailure) -> JobResult {
     let now = reads.clock.now()
-    let slice: Reconciliation.Slice
-    do {
-      slice = try database.read { reader in
+    let slice = try JobFailure.wrapping {
+      try database.read { reader in
         try run.slice(
           ledger, store, within: interval ?? .days(1), at: now, reading: reader)
       }
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
     }
     let shown = try parts(slice.parts, store)
     return advance(run) { run, _, transaction in

@@ -34,15 +34,12 @@ struct RefundQuestions: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     let payment = try lease.key
     let now = reads.clock.now()
-    let found: (row: RefundQuestionRow, decided: Decided)?
-    do {
-      found = try reads.database.read { reader in
+    let found: (row: RefundQuestionRow, decided: Decided)? = try JobFailure.wrapping {
+      try reads.database.read { reader in
         guard let row = try RefundQuestionRow.find(payment, reading: reader), row.answered == nil
         else { return nil }
         return (row, try decide(row, at: now, reading: reader))
       }
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
     }
     guard let (row, decided) = found else { return JobResult(readBegan: nil, writes: { _ in }) }
     switch decided {

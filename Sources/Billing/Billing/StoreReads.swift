@@ -91,19 +91,10 @@ struct StoreReads: Sendable {
 
   /// What to ask for, with the secret that deliveries told.
   func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> StoreRead {
-    try request(
-      for: key, readNumber: lease.readNumber, payload: lease.payload, isShallow: lease.isShallow)
-  }
-
-  func request(
-    for key: ObjectKey, readNumber: Int64, payload: [UInt8]?, isShallow: Bool = false
-  ) throws(JobFailure) -> StoreRead {
-    do {
-      return try ledger.storeRead(
-        of: key, readNumber: readNumber, payload: payload, isShallow: isShallow, on: database,
-        sealing: sealing)
-    } catch {
-      throw .transient("\(error)", retryAfter: nil)
+    try JobFailure.wrapping {
+      try ledger.storeRead(
+        of: key, readNumber: lease.readNumber, payload: lease.payload, isShallow: lease.isShallow,
+        on: database, sealing: sealing)
     }
   }
 

@@ -48,13 +48,16 @@ package struct FlowRunner: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     guard let id = Identifier(lease.object) else { throw .refused("is no flow") }
     for _ in 0..<Self.stepCountMax {
-      guard let flow = try stored({ try database.read { try FlowRows.find(id, reading: $0) } }),
+      guard
+        let flow = try JobFailure.wrapping({
+          try database.read { try FlowRows.find(id, reading: $0) }
+        }),
         flow.isOpen
       else { return JobResult(readBegan: nil, writes: { _ in }) }
       let transition = try perform(flow)
       let now = clock.now()
       guard case .go = transition.next else { return result(transition, flow, lease, at: now) }
-      _ = try stored {
+      _ = try JobFailure.wrapping {
         try database.write(for: nil) { transaction in
           try keep(transition, of: flow, at: now, in: transaction)
         }
@@ -72,7 +75,7 @@ package struct FlowRunner: Sendable {
     guard let stripe = stores.stripe, let api = stripe.api else {
       throw .transient("no key of Stripe's API is configured", retryAfter: .minutes(5))
     }
-    let (customer, catalogue, departure) = try stored {
+    let (customer, catalogue, departure) = try JobFailure.wrapping {
       try database.read { reader in
         (
           try StripeCustomers(of: flow.account, reading: reader),
@@ -173,7 +176,7 @@ package struct FlowRunner: Sendable {
     if let key = flow.subscriptionKey(in: ledger.rules.grantingEnvironment),
       let number = flow.state[.readNumber].flatMap({ Int64($0) })
     {
-      let job = try stored {
+      let job = try JobFailure.wrapping {
         try database.read { try Jobs.find(Ledger.readJob, key.description, reading: $0) }
       }
       if let job, job.committed < number, job.state != .dead {
@@ -191,14 +194,14 @@ package struct FlowRunner: Sendable {
     guard let key = flow.state[.purchase].flatMap({ ObjectKey($0) }),
       let store = stores[key.provider]
     else { return StepResult(.done(nil)) }
-    let subscription = try stored {
+    let subscription = try JobFailure.wrapping {
       try database.read { try ledger.reading($0).subscription(key) }
     }
     guard subscription.willRenew else { return StepResult(.done(nil)) }
     guard store.traits.orders.contains(.stopRenewal), store.isReadable else {
       return StepResult(.done(.endRenewal(store: key.provider.rawValue)))
     }
-    let request = try stored {
+    let request = try JobFailure.wrapping {
       try ledger.storeRead(of: key, on: database, sealing: sealing)
     }
     do throws(APIFailure) {
@@ -211,16 +214,12 @@ package struct FlowRunner: Sendable {
       }
     }
     let now = clock.now()
-    try stored {
+    try JobFailure.wrapping {
       try database.write(for: nil) { transaction in
         _ = try ledger.read(key, at: now, in: transaction)
       }
     }
     return StepResult(.done(nil))
-  }
-
-  private func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
-    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
   }
 }
 

@@ -13,3 +13,10 @@ package enum JobFailure: Error, Equatable, Sendable {
     }
   }
 }
+
+extension JobFailure {
+  /// What `body` gives that asks the database: where it throws, that passes by itself.
+  package static func wrapping<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
+    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
+  }
+}

@@ -33,7 +33,7 @@ package struct OrderRunner: Sendable {
   }
 
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
-    let order = try stored {
+    let order = try JobFailure.wrapping {
       try Int64(lease.object).flatMap { number in
         try database.read { try OrderRows.find(number, reading: $0) }
       }
@@ -49,7 +49,7 @@ package struct OrderRunner: Sendable {
   private func asked(_ order: Order) throws(JobFailure) -> JobResult {
     let key = order.subscription
     let now = clock.now()
-    let (store, record, request) = try stored {
+    let (store, record, request) = try JobFailure.wrapping {
       let record = try database.read { try ledger.reading($0).subscription(key).record }
       let request = try ledger.storeRead(of: key, on: database, sealing: sealing)
       // What comes of it may never be noted: that it was tried is.
@@ -62,7 +62,7 @@ package struct OrderRunner: Sendable {
       switch error {
       // What is no answer of the store's says nothing of what was done.
       case .transient, .malformed:
-        try stored {
+        try JobFailure.wrapping {
           try database.write(for: nil) { try OrderRows.note("\(error)", order, in: $0) }
         }
         guard case .transient(let reason, let retryAfter) = error else {
@@ -103,7 +103,7 @@ package struct OrderRunner: Sendable {
   private func decided(_ order: Order) throws(JobFailure) -> JobResult {
     let key = order.subscription
     guard let number = order.readNumber else { return reading(order) }
-    let (job, record) = try stored {
+    let (job, record) = try JobFailure.wrapping {
       try database.read { reader in
         (
           try Jobs.find(Ledger.readJob, key.description, reading: reader),
@@ -167,9 +167,5 @@ package struct OrderRunner: Sendable {
             "kind": order.request.kind.rawValue, "state": state.rawValue, "answer": answer,
           ])
       })
-  }
-
-  private func stored<Value>(_ body: () throws -> Value) throws(JobFailure) -> Value {
-    do { return try body() } catch { throw .transient("\(error)", retryAfter: nil) }
   }
 }
