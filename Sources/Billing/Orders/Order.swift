@@ -1,4 +1,6 @@
+package import Audit
 package import Base
+internal import Storage
 package import Stores
 package import Subscriptions
 
@@ -22,7 +24,7 @@ package struct Order: Sendable {
   /// What the store said last, or what was read instead; nil before its first answer.
   package let answer: String?
   /// The entry that says what came of it; nil while that is open.
-  package let closingNumber: Int64?
+  package let closing: AuditEntry.Name?
 
   package enum State: String, Sendable {
     /// The store is asked until it answers.
@@ -40,6 +42,9 @@ package struct Order: Sendable {
   package static let askingSpan = Instant.Span.hours(23)
   /// No store takes longer to do what it was asked.
   static let doingSpan = Instant.Span.minutes(1)
+
+  /// What people call it.
+  package var name: AuditEntry.Name { AuditEntry.Name(.billing, number) }
 
   package static let job = "order"
   /// The jobs' name of it.

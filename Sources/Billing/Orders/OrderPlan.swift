@@ -54,40 +54,18 @@ package struct OrderPlan: Sendable {
   /// What is before, and what is once the store did it: objects of the same members.
   package let before: JSONValue
   package let after: JSONValue
-  let wish: Wish
-  let knownRefundCount: Int64?
-  let knownEnd: Instant?
+  let kind: StoreOrder.Kind
+  /// Of a refund: the payment, how much of it, and how many refunds of it were known.
+  var payment: String?
+  var amount: Money?
+  var knownRefundCount: Int64?
+  /// Of an extension: how many days, why, and when the subscription ends as far as is known.
+  var days: Int64?
+  var cause: ExtensionCause?
+  var knownEnd: Instant?
+}
 
-  /// The wish with what it is about.
-  enum Wish: Sendable {
-    case stopRenewal, end
-    case refund(payment: String, amount: Money?)
-    case extend(days: Int64, because: ExtensionCause)
-
-    var kind: StoreOrder.Kind {
-      switch self {
-      case .stopRenewal: .stopRenewal
-      case .end: .end
-      case .refund: .refund
-      case .extend: .extend
-      }
-    }
-  }
-
-  /// As it was decided.
-  init(
-    subscription: ObjectKey, account: Identifier?, before: JSONValue, after: JSONValue, wish: Wish,
-    knownRefundCount: Int64? = nil, knownEnd: Instant? = nil
-  ) {
-    self.subscription = subscription
-    self.account = account
-    self.before = before
-    self.after = after
-    self.wish = wish
-    self.knownRefundCount = knownRefundCount
-    self.knownEnd = knownEnd
-  }
-
+extension OrderPlan {
   /// Throws an `OrderRefusal` where the store cannot, what is known speaks against it, or one of its kind is
   /// under way.
   package init(
@@ -104,42 +82,42 @@ package struct OrderPlan: Sendable {
     if let other = try OrderRows.open(wish.kind, about: key, reading: transaction) {
       throw OrderRefusal(
         .refused,
-        "\(AuditEntry.Name(.billing, other.number)) of \(other.asked) is under way"
+        "\(other.name) of \(other.asked) is under way"
           + (other.answer.map { ": \($0)" } ?? ""))
     }
     let found = try ledger.reading(transaction).subscription(key)
-    let record = found.record
-    subscription = key
-    account = found.ownership.account
+    let (record, owner) = (found.record, found.ownership.account)
     switch wish {
     case .stopRenewal, .end:
       let isUnpaid = [.pending, .onHold, .paused].contains(
         record.labelWithoutAccess(hadAccess: true))
       let endsNow = wish.kind == .end || isUnpaid && traits.endsUnpaidAtOnce
-      let renews = JSONValue.Member("renews", .bool(record.willRenew))
-      let willNot = JSONValue.Member("renews", false)
       let end = traits.refundsAtEnd ? "now, and the last payment goes back" : "now"
-      before = .object([renews] + (endsNow ? [.init("ends", "when its store says so")] : []))
-      after = .object([willNot] + (endsNow ? [.init("ends", .string(end))] : []))
-      self.wish = wish.kind == .end ? .end : .stopRenewal
-      (knownRefundCount, knownEnd) = (nil, nil)
+      func members(renews: Bool, ends: String) -> JSONValue {
+        .object([.init("renews", .bool(renews))] + (endsNow ? [.init("ends", .string(ends))] : []))
+      }
+      self.init(
+        subscription: key, account: owner,
+        before: members(renews: record.willRenew, ends: "when its store says so"),
+        after: members(renews: false, ends: end), kind: wish.kind)
     case .refund(let id, let amount):
       let (refund, part) = try Self.refund(of: id, amount, record.bill)
       try Self.checkShown(
         .refund, key, payment: refund.payment, record, at: now, in: transaction)
-      (before, after) = refund.change(by: part, at: traits.title)
-      self.wish = .refund(payment: refund.payment, amount: part)
-      (knownRefundCount, knownEnd) = (Int64(refund.count), nil)
+      let (before, after) = refund.change(by: part, at: traits.title)
+      self.init(
+        subscription: key, account: owner, before: before, after: after, kind: .refund,
+        payment: refund.payment, amount: part, knownRefundCount: Int64(refund.count))
     case .extend(let days, let cause):
       try Self.checkShown(.extend, key, record, at: now, in: transaction)
       let end = record.end
-      before = ["ends": end.map { .string($0.description) } ?? "unknown"]
-      after = [
-        "ends": end.map { .string(($0 + .days(days)).description) } ?? "unknown",
-        "days": .integer(days), "because": .string(cause.rawValue),
-      ]
-      self.wish = .extend(days: days, because: cause)
-      (knownRefundCount, knownEnd) = (nil, end)
+      func text(_ end: Instant?) -> JSONValue { end.map { .string($0.description) } ?? "unknown" }
+      self.init(
+        subscription: key, account: owner, before: ["ends": text(end)],
+        after: [
+          "ends": text(end.map { $0 + .days(days) }), "days": .integer(days),
+          "because": .string(cause.rawValue),
+        ], kind: .extend, days: days, cause: cause, knownEnd: end)
     }
   }
 
@@ -161,7 +139,7 @@ package struct OrderPlan: Sendable {
     else { return }
     throw OrderRefusal(
       .refused,
-      "\(AuditEntry.Name(.billing, last.number)) of \(last.asked) was done, and what is known of \(key) "
+      "\(last.name) of \(last.asked) was done, and what is known of \(key) "
         + "does not show it yet: coffer subscription read")
   }
 

@@ -1,3 +1,4 @@
+internal import Audit
 internal import Base
 package import Storage
 internal import Stores
@@ -30,7 +31,8 @@ package enum OrderRows {
       number: number, subscription: subscription, request: request,
       knownRefundCount: try row.optionalInteger(8) ?? 0, knownEnd: knownEnd, state: state,
       asked: asked, tried: try row.optionalInstant(12), readNumber: try row.optionalInteger(13),
-      answer: try row.optionalText(14), closingNumber: try row.optionalInteger(15))
+      answer: try row.optionalText(14),
+      closing: try row.optionalInteger(15).map { AuditEntry.Name(.billing, $0) })
   }
 
   private static func request(
@@ -55,6 +57,20 @@ package enum OrderRows {
   package static func find(_ number: Int64, reading reader: some Queryable) throws -> Order? {
     try reader.first(
       "SELECT \(columns) FROM billing.orders WHERE number = $1", .integer(number), row: order)
+  }
+
+  /// Those of them that are orders, by their numbers.
+  package static func find(
+    _ numbers: [Int64], reading reader: some Queryable
+  ) throws -> [Int64: Order] {
+    var orders: [Int64: Order] = [:]
+    for list in SQLList.slices(of: numbers.map { .integer($0) }, after: 0) {
+      let rows = try reader.rows(
+        "SELECT \(columns) FROM billing.orders WHERE number IN (\(list.parameters))",
+        values: list.values, row: order)
+      for order in rows { orders[order.number] = order }
+    }
+    return orders
   }
 
   /// The one of that kind about a subscription that is not closed.
@@ -94,20 +110,15 @@ package enum OrderRows {
   static func insert(
     _ plan: OrderPlan, number: Int64, at now: Instant, in transaction: Transaction
   ) throws {
-    var (payment, amount, days, cause): (String?, Money?, Int64?, ExtensionCause?)
-    switch plan.wish {
-    case .stopRenewal, .end: break
-    case .refund(let id, let part): (payment, amount) = (id, part)
-    case .extend(let count, let reason): (days, cause) = (count, reason)
-    }
     try transaction.execute(
       """
       INSERT INTO billing.orders (number, subscription, kind, payment, amount, currency, days, cause,
         known_refunds, known_end_ms, state, asked_ms)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11)
-      """, .integer(number), .text(plan.subscription.description), .text(plan.wish.kind.rawValue),
-      .text(payment), .text(amount?.amount), .text(amount?.currency), .integer(days),
-      .text(cause?.rawValue), .integer(plan.knownRefundCount), .instant(plan.knownEnd),
+      """, .integer(number), .text(plan.subscription.description), .text(plan.kind.rawValue),
+      .text(plan.payment), .text(plan.amount?.amount), .text(plan.amount?.currency),
+      .integer(plan.days),
+      .text(plan.cause?.rawValue), .integer(plan.knownRefundCount), .instant(plan.knownEnd),
       .instant(now))
   }
 

@@ -145,16 +145,15 @@ package struct OrderRunner: Sendable {
       readBegan: nil,
       writes: { transaction in
         try read(order, at: now, in: transaction)
-        let name = AuditEntry.Name(.billing, order.number)
-        let asking = try AuditEntry.find(name, reading: transaction)
+        let asking = try AuditEntry.find(order.name, reading: transaction)
         let act = asking?.act.split(separator: ":").first.map(String.init) ?? "subscription order"
         let entry = try AuditLog.append(
           AuditLog.Draft(
             actor: "coffer-billing", act: "\(act): \(state.rawValue)",
             subject: order.subscription.description, account: asking?.account,
             reason: asking?.reason ?? "",
-            before: ["order": .string(name.description), "state": "open"],
-            after: ["order": .string(name.description), "state": .string(answer)]),
+            before: ["order": .string(order.name.description), "state": "open"],
+            after: ["order": .string(order.name.description), "state": .string(answer)]),
           at: now, in: transaction)
         try OrderRows.close(
           order, state, answer, entry: entry.name.number, at: now, in: transaction)
@@ -163,7 +162,7 @@ package struct OrderRunner: Sendable {
         Log.info(
           "billing.order",
           [
-            "order": "billing:\(order.number)", "subscription": order.subscription.description,
+            "order": order.name.description, "subscription": order.subscription.description,
             "kind": order.request.kind.rawValue, "state": state.rawValue, "answer": answer,
           ])
       })

@@ -100,7 +100,7 @@ extension Command {
           )
         }
         let outcome = order.map { order in
-          "outcome  \(order.closing ?? order.state.rawValue)"
+          "outcome  \(order.closing?.description ?? order.state.rawValue)"
             + (order.answer.map { ": \($0)" } ?? "")
         }
         let lines =
@@ -208,11 +208,9 @@ extension Command {
   private static func orders(
     among entries: [AuditEntry], _ reader: Reader
   ) throws -> [AuditEntry.Name: Order] {
-    var orders: [AuditEntry.Name: Order] = [:]
-    for name in entries.map(\.name) where name.schema == .billing {
-      orders[name] = try OrderRows.find(name.number, reading: reader)
-    }
-    return orders
+    let numbers = entries.map(\.name).filter { $0.schema == .billing }.map(\.number)
+    let orders = try OrderRows.find(numbers, reading: reader)
+    return Dictionary(uniqueKeysWithValues: orders.values.map { ($0.name, $0) })
   }
 
   /// What those are called now that acts were about: the log holds their ids alone.
@@ -260,16 +258,9 @@ extension Command {
       "after": value(entry.after),
       "order": order.map { .string($0.state.rawValue) } ?? .null,
       "answer": order?.answer.map { .string($0) } ?? .null,
-      "outcome": order?.closing.map { .string($0) } ?? .null,
+      "outcome": order?.closing.map { .string($0.description) } ?? .null,
       "digest": .string(Hex.encode(entry.digest)),
     ]
-  }
-}
-
-extension Order {
-  /// The entry that says what came of it; nil while it is open.
-  fileprivate var closing: String? {
-    closingNumber.map { AuditEntry.Name(.billing, $0).description }
   }
 }
 

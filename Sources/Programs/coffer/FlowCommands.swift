@@ -196,7 +196,7 @@ enum FlowText {
 
   static func answer(_ flow: Flow, _ job: JobSummary?, at now: Instant) -> Answer {
     let waits = waits(flow, job)
-    var lines: [(String, String)] = [
+    var lines: [(name: String, value: String)] = [
       ("flow", flow.id.description), ("account", flow.account.description),
       ("asked", asked(flow)), ("status", flow.status.rawValue),
       ("step", "\(flow.step.rawValue), for \(SpanText.text(now - flow.stepSince))"),
@@ -209,12 +209,8 @@ enum FlowText {
     for (key, value) in flow.state.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       lines.append((key.rawValue, value))
     }
-    let width = lines.map(\.0.count).max() ?? 0
-    let text = lines.map { name, value in
-      name + String(repeating: " ", count: width - name.count + 2) + Printable.text(value) + "\n"
-    }.joined()
     return Answer(
-      text: text,
+      text: EventText.aligned(lines),
       json: .object(
         members(flow) + [
           .init("waits_for", .string(waits)),
@@ -223,7 +219,7 @@ enum FlowText {
         ]))
   }
 
-  private static func asked(_ flow: Flow) -> String {
+  static func asked(_ flow: Flow) -> String {
     let words = [flow.intention.plan, flow.intention.interval?.rawValue].compactMap { $0 }
     return ([flow.intention.kind.rawValue] + words).joined(separator: " ")
   }

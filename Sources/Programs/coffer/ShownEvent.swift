@@ -230,6 +230,14 @@ enum EventText {
     }.joined()
   }
 
+  /// A line for each, the values one below the other.
+  static func aligned(_ fields: [(name: String, value: String)]) -> String {
+    let width = fields.map(\.name.count).max() ?? 0
+    return fields.map { name, value in
+      name + String(repeating: " ", count: width - name.count + 2) + Printable.text(value) + "\n"
+    }.joined()
+  }
+
   static func indented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { line in
       line.isEmpty ? "\n" : "  \(line)\n"

@@ -44,7 +44,7 @@ struct ShownSubscription: Sendable {
 
   func text(fallbackPlanID: String?, isWide: Bool) -> String {
     let told = found.told
-    var fields = [
+    var fields: [(name: String, value: String)] = [
       ("subscription", told.key.description), ("store", told.store),
       ("owner", found.owner.map(shown) ?? "nobody"),
     ]
@@ -56,11 +56,7 @@ struct ShownSubscription: Sendable {
     fields += others.map { ("its store names", shown($0)) }
     fields += found.customers.map { ("customer", $0) }
     fields += found.claimants.map { ("claimed by", shown($0) + ", waits for a read") }
-    let width = fields.map { $0.0.count }.max() ?? 0
-    var text = fields.map { name, value in
-      name + String(repeating: " ", count: width - name.count) + "  \(Printable.text(value))\n"
-    }.joined()
-    text += "\n"
+    var text = EventText.aligned(fields) + "\n"
     text +=
       SubscriptionText(
         told, owned: nil, at: now, about: now, fallbackPlanID: fallbackPlanID, isWide: isWide
@@ -92,7 +88,7 @@ struct ShownSubscription: Sendable {
       ("ORDER", .left), ("AT", .left), ("WHAT", .left), ("STATE", .left), ("ANSWER", .wrapped))
     for order in orders {
       table.add(
-        order.name, Terminal.time(order.asked, now: now), order.request.kind.rawValue,
+        order.name.description, Terminal.time(order.asked, now: now), order.request.kind.rawValue,
         order.state.rawValue, order.answer ?? "-")
     }
     return table
@@ -132,7 +128,7 @@ struct ShownSubscription: Sendable {
       "orders": .array(
         orders.map { order in
           [
-            "order": .string(order.name), "at": .string(order.asked.description),
+            "order": .string(order.name.description), "at": .string(order.asked.description),
             "kind": .string(order.request.kind.rawValue), "state": .string(order.state.rawValue),
             "answer": order.answer.map { .string($0) } ?? .null,
           ]
@@ -142,9 +138,4 @@ struct ShownSubscription: Sendable {
       "delivery_count": .integer(Int64(found.deliveryTotal.count)),
     ]
   }
-}
-
-extension Order {
-  /// As the audit log has it.
-  fileprivate var name: String { AuditEntry.Name(.billing, number).description }
 }

@@ -15,11 +15,13 @@ struct OrderRowTests {
   private static let now = Instant(seconds: 1_772_445_300)
 
   private static func place(
-    _ number: Int64, _ wish: OrderPlan.Wish, knownEnd: Instant? = nil, in transaction: Transaction
+    _ number: Int64, _ kind: StoreOrder.Kind, payment: String? = nil, amount: Money? = nil,
+    days: Int64? = nil, cause: ExtensionCause? = nil, knownEnd: Instant? = nil,
+    in transaction: Transaction
   ) throws {
     let plan = OrderPlan(
-      subscription: key, account: nil, before: [:], after: [:], wish: wish, knownRefundCount: 2,
-      knownEnd: knownEnd)
+      subscription: key, account: nil, before: [:], after: [:], kind: kind, payment: payment,
+      amount: amount, knownRefundCount: 2, days: days, cause: cause, knownEnd: knownEnd)
     try OrderRows.insert(plan, number: number, at: now, in: transaction)
   }
 
@@ -30,8 +32,8 @@ struct OrderRowTests {
     let half = Money(amount: "0.50", currency: "USD")
     let end = Self.now + .days(3)
     try database.write(for: nil) { transaction in
-      try Self.place(1, .refund(payment: "in_1", amount: half), in: transaction)
-      try Self.place(2, .extend(days: 7, because: .outage), knownEnd: end, in: transaction)
+      try Self.place(1, .refund, payment: "in_1", amount: half, in: transaction)
+      try Self.place(2, .extend, days: 7, cause: .outage, knownEnd: end, in: transaction)
       try Self.place(3, .stopRenewal, in: transaction)
       try Self.place(4, .end, in: transaction)
     }
@@ -52,7 +54,7 @@ struct OrderRowTests {
     let database = shop.database
     func place(_ number: Int64) throws {
       try database.write(for: nil) { transaction in
-        try Self.place(number, .refund(payment: "in_1", amount: nil), in: transaction)
+        try Self.place(number, .refund, payment: "in_1", in: transaction)
       }
     }
     func order(_ number: Int64) throws -> Order {
@@ -79,7 +81,7 @@ struct OrderRowTests {
         try OrderRows.newest(about: Self.key, limit: 9, reading: reader)
       )
     }
-    #expect(done?.number == 1 && done?.closingNumber == 9)
+    #expect(done?.number == 1 && done?.closing.map { "\($0)" } == "billing:9")
     #expect(newest.map(\.number) == [2, 1])
   }
 }
