@@ -34,7 +34,7 @@ extension AppleStore {
         return try api.history(request, onlyFailures: list == "failures")
       }
     }
-    throw .misconfigured("there is no key of the App Store Server API")
+    throw Self.withoutKey
   }
 }
 

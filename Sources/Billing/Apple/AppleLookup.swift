@@ -12,7 +12,7 @@ extension AppleStore {
     guard Self.isOrder(order) else { return nil }
     // Of the sandbox there are no receipts.
     guard let all = apis[.live] else {
-      throw .misconfigured("there is no key of the App Store Server API")
+      throw Self.withoutKey
     }
     for api in all {
       let keys = try api.subscriptions(boughtBy: order)

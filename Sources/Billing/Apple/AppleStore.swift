@@ -140,12 +140,14 @@ package struct AppleStore: Store {
     }
   }
 
+  static let withoutKey = APIFailure.misconfigured("there is no key of the App Store Server API")
+
   /// The answer for the app that knows what is asked about: to the others it is unknown, so they are asked in turn.
   func asked<Answer>(
     _ environment: StoreEnvironment, _ ask: (AppleAPI) throws(APIFailure) -> Answer
   ) throws(APIFailure) -> Answer {
     guard let all = apis[environment], let last = all.last else {
-      throw .misconfigured("there is no key of the App Store Server API")
+      throw Self.withoutKey
     }
     for api in all.dropLast() {
       do throws(APIFailure) { return try ask(api) } catch .notFound {}

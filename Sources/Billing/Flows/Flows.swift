@@ -223,15 +223,15 @@ package struct Flows: Sendable {
   ) throws(FlowProblem) -> Plan.Product {
     guard let plan = catalogue.paid.first(where: { $0.id == id && !$0.isAddition })
     else { throw FlowProblem(.planUnknown, [.init("plan", .string(id))]) }
-    let price = plan.products.first {
+    let product = plan.products.first {
       $0.provider == "stripe" && $0.price?.interval == interval
     }
-    guard let price else {
+    guard let product else {
       throw FlowProblem(
         .planNotSold,
         [.init("plan", .string(id)), .init("interval", .string(interval.rawValue))])
     }
-    return price
+    return product
   }
 
   /// That of the account, or the one that bought what it owns.

@@ -102,6 +102,15 @@ package struct DeliveryPage: Sendable {
   /// No more than this are counted.
   package static let totalMax = 10_000
 
+  /// How many a filter wants of which this is the first page: counted only where there are more.
+  func total(
+    _ filter: DeliveryFilter, of ledger: Ledger, reading reader: Reader
+  ) throws -> Total {
+    next == nil
+      ? Total(count: deliveries.count, limit: nil)
+      : try Self.total(filter, of: ledger, reading: reader)
+  }
+
   /// Counts what a filter wants, on whichever page one is.
   package static func total(
     _ filter: DeliveryFilter, of ledger: Ledger, countMax: Int = totalMax, reading reader: Reader

@@ -57,11 +57,7 @@ package struct Finding: Sendable {
     reading reader: Reader
   ) throws {
     let reading = ledger.reading(reader)
-    let own = try DeliverySummary.named(
-      text.filter { !$0.isWhitespace }, of: Array(ledger.stores), reading: reader
-    ).prefix(Self.deliveryCountMax)
-    var named = try Self.keys(named: text, ledger.stores, key: key, reading: reader)
-    named += try own.flatMap { try reading.keys(of: $0, ledger.stores) }
+    var (own, named) = try Self.named(text, ledger, key: key, reading: reader)
     for id in Set(owners + [Identifier(text)].compactMap { $0 }).sorted() {
       named += try reading.subscriptions(concerning: id)
       named += try Self.claimed(by: id, reading: reader)
@@ -91,7 +87,7 @@ package struct Finding: Sendable {
           claimants: try Self.claimants(of: key, reading: reader), by: leads[key] ?? []))
     }
     try findDeliveries(
-      Array(own),
+      own,
       about: Set(named.map(\.id) + reading.ids(of: subscriptions.map(\.key))).sorted(), ledger,
       reading: reader)
   }
@@ -107,14 +103,24 @@ package struct Finding: Sendable {
     named text: String, of ledger: Ledger, key: SearchKey?, reading reader: Reader
   ) throws -> [ObjectKey] {
     let reading = ledger.reading(reader)
+    let named = try named(text, ledger, key: key, reading: reader).objects
+    let found = Set(try reading.subscriptions(concernedBy: Array(Set(named).sorted())))
+    return Array(found.sorted().prefix(subscriptionCountMax))
+  }
+
+  /// The deliveries that a text names, and every object that it or they may name.
+  private static func named(
+    _ text: String, _ ledger: Ledger, key: SearchKey?, reading reader: Reader
+  ) throws -> (deliveries: [DeliverySummary], objects: [ObjectKey]) {
     let deliveries = try DeliverySummary.named(
       text.filter { !$0.isWhitespace }, of: Array(ledger.stores), reading: reader
     ).prefix(deliveryCountMax)
-    let named =
+    let reading = ledger.reading(reader)
+    return (
+      Array(deliveries),
       try keys(named: text, ledger.stores, key: key, reading: reader)
-      + deliveries.flatMap { try reading.keys(of: $0, ledger.stores) }
-    let found = Set(try reading.subscriptions(concernedBy: Array(Set(named).sorted())))
-    return Array(found.sorted().prefix(subscriptionCountMax))
+        + deliveries.flatMap { try reading.keys(of: $0, ledger.stores) }
+    )
   }
 
   /// Every object that the text may name, by its key, by an id of any store or by a term.
@@ -167,10 +173,7 @@ package struct Finding: Sendable {
     var filter = DeliveryFilter()
     (filter.objects, filter.countMax) = (objects, Self.deliveryCountMax)
     let page = try DeliveryPage(filter, of: ledger, reading: reader)
-    deliveryTotal =
-      page.next == nil
-      ? DeliveryPage.Total(count: page.deliveries.count, limit: nil)
-      : try DeliveryPage.total(filter, of: ledger, reading: reader)
+    deliveryTotal = try page.total(filter, of: ledger, reading: reader)
     let ofNothing = own.filter { delivery in !objects.contains { $0 == delivery.object } }
     deliveryTotal.count += ofNothing.count
     let known = Set(own.map(\.number))

@@ -84,7 +84,7 @@ extension Ledger {
     try again.writeTerms(in: transaction)
     return try derivedAgain(
       effect.subscriptions, facts.map { $0.fact }, from: again.delivery.number, at: now,
-      in: transaction)
+      about: now, in: transaction)
   }
 
   /// Takes away what one delivery says, and what only it says of links, and joins what others say of
@@ -114,12 +114,6 @@ extension Ledger {
     let change = try derivedAgain(
       effect.subscriptions, delivery.facts.map { $0.fact }, from: number, at: now, about: moment,
       in: transaction)
-    let sandbox =
-      try change.subscriptions.isEmpty && !change.after.subscriptions.isEmpty
-      && change.after.subscriptions.keys.allSatisfy { key in
-        try SubscriptionRow(key, reading: transaction)
-          .map { $0.environment != rules.grantingEnvironment } ?? false
-      }
     let reason: Supposition.Unchanged? =
       if !change.subscriptions.isEmpty { nil } else if delivery.facts.isEmpty {
         .saysNothing(delivery.decoded.disposition)
@@ -127,8 +121,18 @@ extension Ledger {
         effect.held.isEmpty
           ? .outdated(by: try ids(of: known.deliveries, in: transaction))
           : .saidAgain(by: try ids(of: left.deliveries.subtracting([number]), in: transaction))
-      } else { sandbox ? .sandbox : .owesTheSame }
+      } else { try isOfSandbox(change, in: transaction) ? .sandbox : .owesTheSame }
     return Supposition(change: change, unchanged: reason)
+  }
+
+  /// Whether all of its subscriptions are of the world that grants nothing.
+  private func isOfSandbox(_ change: DerivedChange, in transaction: Transaction) throws -> Bool {
+    let keys = change.after.subscriptions.keys
+    return try !keys.isEmpty
+      && keys.allSatisfy { key in
+        try SubscriptionRow(key, reading: transaction)
+          .map { $0.environment != rules.grantingEnvironment } ?? false
+      }
   }
 
   /// What is known of objects, and the deliveries that say it.
@@ -218,9 +222,8 @@ extension Ledger {
 
   private func derivedAgain(
     _ known: [ObjectKey], _ facts: [Fact], from number: Int64, at now: Instant,
-    about moment: Instant? = nil, in transaction: Transaction
+    about moment: Instant, in transaction: Transaction
   ) throws -> DerivedChange {
-    let moment = moment ?? now
     let named = try Affected.subscriptions(by: facts, reading(transaction))
     let keys = Set(known + named).sorted()
     var before = try DerivedState(of: keys, at: moment, reading: transaction)

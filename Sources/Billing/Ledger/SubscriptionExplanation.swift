@@ -52,9 +52,6 @@ package struct SubscriptionExplanation: Sendable {
     filter.countMax = Self.deliveryCountMax
     let page = try DeliveryPage(filter, of: ledger, reading: reader)
     deliveries = page.deliveries
-    deliveryTotal =
-      page.next == nil
-      ? DeliveryPage.Total(count: page.deliveries.count, limit: nil)
-      : try DeliveryPage.total(filter, of: ledger, reading: reader)
+    deliveryTotal = try page.total(filter, of: ledger, reading: reader)
   }
 }

@@ -51,11 +51,8 @@ extension Command {
           table.add(
             Terminal.time(one.at, now: now), one.about, Printable.text(one.text), one.state)
         }
-        let lines = sentences.map {
-          Prose.lines($0, width: ExplanationText.widthMax).joined(separator: "\n") + "\n"
-        }
         return Answer(
-          text: lines.joined() + "\n" + table.text,
+          text: ExplanationText.text(of: sentences) + "\n" + table.text,
           json: [
             "account": .string(account.id.description),
             "now": .array(sentences.map { .string($0) }),
@@ -112,10 +109,9 @@ private struct Message: Sendable {
   /// Nil for one without a problem.
   private init?(_ flow: Flow) {
     guard let problem = flow.problem else { return nil }
-    let words = [flow.intention.plan, flow.intention.interval?.rawValue].compactMap { $0 }
     at = flow.closed ?? flow.stepSince
     kind = .problem
-    about = ([flow.intention.kind.rawValue] + words).joined(separator: " ")
+    about = FlowText.asked(flow)
     text = "\(problem.code.rawValue): \(problem.problem.detail)"
     state = "answered"
   }

@@ -29,10 +29,7 @@ extension Command {
         database, configuration in
         let now = configuration.clock.now()
         // What is set up wrongly is told by coffer config; here it must not hide the rest.
-        let configured = try? StoreList(
-          try DatabaseConfiguration.stores(invocation.settings),
-          transport: { _ in CurlTransport() },
-          clock: configuration.clock)
+        let configured = try? StoreList.configured(invocation.settings, clock: configuration.clock)
         let ledger = Ledger(stores: .known, configuration)
         let shown = try database.read { reader in
           let list = try AttentionList(

@@ -12,9 +12,7 @@ extension Doctor {
   static func stores(
     _ settings: Settings, _ configuration: DatabaseConfiguration
   ) throws -> [Check] {
-    let stores = try StoreList(
-      try DatabaseConfiguration.stores(settings), transport: { _ in CurlTransport() },
-      clock: configuration.clock)
+    let stores = try StoreList.configured(settings, clock: configuration.clock)
     let asked = stores.filter { $0.isReadable }
     guard !asked.isEmpty else {
       return [Check("stores", .skipped, "no store is configured to be asked")]

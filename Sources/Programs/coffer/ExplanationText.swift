@@ -19,8 +19,7 @@ struct ExplanationText {
 
   var text: String {
     let current = explanation.current
-    var text = explanation.sentences(usedByteCount: account.usageByteCount)
-      .map { Prose.lines($0, width: Self.widthMax).joined(separator: "\n") + "\n" }.joined()
+    var text = Self.text(of: explanation.sentences(usedByteCount: account.usageByteCount))
     text += """
 
       account   \(account.id)\(account.username.map { " (\($0))" } ?? "")
@@ -86,6 +85,11 @@ struct ExplanationText {
         ).text
     }
     return text
+  }
+
+  /// Each sentence on lines of its own.
+  static func text(of sentences: [String]) -> String {
+    sentences.map { Prose.lines($0, width: widthMax).joined(separator: "\n") + "\n" }.joined()
   }
 
   /// What held at the moment that was asked for, and what is known of it now.

@@ -110,9 +110,7 @@ extension Command {
   private static func ordered(_ wish: OrderWish, _ invocation: Invocation) throws -> Answer {
     try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
       let ledger = Ledger(stores: .known, configuration)
-      let stores = try StoreList(
-        try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
-        clock: configuration.clock)
+      let stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
       let key = try database.read { try invocation[named].key(ledger, reading: $0) }
       let store = try stores.store(of: key)
       return try Act(invocation, on: database).whenConfirmed(

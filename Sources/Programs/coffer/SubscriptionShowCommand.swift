@@ -78,9 +78,7 @@ struct ReceiptLookup {
   private let stores: StoreList
 
   init(_ invocation: Invocation, _ configuration: DatabaseConfiguration) throws {
-    stores = try StoreList(
-      try DatabaseConfiguration.stores(invocation.settings), transport: { _ in CurlTransport() },
-      clock: configuration.clock)
+    stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
   }
 
   /// Nil where the text is no such number, or no store is configured that has them.

@@ -26,9 +26,7 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
-        let stores = try StoreList(
-          try DatabaseConfiguration.stores(invocation.settings),
-          transport: { _ in CurlTransport() }, clock: configuration.clock)
+        let stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
         let used = try database.read { reader in
           try stores.flatMap {
             try ProofRow.all(of: $0.provider, countMax: countMax, reading: reader)
