@@ -233,7 +233,10 @@ package struct EntitlementExplanation: Sendable {
     }
     paidTwice =
       paysTwiceSince == nil
-      ? nil : try PaidTwice(subscriptions, catalogue, stores, at: now)
+      ? nil
+      : try PaidTwice(
+        // No money of a sandbox's is to be refunded.
+        subscriptions.filter { $0.environment != .sandbox }, catalogue, stores, at: now)
   }
 
   private static func losses(of account: Identifier, reading reader: Reader) throws -> [Loss] {

@@ -172,4 +172,19 @@ struct ClaimTests {
     #expect(try shop.count("SELECT count(*) FROM billing.double_payments") == 1)
     #expect(try shop.cap(of: ada, at: day(2)) == 1000)
   }
+
+  @Test func `of a double payment a purchase in the sandbox is never what to keep or to refund`()
+    throws
+  {
+    let shop = try Shop()
+    #expect(
+      try shop.post(claim(environment: "Sandbox"), by: shop.device(of: ada)) == (200, "owned"))
+    for number in ["7", "8"] {
+      let live = AppleSample.transaction(
+        number + original, day: 0, account: ada, signed: day(1))
+      #expect(try shop.notify("n" + number, live, at: day(1)) == 200)
+    }
+    let paid = try #require(try shop.explanation(of: ada, at: day(2)).paidTwice)
+    #expect(([paid.kept] + paid.surplus).map(\.key.environment) == [.live, .live])
+  }
 }

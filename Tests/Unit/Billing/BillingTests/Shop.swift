@@ -99,11 +99,15 @@ final class Shop {
     }
   }
 
-  func cap(of account: Identifier, at moment: Instant) throws -> Int64 {
+  func explanation(of account: Identifier, at moment: Instant) throws -> EntitlementExplanation {
     try database.read { reader in
       try EntitlementExplanation(
         of: account, at: moment, catalogue: AppleSample.catalogue, stores: .known, reading: reader)
-    }.current.capByteCount
+    }
+  }
+
+  func cap(of account: Identifier, at moment: Instant) throws -> Int64 {
+    try explanation(of: account, at: moment).current.capByteCount
   }
 
   func owner(of key: ObjectKey) throws -> Identifier? {
