@@ -15,6 +15,8 @@ package struct GoogleAPI: Sendable {
   package static let standardBase = "https://androidpublisher.googleapis.com"
 
   let root: String
+  /// The package before its products' ids; nil of the oldest app, whose ids stand alone.
+  let qualifier: String?
   private let account: ServiceAccount
   private let transport: any ProviderTransport
   private let clock: Clock
@@ -25,11 +27,13 @@ package struct GoogleAPI: Sendable {
   private static let batchLimits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 18)
 
-  /// `base` is without a slash at its end.
+  /// `base` is without a slash at its end; `isFurther` for an app beside the oldest, whose products are
+  /// named with their package: `com.example.second/premium`.
   package init(
-    base: String = GoogleAPI.standardBase, package: String, account: ServiceAccount,
-    transport: any ProviderTransport, clock: Clock
+    base: String = GoogleAPI.standardBase, package: String, isFurther: Bool = false,
+    account: ServiceAccount, transport: any ProviderTransport, clock: Clock
   ) {
+    qualifier = isFurther ? package : nil
     root = "\(base)/androidpublisher/v3/applications/\(PercentEncoding.encode(package))"
     self.account = account
     self.transport = transport
@@ -45,7 +49,7 @@ package struct GoogleAPI: Sendable {
     token: PurchaseToken, readNumber: Int64, orders: [String] = [], without: Set<String> = []
   ) throws(APIFailure) -> GoogleAnswer {
     var answer = GoogleAnswer()
-    var decoder = PurchaseDecoder(readNumber: readNumber, now: clock.now())
+    var decoder = PurchaseDecoder(readNumber: readNumber, now: clock.now(), package: qualifier)
     let path = "/purchases/subscriptionsv2/tokens/"
     let reply = try authorized("GET", root + path + PercentEncoding.encode(token.text), body: nil)
     let purchase = try read(reply, told: path + "<token>", &answer)
@@ -67,7 +71,11 @@ package struct GoogleAPI: Sendable {
       }
     }
     answer.facts = decoder.facts
-    answer.linked = decoder.linked
+    answer.linked = decoder.linked.map { linked in
+      var linked = linked
+      linked.package = qualifier
+      return linked
+    }
     answer.notes = decoder.notes
     return answer
   }
@@ -104,7 +112,7 @@ package struct GoogleAPI: Sendable {
       let json = try? JSON.parseForeign(reply.body, limits: Self.batchLimits)
       for order in json?["orders"].array ?? [] {
         guard let token = try? order["purchaseToken"].requireToken() else { continue }
-        var decoder = PurchaseDecoder(readNumber: 0, now: clock.now())
+        var decoder = PurchaseDecoder(readNumber: 0, now: clock.now(), package: qualifier)
         try? decoder.readOrder(order, of: token)
         facts += decoder.facts
       }
@@ -119,8 +127,9 @@ package struct GoogleAPI: Sendable {
     let body: JSONValue = [
       "externalAccountIds": ["obfuscatedAccountId": .string(owner.description)]
     ]
+    let product = productID.split(separator: "/").last.map(String.init) ?? productID
     let path =
-      "/purchases/subscriptions/\(PercentEncoding.encode(productID))/tokens/\(PercentEncoding.encode(token.text)):acknowledge"
+      "/purchases/subscriptions/\(PercentEncoding.encode(product))/tokens/\(PercentEncoding.encode(token.text)):acknowledge"
     try done(authorized("POST", root + path, body: body.encoded()))
   }
 
@@ -150,7 +159,7 @@ package struct GoogleAPI: Sendable {
     let reply = try authorized("GET", root + path + PercentEncoding.encode(token.text), body: nil)
     var answer = GoogleAnswer()
     let purchase = try read(reply, told: path + "<token>", &answer)
-    var decoder = PurchaseDecoder(readNumber: 0, now: clock.now())
+    var decoder = PurchaseDecoder(readNumber: 0, now: clock.now(), package: qualifier)
     do { try decoder.readPurchase(purchase, of: token) } catch {
       throw .malformed("the purchase: \(error)")
     }
@@ -231,7 +240,7 @@ package struct GoogleAPI: Sendable {
     let json = try malformed { () throws(JSONError) in
       try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
     }
-    answer.add(told, PersonalMembers.removed(from: reply.body, parsed: json))
+    answer.add(told, of: qualifier, PersonalMembers.removed(from: reply.body, parsed: json))
     return json
   }
 
@@ -293,8 +302,9 @@ package struct GoogleAnswer: Sendable {
 
   fileprivate init() {}
 
-  fileprivate mutating func add(_ path: String, _ body: [UInt8]) {
-    let head: JSONValue = ["path": .string(path)]
+  fileprivate mutating func add(_ path: String, of package: String?, _ body: [UInt8]) {
+    let head = JSONValue.object(
+      [.init("path", .string(path))] + (package.map { [.init("package", .string($0))] } ?? []))
     parts.append(head.encoded().dropLast() + Array(",\"answer\":".utf8) + body + Array("}".utf8))
   }
 }

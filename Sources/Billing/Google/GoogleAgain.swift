@@ -20,9 +20,9 @@ extension GoogleStore {
       try? JSON.parseForeign($0)["packageName"].string
     }
     // Which app was ours when it came is known by what became of it.
-    let own = kept.isForeign ? "" : named ?? ""
+    let own = kept.isForeign ? [] : [named].compactMap { $0 }
     return DecodedDelivery(
-      try GoogleNotification(VerifiedPush(uncheckedBody: kept.body, package: own)))
+      try GoogleNotification(VerifiedPush(uncheckedBody: kept.body, packages: own)))
   }
 
   package func answered(
@@ -32,6 +32,7 @@ extension GoogleStore {
     let token = PurchaseToken(of: key)
     let limits = JSONLimits(byteCountMax: 1 << 26, valueCountMax: 1 << 18)
     for part in try JSON.parseForeign(kept.body, limits: limits).requireArray() {
+      decoder.package = part["package"].string
       if try part["path"].requireString().hasPrefix("/orders/") {
         do { try decoder.readOrder(part["answer"], of: token) } catch {
           decoder.note(.orderMissing)

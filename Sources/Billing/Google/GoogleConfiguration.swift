@@ -3,7 +3,8 @@ package import Configuration
 
 /// What `coffer-billing` needs to know about Google Play; there is none where it is off.
 package struct GoogleConfiguration: StoreConfiguration {
-  package let package: String
+  /// The names of those of ours; the first is the oldest.
+  package let packages: [String]
   package let pushAudience: String
   package let pushEmail: String
   /// The service account's key file, JSON.
@@ -12,8 +13,10 @@ package struct GoogleConfiguration: StoreConfiguration {
   package let keysURL: String
 
   package static let store = "google"
+  /// A read of a purchase may ask for each in turn.
+  private static let packageCountMax = 16
   package static let settings: [any AnySetting] = [
-    Keys.package, Keys.pushAudience, Keys.pushEmail,
+    Keys.packages, Keys.pushAudience, Keys.pushEmail,
     Keys.serviceAccountFile, Keys.apiURL, Keys.keysURL,
   ]
 
@@ -22,16 +25,20 @@ package struct GoogleConfiguration: StoreConfiguration {
     let keysURL = reader.value(Keys.keysURL)
     guard
       reader.together(
-        Keys.package,
+        Keys.packages,
         [
           Keys.pushAudience, Keys.pushEmail, Keys.serviceAccountFile,
         ]),
-      let package = reader.value(Keys.package),
+      let packages = reader.value(Keys.packages),
       let audience = reader.value(Keys.pushAudience),
       let email = reader.value(Keys.pushEmail),
       let account = reader.value(Keys.serviceAccountFile), let apiURL, let keysURL
     else { return nil }
-    self.package = package
+    guard packages.count <= Self.packageCountMax else {
+      reader.refuse(Keys.packages, "names more than \(Self.packageCountMax) apps")
+      return nil
+    }
+    self.packages = packages
     pushAudience = audience
     pushEmail = email
     serviceAccount = Secret(account)
@@ -40,6 +47,6 @@ package struct GoogleConfiguration: StoreConfiguration {
   }
 
   package static func isAsked(_ reader: SettingsReader) -> Bool {
-    reader.has(Keys.package)
+    reader.has(Keys.packages)
   }
 }

@@ -11,13 +11,20 @@ internal import Tiers
 /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list
 extension GoogleStore {
   package var listings: [StoreListing] {
-    api == nil
-      ? [] : [StoreListing("voided_purchases", .live, of: .deliveries, memory: .days(30))]
+    apis.indices.map {
+      StoreListing(Self.listName($0), .live, of: .deliveries, memory: .days(30))
+    }
+  }
+
+  /// That of the oldest app has the name that it had while there was one.
+  private static func listName(_ index: Int) -> String {
+    "voided_purchases" + (index == 0 ? "" : "_\(index + 1)")
   }
 
   package func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
-    guard let api else { throw .misconfigured("there is no service account of Google Play") }
-    return try api.voided(request)
+    let index = apis.indices.first { Self.listName($0) == request.listing.name }
+    guard let index else { throw Self.withoutAccount }
+    return try apis[index].voided(request)
   }
 }
 
@@ -37,7 +44,8 @@ extension GoogleAPI {
       try JSON.parseForeign(reply.body, limits: Self.listLimits).requireObject()
     }
     let items = (json["voidedPurchases"].array ?? []).map { item -> StorePage.Item in
-      guard let voided = try? GoogleVoidedPurchase(item) else { return .unreadable }
+      guard var voided = try? GoogleVoidedPurchase(item) else { return .unreadable }
+      voided.token.package = qualifier
       return .delivery(
         Delivery(.decoded(DecodedDelivery(voided)), proof: StoreListing.proof(by: "Google")),
         body: voided.json.encoded())
@@ -52,7 +60,7 @@ extension GoogleAPI {
 
 /// A purchase of which an order's money went back, as the list shows it.
 struct GoogleVoidedPurchase {
-  let token: PurchaseToken
+  var token: PurchaseToken
   let order: String
   let voided: Instant
 

@@ -89,17 +89,23 @@ extension GoogleNotification {
       guard let bytes = Base64.standard.decode(try data.requireString()) else {
         throw JSONError(code: .wrongType, path: data.path, message: "must be standard base64")
       }
-      try self.init(id: id, try JSON.parseForeign(bytes).requireObject(), package: push.package)
+      try self.init(id: id, try JSON.parseForeign(bytes).requireObject(), packages: push.packages)
     } catch {
       throw .undecodable(id: id, error)
     }
   }
 
-  private init(id: String, _ json: JSON, package: String) throws(JSONError) {
+  private init(id: String, _ json: JSON, packages: [String]) throws(JSONError) {
     self.id = id
     let named = try json["packageName"].requireString()
-    isForeign = named != package
+    isForeign = !packages.contains(named)
     created = json["eventTimeMillis"].exists ? try Self.moment(json["eventTimeMillis"]) : nil
+    let isFurther = named != packages.first
+    let purchase = { (json: JSON) throws(JSONError) -> PurchaseToken in
+      var token = try json["purchaseToken"].requireToken()
+      if isFurther { token.package = named }
+      return token
+    }
     let kinds = Self.kinds.filter { json[$0].isObject }
     guard kinds.count == 1, let kind = kinds.first else {
       throw JSONError(
@@ -112,7 +118,7 @@ extension GoogleNotification {
     case "subscriptionNotification":
       let number = try notification["notificationType"].requireInteger()
       if Self.names[number] == nil { notes.insert(.unknownType) }
-      token = try notification["purchaseToken"].requireToken()
+      token = try purchase(notification)
       orderID = nil
       refundReview = nil
     case "voidedPurchaseNotification":
@@ -120,7 +126,7 @@ extension GoogleNotification {
       let product = notification["productType"].integer
       let isSubscription = product != 2
       if isSubscription && product != 1 { notes.insert(.unknownType) }
-      token = isSubscription ? try notification["purchaseToken"].requireToken() : nil
+      token = isSubscription ? try purchase(notification) : nil
       orderID = isSubscription ? try notification["orderId"].optionalID() : nil
       refundReview = nil
     case "pendingRefundReviewNotification":
@@ -154,9 +160,9 @@ extension GoogleNotification {
 
   /// What asks for the purchase that a push names, where no more of it may be readable.
   static func requests(naming push: VerifiedPush) -> [ReadRequest] {
-    guard let json = content(of: push), json["packageName"].string == push.package else {
-      return []
-    }
+    guard let json = content(of: push), let named = json["packageName"].string,
+      push.packages.contains(named)
+    else { return [] }
     // One that two kinds name is named once; of a one-time product there is nothing to read.
     for kind in ["subscriptionNotification", "voidedPurchaseNotification"] {
       guard json[kind]["productType"].integer != 2,

@@ -3,10 +3,18 @@ package import Configuration
 extension GoogleConfiguration {
   /// Its settings, a row each.
   package enum Keys {
-    package static let package = Setting<String>(
+    package static let packages = Setting<[String]>(
       "COFFER_GOOGLE_PACKAGE", for: [.billing, .command], .meaning("Google Play is off"),
-      text: "The app's package name; notifications for any other are kept and ignored.",
-      example: "com.example.coffer", parser: .text)
+      text:
+        "The app's package name, or a comma list of those of several apps, 16 at most; notifications "
+        + "for any other are kept and ignored.",
+      example: "com.example.coffer",
+      parser: .list { (text, _) throws(ParseFailure) in
+        guard isPrintable(text), text.utf8.count <= 155, !text.contains("/") else {
+          throw ParseFailure("\(quoted(text)) is no package name")
+        }
+        return text
+      })
 
     package static let pushAudience = Setting<String>(
       "COFFER_GOOGLE_PUSH_AUDIENCE", for: [.billing, .command],

@@ -16,13 +16,19 @@ package struct GoogleStore: Store {
 
   /// Nil where Google Play is off.
   private let verifier: GoogleVerifier?
-  let api: GoogleAPI?
+  /// One for each app, the oldest first; empty where none is ever asked.
+  let apis: [GoogleAPI]
 
   package init() { self.init(verifier: nil) }
 
-  package init(verifier: GoogleVerifier?, api: GoogleAPI? = nil) {
+  package init(verifier: GoogleVerifier?, apis: [GoogleAPI]) {
     self.verifier = verifier
-    self.api = api
+    self.apis = apis
+  }
+
+  /// The same of one app.
+  package init(verifier: GoogleVerifier?, api: GoogleAPI? = nil) {
+    self.init(verifier: verifier, apis: [api].compactMap { $0 })
   }
 
   /// As configured.
@@ -36,15 +42,17 @@ package struct GoogleStore: Store {
     self.init(
       verifier: GoogleVerifier(
         GoogleTrust(
-          package: configuration.package, audience: configuration.pushAudience,
+          packages: configuration.packages, audience: configuration.pushAudience,
           email: configuration.pushEmail),
         // Not behind the circuit breaker of the API, whose failures say nothing of the key set.
         keys: PushKeys(
           url: configuration.keysURL, transport: CurlTransport(deadline: PushKeys.readDeadline),
           clock: clock)),
-      api: GoogleAPI(
-        base: configuration.apiURL, package: configuration.package, account: account,
-        transport: transport, clock: clock))
+      apis: configuration.packages.enumerated().map { index, package in
+        GoogleAPI(
+          base: configuration.apiURL, package: package, isFurther: index > 0, account: account,
+          transport: transport, clock: clock)
+      })
   }
 
   package let provider = ObjectKey.Provider.google
@@ -132,19 +140,21 @@ package struct GoogleStore: Store {
 
   package var webhook: Webhook? { verifier.map { Webhook(googlePlay: $0) } }
 
-  package var isReadable: Bool { api != nil }
+  package var isReadable: Bool { !apis.isEmpty }
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
-    let (api, token) = try reach(request)
+    let token = try token(of: request)
     let known = try request.readKnown()
     let prefix = ReadRequest.orderPrefix
     let newest = known.parts.prefix(traits.partsRead).map(\.id)
     let orders =
       known.reasons.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
       + newest
-    let answer = try api.read(
-      token: token, readNumber: request.readNumber, orders: orders,
-      without: request.isShallow ? Set(newest) : [])
+    let answer = try asked(token.package) { api throws(APIFailure) in
+      try api.read(
+        token: token, readNumber: request.readNumber, orders: orders,
+        without: request.isShallow ? Set(newest) : [])
+    }
     return StoreAnswer(
       facts: answer.facts,
       requests: answer.linked.map { linked in
@@ -155,8 +165,10 @@ package struct GoogleStore: Store {
   }
 
   package func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact] {
-    guard let api else { throw .misconfigured("there is no service account of Google Play") }
-    return try api.orders(keys.map(\.id))
+    guard let api = apis.first else { throw Self.withoutAccount }
+    // One order of another package fails a whole batch, and no order says whose it is; what is not shown here is
+    // read with its purchase.
+    return apis.count > 1 ? [] : try api.orders(keys.map(\.id))
   }
 
   package let claimMember: String? = "token"
@@ -174,23 +186,27 @@ package struct GoogleStore: Store {
   package func acknowledge(
     _ request: StoreRead, _ record: any StoreRecord, for owner: Identifier
   ) throws(APIFailure) {
-    let (api, token) = try reach(request)
+    let token = try token(of: request)
     guard let record = record as? GoogleRecord,
       let product = record.purchase.contents.first?.items.first?.productID
     else { throw .malformed("the purchase has no product") }
-    try api.acknowledge(token: token, productID: product, account: owner)
+    try asked(token.package) { api throws(APIFailure) in
+      try api.acknowledge(token: token, productID: product, account: owner)
+    }
   }
 
   package func perform(
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure) {
-    let (api, token) = try reach(request)
-    switch order {
-    case .stopRenewal: try api.stopRenewal(token: token)
-    case .end: try api.revoke(token: token)
-    case .refund(let id, _, _): try api.refund(order: id)
-    case .extend(let days, _, let end):
-      try api.extend(token: token, by: .days(days), knownEnd: end)
+    let token = try token(of: request)
+    try asked(token.package) { api throws(APIFailure) in
+      switch order {
+      case .stopRenewal: try api.stopRenewal(token: token)
+      case .end: try api.revoke(token: token)
+      case .refund(let id, _, _): try api.refund(order: id)
+      case .extend(let days, _, let end):
+        try api.extend(token: token, by: .days(days), knownEnd: end)
+      }
     }
   }
 
@@ -202,23 +218,46 @@ package struct GoogleStore: Store {
   package func answer(
     _ question: RefundQuestion, with evidence: RefundEvidence
   ) throws(APIFailure) {
-    guard let api else { throw .misconfigured("there is no service account of Google Play") }
     guard let token = question.secret else { throw .malformed("the question has no token") }
-    try api.reviewRefund(order: question.payment.id, token: token, evidence)
+    try asked(nil) { api throws(APIFailure) in
+      try api.reviewRefund(order: question.payment.id, token: token, evidence)
+    }
   }
 
-  private func reach(
-    _ request: StoreRead
-  ) throws(APIFailure) -> (api: GoogleAPI, token: PurchaseToken) {
-    guard let api else { throw .misconfigured("there is no service account of Google Play") }
+  static let withoutAccount = APIFailure.misconfigured(
+    "there is no service account of Google Play")
+
+  /// The answer of the app that knows what is asked about, which is `package`'s where that is known.
+  ///
+  /// What is another app's is refused in words that Google does not document, so after any refusal the next
+  /// one is asked, and the first refusal is told. One app that we may not read hides nothing of the others,
+  /// and while it lasts nothing counts as unknown: what was asked about may be that app's.
+  private func asked<Answer>(
+    _ package: String?, _ ask: (GoogleAPI) throws(APIFailure) -> Answer
+  ) throws(APIFailure) -> Answer {
+    var refusal: APIFailure?
+    var misconfigured: APIFailure?
+    let named = package.flatMap { name in apis.first { $0.qualifier == name } }
+    for api in [named].compactMap({ $0 }) + apis.filter({ $0.root != named?.root }) {
+      do throws(APIFailure) { return try ask(api) } catch {
+        switch error {
+        case .notFound, .refused: refusal = refusal ?? error
+        case .misconfigured: misconfigured = misconfigured ?? error
+        case .gone, .transient, .malformed: throw error
+        }
+      }
+    }
+    throw misconfigured ?? refusal ?? Self.withoutAccount
+  }
+
+  private func token(of request: StoreRead) throws(APIFailure) -> PurchaseToken {
+    guard !apis.isEmpty else { throw Self.withoutAccount }
     guard
-      let token = request.secret.flatMap({
-        PurchaseToken(String(decoding: $0.exposed, as: UTF8.self))
-      })
+      let token = request.secret.flatMap({ PurchaseToken(secret: $0) })
     else {
       throw .refused(status: 0, "the purchase's token was never told")
     }
-    return (api, token)
+    return token
   }
 }
 

@@ -4,27 +4,34 @@ internal import JSON
 internal import JWS
 internal import Stores
 
-/// Whom to believe, and about which app.
+/// Whom to believe, and about which apps.
 package struct GoogleTrust: Sendable {
-  package let package: String
+  let packages: [String]
   package let audience: String
   package let email: String
 
-  package init(package: String, audience: String, email: String) {
-    self.package = package
+  package init(packages: [String], audience: String, email: String) {
+    self.packages = packages
     self.audience = audience
     self.email = email
+  }
+
+  /// The same of one app.
+  package init(package: String, audience: String, email: String) {
+    self.init(packages: [package], audience: audience, email: email)
   }
 }
 
 /// Our own Pub/Sub subscription, proven by a request's headers; only `GoogleVerifier` makes one.
 package struct PushSender: Sendable {
-  fileprivate let package: String
+  fileprivate let packages: [String]
   /// The id of the key that signed its token.
   package let keyID: String
 
   /// The push with that body, which its token does not cover: whoever holds the token may send any.
-  package func push(_ body: [UInt8]) -> VerifiedPush { VerifiedPush(body: body, package: package) }
+  package func push(_ body: [UInt8]) -> VerifiedPush {
+    VerifiedPush(body: body, packages: packages)
+  }
 }
 
 /// A push that our own Pub/Sub subscription made.
@@ -32,18 +39,19 @@ package struct PushSender: Sendable {
 /// It does not prove that a message is new: Pub/Sub delivers each at least once.
 package struct VerifiedPush: Sendable {
   package let body: [UInt8]
-  let package: String
+  /// The names of our apps' packages, the oldest first.
+  let packages: [String]
 
-  fileprivate init(body: [UInt8], package: String) {
+  fileprivate init(body: [UInt8], packages: [String]) {
     self.body = body
-    self.package = package
+    self.packages = packages
   }
 
   /// One that was proven when it came, and kept since.
   ///
   /// Warning: proves nothing of any other bytes.
-  init(uncheckedBody body: [UInt8], package: String) {
-    self.init(body: body, package: package)
+  init(uncheckedBody body: [UInt8], packages: [String]) {
+    self.init(body: body, packages: packages)
   }
 }
 
@@ -93,7 +101,7 @@ package final class GoogleVerifier: Sendable {
     let digest = SHA256.hash(token)
     if let known = known.withLock({ $0[digest] }) {
       guard now < known.until else { throw .expired }
-      return .proven(PushSender(package: trust.package, keyID: known.keyID))
+      return .proven(PushSender(packages: trust.packages, keyID: known.keyID))
     }
     let (jws, id, until) = try unproven(token, now: now)
     let judge = { @Sendable [self] (key: RSAPublicKey) throws(GoogleRefusal) -> PushSender in
@@ -101,7 +109,7 @@ package final class GoogleVerifier: Sendable {
         throw .badSignature
       }
       remember(digest, until: until, keyID: id, now: now)
-      return PushSender(package: trust.package, keyID: id)
+      return PushSender(packages: trust.packages, keyID: id)
     }
     let answer = PushAnswer()
     let lookup = keys.key(id) { result in

@@ -8,6 +8,9 @@ struct PurchaseDecoder {
   private(set) var facts: [Fact] = []
   private(set) var linked: [PurchaseToken] = []
   private(set) var notes: Set<GoogleNote> = []
+  /// Whose products are named with it before them, as ids of products are unique within a package alone; nil of the
+  /// oldest.
+  var package: String?
   private let asOf: AsOf
   private let now: Instant
 
@@ -15,7 +18,8 @@ struct PurchaseDecoder {
   private static let itemCountMax = 50
 
   /// `now` is when the answer was read.
-  init(readNumber: Int64, now: Instant) {
+  init(readNumber: Int64, now: Instant, package: String? = nil) {
+    self.package = package
     asOf = .readNumber(readNumber)
     self.now = now
   }
@@ -113,7 +117,8 @@ struct PurchaseDecoder {
     guard let product = json["productId"].string, isID(product) else { return nil }
     let details = json["subscriptionDetails"]
     return GoogleOrder.Line(
-      productID: product, basePlanID: details["basePlanId"].string.flatMap { isID($0) ? $0 : nil },
+      productID: named(product),
+      basePlanID: details["basePlanId"].string.flatMap { isID($0) ? $0 : nil },
       from: details["servicePeriodStartTime"].string.flatMap { Instant(foreign: $0) },
       to: details["servicePeriodEndTime"].string.flatMap { Instant(foreign: $0) })
   }
@@ -140,7 +145,7 @@ struct PurchaseDecoder {
     }
     return try all.map { item throws(JSONError) in
       GooglePurchase.Item(
-        productID: try item["productId"].requireID(),
+        productID: named(try item["productId"].requireID()),
         basePlanID: try item["offerDetails"]["basePlanId"].optionalID(),
         expiryTime: try item["expiryTime"].optionalTimestamp(),
         autoRenews: try item["autoRenewingPlan"]["autoRenewEnabled"].optionalBool(),
@@ -148,10 +153,12 @@ struct PurchaseDecoder {
         latestOrderID: try item["latestSuccessfulOrderId"].optionalID(),
         isLeaving: item["deferredItemRemoval"].isObject,
         nextProductID: item["deferredItemReplacement"]["productId"].string.flatMap {
-          isID($0) ? $0 : nil
+          isID($0) ? named($0) : nil
         })
     }
   }
+
+  private func named(_ product: String) -> String { package.map { "\($0)/\(product)" } ?? product }
 
   private mutating func account(_ identifiers: JSON) -> Identifier? {
     guard let text = identifiers["obfuscatedExternalAccountId"].string, !text.isEmpty else {

@@ -9,6 +9,8 @@ package struct PurchaseToken: Hashable, Sendable {
   package static let byteCountMax = 2048
 
   let text: String
+  /// The app's package name, where the token is known to be another app's than the oldest.
+  var package: String?
   /// The purchase as the ledger names it: by the token's SHA-256.
   package let objectKey: ObjectKey
 
@@ -22,7 +24,15 @@ package struct PurchaseToken: Hashable, Sendable {
       provider: .google, environment: .live, kind: .purchase, id: Hex.encode(SHA256.hash(bytes)))
   }
 
-  package var secret: Secret { Secret(text) }
+  package var secret: Secret { Secret((package.map { $0 + " " } ?? "") + text) }
+
+  /// As `secret` has it.
+  init?(secret: Secret) {
+    let words = String(decoding: secret.exposed, as: UTF8.self)
+      .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    self.init(words[words.count - 1])
+    package = words.count == 2 ? words[0] : nil
+  }
 
   /// A purchase whose token is not told to whoever reads its answers again; it equals the token.
   init(of key: ObjectKey) {

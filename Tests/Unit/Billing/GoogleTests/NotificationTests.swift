@@ -46,6 +46,25 @@ struct NotificationTests {
     #expect(try GoogleNotification(push(data: data)).isForeign)
   }
 
+  @Test func `each of several apps is ours`() throws {
+    let trust = GoogleTrust(
+      packages: [Sample.package, "app.other"], audience: Sample.audience, email: Sample.email)
+    for (package, isForeign) in [
+      (Sample.package, false), ("app.other", false), ("app.third", true),
+    ] {
+      let data = subscription(
+        #""notificationType":2,"purchaseToken":"\#(Self.token)""#, package: package)
+      let text = Base64.standard.encode(Array(data.utf8))
+      let body = #"{"message":{"data":"\#(text)","messageId":"17"}}"#
+      let push = try Gate(trust: trust).sender(Sample.bearer()).push(Array(body.utf8))
+      let notification = try GoogleNotification(push)
+      #expect(notification.isForeign == isForeign)
+      let isFurther = package == "app.other"
+      let secret = String(decoding: notification.token?.secret.exposed ?? [], as: UTF8.self)
+      #expect(isForeign || secret == (isFurther ? "app.other " : "") + Self.token)
+    }
+  }
+
   @Test func `a voided purchase names its order`() throws {
     let data =
       #"{"packageName":"app.coffer","eventTimeMillis":1780000000123,"voidedPurchaseNotification":"#
