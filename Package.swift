@@ -11,6 +11,11 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// The same, optimized in debug builds as well: for small modules that everything else runs through. Without it
+/// the tests spend two fifths of their time in them.
+let optimized: [SwiftSetting] =
+  settings + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+
 func system(_ name: String, _ library: String, debian package: String) -> Target {
   .systemLibrary(
     name: name, path: "Sources/System/\(name)", pkgConfig: library,
@@ -21,7 +26,8 @@ func system(_ name: String, _ library: String, debian package: String) -> Target
 func name(_ path: String) -> String { String(path.split(separator: "/").last!) }
 
 func module(
-  _ path: String, _ dependencies: [Target.Dependency], embedding files: [String] = []
+  _ path: String, _ dependencies: [Target.Dependency], embedding files: [String] = [],
+  _ settings: [SwiftSetting] = settings
 ) -> Target {
   .target(
     name: name(path), dependencies: dependencies, path: "Sources/\(path)",
@@ -63,10 +69,10 @@ let package = Package(
     system("CMicrohttpd", "libmicrohttpd", debian: "libmicrohttpd-dev"),
     system("CZstd", "libzstd", debian: "libzstd-dev"),
 
-    module("Base", []),
+    module("Base", [], optimized),
     module("Crypto", ["Base", "COpenSSL"]),
     module("Compression", ["Base", "CZstd"]),
-    module("JSON", ["Base", "CJansson"]),
+    module("JSON", ["Base", "CJansson"], optimized),
     module("JWS", ["Base", "JSON"]),
 
     module("HTTP/HTTPMessages", ["Base", "JSON"]),
@@ -316,7 +322,8 @@ let package = Package(
       "Unit/Billing/StripeTests",
       [
         "Base", "Crypto", "Goldens", "HTTPMessages", "JSON", "ProviderAPI", "ProviderFakes",
-        "SeededRandom", "StoreFacts", "Stores", "Stripe", "StripeSamples", "Subscriptions", "Tiers",
+        "SeededRandom", "StoreFacts", "Stores", "Stripe", "StripeSamples", "Subscriptions",
+        "TestEngines", "Tiers",
       ], exclude: ["Goldens"]),
     tests(
       "Unit/Billing/AppleTests",
