@@ -120,14 +120,14 @@ struct DevelopmentStoreTests {
       give --yes || echo "code $?"
       for i in $(seq 100); do
         coffer audit list | grep -q 'extend: done' && break
-        curl -s $store/control/clock -d '{"advance_ms": 20000}' >/dev/null
+        curl -s $store/control/clock -d '{"advance_ms": 60000}' >/dev/null
         sleep 0.1
       done
       echo "end $(end)"
       give --yes || echo "code $?"
       for i in $(seq 100); do
         end | grep -q . && break
-        curl -s $store/control/clock -d '{"advance_ms": 5000}' >/dev/null
+        curl -s $store/control/clock -d '{"advance_ms": 15000}' >/dev/null
         sleep 0.1
       done
       echo "end $(end)"

@@ -11,7 +11,7 @@ import TreeSimulation
   private static let fullSeconds = 120.0
 
   /// The last one once met a deletion that a client with half of a folder's leaving never learned of.
-  @Test(arguments: [1, 2, 11_571_928_829_321_177_606] as [UInt64], TestEngine.available)
+  @Test(arguments: TestEngine.byTurns([1, 2, 11_571_928_829_321_177_606] as [UInt64]))
   func `server and model agree on the stories of fixed seeds`(
     seed: UInt64, engine: TestEngine
   ) throws {
@@ -29,7 +29,7 @@ import TreeSimulation
   }
 
   /// What concerns so many files is told by a restart, and whoever is told so must miss nothing else.
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.mainly(.sqlite))
   func `server and model agree where a folder holds more than is told file by file`(
     engine: TestEngine
   ) throws {

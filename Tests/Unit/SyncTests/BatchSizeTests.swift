@@ -108,7 +108,7 @@ import Testing
 
   // MARK: Depth
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.mainly(.sqlite))
   func `ten thousand levels end at the 128th, in one batch and in many`(
     engine: TestEngine
   ) throws {
@@ -158,7 +158,7 @@ import Testing
 
   // MARK: Width
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.mainly(.postgres))
   func `beside 100,000 siblings there is room for another, and all are told in pages`(
     engine: TestEngine
   ) throws {

@@ -143,7 +143,7 @@ import Testing
     #expect(written == DatabaseWork())
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.mainly(.sqlite))
   func `a batch whose files lie in too many deep folders is refused, and taken in parts`(
     engine: TestEngine
   ) throws {

@@ -25,7 +25,7 @@ import Testing
     ]
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.mainly(.sqlite))
   func `every role may do what the table says, and nothing else`(engine: TestEngine) throws {
     var text = Self.introduction
     var changers: [String: Set<Role>] = [:]

@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  private static let roundCount = 250
+  private static let roundCount = TestRun.isFull ? 250 : 120
 
   @Test(arguments: TestEngine.available)
   func `whatever is shared and moved, every client ends where a fresh one does`(

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [998, 999, 1000, 1500], TestEngine.available)
+  @Test(arguments: TestEngine.byTurns([998, 999, 1000, 1500]))
   func `the owner of a folder of any size learns that its share was accepted, and can revoke it`(
     fileCount: Int, engine: TestEngine
   ) throws {
@@ -67,7 +67,7 @@ import Testing
     #expect(try bob.get("/v1/files/\(scene.folder)").status == 404)
   }
 
-  @Test(arguments: [3, 998, 1001], TestEngine.available)
+  @Test(arguments: TestEngine.byTurns([3, 998, 1001]))
   func `whatever happens to shares of a folder of any size, both sides learn of it`(
     fileCount: Int, engine: TestEngine
   ) throws {
@@ -109,7 +109,7 @@ import Testing
 
   // MARK: Restarts
 
-  @Test(arguments: [1, 1200], TestEngine.available)
+  @Test(arguments: TestEngine.byTurns([1, 1200]))
   func `an invitation outlives the restart that accepting another one brings`(
     fileCount: Int, engine: TestEngine
   ) throws {
@@ -128,7 +128,7 @@ import Testing
     #expect(try scene.others[0].ids == bob.pulled().ids)
   }
 
-  @Test(arguments: [1100, 2100], TestEngine.available)
+  @Test(arguments: TestEngine.byTurns([1100, 2100]))
   func `an invitation outlives the restart that a large move brings`(
     fileCount: Int, engine: TestEngine
   ) throws {
@@ -180,7 +180,7 @@ import Testing
     return try TestServer(engine, freeByteCount: 10_000_000, limits: limits)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.mainly(.postgres))
   func `a thousand invitations outlive a restart, and the end of the view that is read again`(
     engine: TestEngine
   ) throws {

@@ -7,6 +7,7 @@ import SeededRandom
 import Stores
 import Stripe
 import Subscriptions
+import TestEngines
 import Testing
 import Tiers
 
@@ -22,6 +23,15 @@ struct FakeStoreTests {
   static let cases = StripeVersion.allCases.flatMap { version in
     StripeStory.all.map { Case(story: $0, version: version) }
   }
+
+  /// For what asks more of the fold than of a version's form: in a short run each story in one of them, by
+  /// turns.
+  static let some =
+    TestRun.isFull
+    ? cases
+    : StripeStory.all.enumerated().map { index, story in
+      Case(story: story, version: StripeVersion.allCases[index % StripeVersion.allCases.count])
+    }
 
   @Test(arguments: cases)
   func `who paid has what was paid for, and nobody what was not`(it: Case) throws {
@@ -47,7 +57,7 @@ struct FakeStoreTests {
     }
   }
 
-  @Test(arguments: cases)
+  @Test(arguments: some)
   func `a read at the end tells all that the deliveries told`(it: Case) throws {
     let run = try StoryRun(it)
     let read = try run.read()
@@ -55,7 +65,7 @@ struct FakeStoreTests {
     #expect(run.coverages(run.facts + read) == run.coverages(run.facts), "\(it)")
   }
 
-  @Test(arguments: cases)
+  @Test(arguments: some)
   func `a read makes up for any delivery that was lost`(it: Case) throws {
     let run = try StoryRun(it)
     let read = try run.read()
@@ -67,7 +77,7 @@ struct FakeStoreTests {
     }
   }
 
-  @Test(arguments: cases)
+  @Test(arguments: some)
   func `a read of a replica that lags is settled by a later one`(it: Case) throws {
     let run = try StoryRun(it)
     let expected = run.coverages(run.facts)
@@ -79,7 +89,7 @@ struct FakeStoreTests {
     #expect(run.coverages(fresh + run.facts + stale) == expected, "\(it)")
   }
 
-  @Test(arguments: cases)
+  @Test(arguments: some)
   func `every order gives one answer`(it: Case) throws {
     let run = try StoryRun(it)
     let expected = run.coverages(run.facts)
