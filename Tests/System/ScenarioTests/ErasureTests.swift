@@ -159,8 +159,8 @@ private final class Scene {
       guard MonotonicTime.now() < deadline else {
         throw ScenarioError("\(trouble): \(servers.map(\.lastWords))")
       }
-      // A job that goes on does so a moment later.
-      try installation.clock.set(installation.clock.now() + .seconds(10))
+      // A job that goes on does so a moment later, and large contents go after ten minutes.
+      try installation.clock.set(installation.clock.now() + .minutes(1))
     }
   }
 
