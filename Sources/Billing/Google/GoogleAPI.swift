@@ -71,11 +71,7 @@ package struct GoogleAPI: Sendable {
       }
     }
     answer.facts = decoder.facts
-    answer.linked = decoder.linked.map { linked in
-      var linked = linked
-      linked.package = qualifier
-      return linked
-    }
+    answer.linked = decoder.linked
     answer.notes = decoder.notes
     return answer
   }

@@ -237,8 +237,9 @@ package struct GoogleStore: Store {
   ) throws(APIFailure) -> Answer {
     var refusal: APIFailure?
     var misconfigured: APIFailure?
-    let named = package.flatMap { name in apis.first { $0.qualifier == name } }
-    for api in [named].compactMap({ $0 }) + apis.filter({ $0.root != named?.root }) {
+    // The oldest has no qualifier, so it comes first where no package is known.
+    let named = apis.filter { $0.qualifier == package }
+    for api in named + apis.filter({ $0.qualifier != package }) {
       do throws(APIFailure) { return try ask(api) } catch {
         switch error {
         case .notFound, .refused: refusal = refusal ?? error

@@ -90,7 +90,8 @@ struct PurchaseDecoder {
 
   /// A purchase that named itself would end itself.
   private func older(_ json: JSON, than token: PurchaseToken) throws(JSONError) -> PurchaseToken? {
-    let named = try json.optionalToken()
+    var named = try json.optionalToken()
+    named?.package = package
     return named == token ? nil : named
   }
 

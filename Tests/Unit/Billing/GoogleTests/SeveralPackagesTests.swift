@@ -14,7 +14,7 @@ struct SeveralPackagesTests {
   private static let token = PurchaseToken("token.AO-J1Oz/0123+456")!
   private static let packages = ["app.coffer", "app.coffer.tv"]
   private static let purchase =
-    #"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","lineItems":[{"productId":"premium","offerDetails":{"basePlanId":"monthly"}}]}"#
+    #"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","linkedPurchaseToken":"older","lineItems":[{"productId":"premium","offerDetails":{"basePlanId":"monthly"}}]}"#
 
   /// Google, where one package has the purchase; to the others it is unknown in one way or another.
   private final class Play: ProviderTransport {
@@ -94,6 +94,10 @@ struct SeveralPackagesTests {
     let answer = try store.read(Self.request)
     #expect(Self.products(answer) == [index == 0 ? "premium" : "app.coffer.tv/premium"])
     #expect(play.asked.withLock { $0.count } == index + 1)
+    let linked = answer.requests.compactMap { $0.secret?.exposed }.map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    #expect(linked == [index == 0 ? "older" : "app.coffer.tv older"])
     let kept = KeptMessage(
       deliveryID: "read", environment: .live, received: Sample.now, isForeign: false,
       body: answer.transcript)
@@ -166,7 +170,7 @@ struct SeveralPackagesTests {
     let store = try Self.store(Play(nil, unknown: Self.notFound))
     #expect(store.listings.map(\.name) == ["voided_purchases", "voided_purchases_2"])
     let play = Play(Self.packages[1], unknown: Self.notFound)
-    _ = try? Self.store(play).page(
+    _ = try Self.store(play).page(
       StorePageRequest(store.listings[1], since: nil, until: Sample.now, place: nil))
     #expect(play.asked.withLock { $0.first?.hasPrefix("app.coffer.tv/purchases/voided") } == true)
   }
