@@ -2,7 +2,6 @@ import Configuration
 import Base
 import Configuration
 import Crypto
-import Glibc
 import JSON
 import Storage
 import StripeSamples
@@ -193,19 +192,6 @@ private final class Scene {
 }
 
 extension [UInt8] {
-  /// Whether the other bytes stand in these; `firstRange(of:)` takes seconds for a database.
-  fileprivate func holds(_ other: [UInt8]) -> Bool {
-    guard let first = other.first else { return true }
-    return unsafe withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return false }
-      var place = 0
-      while place + other.count <= bytes.count {
-        let rest = bytes.count - other.count - place + 1
-        guard let found = unsafe memchr(start + place, Int32(first), rest) else { return false }
-        if unsafe memcmp(found, other, other.count) == 0 { return true }
-        place = unsafe UnsafeRawPointer(found) - start + 1
-      }
-      return false
-    }
-  }
+  /// Whether the other bytes stand in these.
+  fileprivate func holds(_ other: [UInt8]) -> Bool { firstRange(of: other) != nil }
 }
