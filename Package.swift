@@ -200,7 +200,7 @@ let package = Package(
     support("Support/SeededRandom", []),
     support("Support/TestFiles", []),
     support("Support/Goldens", ["TestFiles"]),
-    support("Support/LocalServer", ["HTTPMessages", "HTTPServer"]),
+    support("Support/LocalServer", ["Base", "HTTPMessages", "HTTPServer"]),
     support("Support/TestCertificates", ["Base", "Crypto", "JSON", "JWS"]),
     support(
       "Support/TestDevices",

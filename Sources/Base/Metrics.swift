@@ -108,16 +108,18 @@ package final class Metrics: Sendable {
       }
     }
 
+    /// Under the lock: a copy of the counts that is read later looks like a race to the thread sanitizer.
     fileprivate func lines(_ name: String) -> String {
-      let state = state.withLock { $0 }
-      var text = ""
-      var total: Int64 = 0
-      for (index, count) in state.counts.enumerated() {
-        total += count
-        let bound = index < buckets.count ? "\(buckets[index])" : "+Inf"
-        text += "\(name)_bucket{le=\"\(bound)\"} \(total)\n"
+      state.withLock { state in
+        var text = ""
+        var total: Int64 = 0
+        for (index, count) in state.counts.enumerated() {
+          total += count
+          let bound = index < buckets.count ? "\(buckets[index])" : "+Inf"
+          text += "\(name)_bucket{le=\"\(bound)\"} \(total)\n"
+        }
+        return text + "\(name)_sum \(state.sum)\n\(name)_count \(total)\n"
       }
-      return text + "\(name)_sum \(state.sum)\n\(name)_count \(total)\n"
     }
   }
 }

@@ -58,7 +58,8 @@ enum Serving {
     unsafe sigaddset(&signals, SIGINT)
     unsafe sigaddset(&signals, SIGTERM)
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    let port = try options.listen.port == 0 ? freePort() : options.listen.port
+    // The stores' files name the port, so it is chosen before there is anything to serve.
+    let port = options.listen.port == 0 ? Ports.free() : options.listen.port
     let stores = Stores(
       base: options.base(port), start: options.start, directory: options.directory)
     try Recording(folder: options.directory, files: stores.trust).add()
@@ -79,12 +80,5 @@ enum Serving {
     var signal: Int32 = 0
     unsafe sigwait(&signals, &signal)
     server.drain(within: .seconds(1))
-  }
-
-  /// The stores' files name the port, so it is chosen before there is anything to serve.
-  private static func freePort() throws -> UInt16 {
-    let probe = try startServer([], name: "probe")
-    defer { probe.drain(within: .seconds(0)) }
-    return probe.port
   }
 }

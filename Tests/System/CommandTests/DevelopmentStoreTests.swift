@@ -1,5 +1,6 @@
 import Base
 internal import Glibc
+import LocalServer
 import TestEngines
 import TestFiles
 import Testing
@@ -15,7 +16,7 @@ struct DevelopmentStoreTests {
   /// Stores and a billing server beside them, on ports of their own.
   init() throws {
     scratch = try ScratchDirectory()
-    let (port, storesPort) = (Running.freePort(), Running.freePort())
+    let (port, storesPort) = (Ports.free(), Ports.free())
     let directory = scratch.path + "/stores"
     url = "http://127.0.0.1:\(storesPort)"
     stores = try Running(
@@ -28,7 +29,7 @@ struct DevelopmentStoreTests {
     var environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_PLANS": "\(Self.root)/webhooks/catalogue.json",
     ]

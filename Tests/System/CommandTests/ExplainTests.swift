@@ -1,6 +1,7 @@
 import Base
 import Goldens
 import Jobs
+import LocalServer
 import RecordedStories
 import Storage
 import TestEngines
@@ -20,11 +21,11 @@ struct ExplainTests {
 
   init() throws {
     scratch = try ScratchDirectory()
-    let port = Running.freePort()
+    let port = Ports.free()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_PLANS": RecordedStory.cataloguePath,
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",

@@ -1,4 +1,5 @@
 import Base
+import LocalServer
 import RecordedStories
 import Storage
 import TestEngines
@@ -22,11 +23,11 @@ struct FirstPurchase {
   /// `isKnown` where the account that it is for exists.
   init(isKnown: Bool = true) throws {
     scratch = try ScratchDirectory()
-    let port = Running.freePort()
+    let port = Ports.free()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_PLANS": RecordedStory.cataloguePath,
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_SEARCH_KEY": "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=",

@@ -1,3 +1,4 @@
+import LocalServer
 import TestEngines
 import TestFiles
 import Testing
@@ -22,13 +23,13 @@ struct FirstStepsTests {
 
   @Test func `the README's first steps run as they are written`() throws {
     let scratch = try ScratchDirectory()
-    let (port, billingPort) = (Running.freePort(), Running.freePort())
+    let (port, billingPort) = (Ports.free(), Ports.free())
     let environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_OBJECTS": "file://\(scratch.path)/objects",
       "COFFER_SYNC_LISTEN": "127.0.0.1:\(port)",
       "COFFER_SYNC_AUTHORITIES": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(billingPort)",
       "COFFER_PLANS": "\(try Self.root())/webhooks/catalogue.json",
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
@@ -38,7 +39,7 @@ struct FirstStepsTests {
     let billing = try Running(
       "coffer-billing",
       environment: environment.merging([
-        "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())"
+        "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())"
       ]) { $1 }, port: billingPort)
     let script =
       "cd \(scratch.path)\nln -s \(try Self.root())/webhooks .\nset -euo pipefail\n"

@@ -31,11 +31,11 @@ struct ImportTests {
     let clock = FakeClock(Self.now - .hours(1))
     stripe = FakeStripe(clock)
     api = try startServer(stripe.routes())
-    port = Running.freePort()
+    port = Ports.free()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_PLANS": RecordedStory.cataloguePath,
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
@@ -169,13 +169,13 @@ struct ImportReadingTests {
 
   init() throws {
     scratch = try ScratchDirectory()
-    storesPort = Running.freePort()
+    storesPort = Ports.free()
     let directory = scratch.path + "/stores"
     stores = try Running(
       "provider-fakes",
       [
         "serve", directory, "--listen", "127.0.0.1:\(storesPort)", "--push",
-        "http://127.0.0.1:\(Running.freePort())",
+        "http://127.0.0.1:\(Ports.free())",
       ], environment: [:], port: storesPort)
     for line in (Files.text(directory + "/coffer.env") ?? "").split(separator: "\n") {
       let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
@@ -185,11 +185,11 @@ struct ImportReadingTests {
 
   /// A Coffer of its own, to which nobody has told anything.
   private func coffer(_ name: String) throws -> (environment: [String: String], billing: Running) {
-    let port = Running.freePort()
+    let port = Ports.free()
     let environment = settings.merging([
       "COFFER_DATABASE": "sqlite://\(scratch.path)/\(name)",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_PLANS": RecordedStory.cataloguePath,
     ]) { $1 }

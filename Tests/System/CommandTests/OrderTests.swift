@@ -45,11 +45,11 @@ struct OrderTests {
       })
     id = stripe.buy(account: Identifier(Self.account))
     clock.set(Self.now)
-    let port = Running.freePort()
+    let port = Ports.free()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_PLANS": RecordedStory.cataloguePath,
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",

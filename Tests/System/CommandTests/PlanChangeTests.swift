@@ -1,4 +1,5 @@
 import Base
+import LocalServer
 import RecordedStories
 import Storage
 import TestEngines
@@ -19,11 +20,11 @@ struct PlanChangeTests {
 
   init() throws {
     scratch = try ScratchDirectory()
-    let port = Running.freePort()
+    let port = Ports.free()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_PLANS": RecordedStory.cataloguePath,
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
@@ -337,8 +338,8 @@ struct PlanChangeTests {
   ) throws {
     var other = environment
     other["COFFER_PLANS"] = smaller
-    other["COFFER_BILLING_LISTEN"] = "127.0.0.1:\(Running.freePort())"
-    other["COFFER_SYNC_LISTEN"] = "127.0.0.1:\(Running.freePort())"
+    other["COFFER_BILLING_LISTEN"] = "127.0.0.1:\(Ports.free())"
+    other["COFFER_SYNC_LISTEN"] = "127.0.0.1:\(Ports.free())"
     other["COFFER_SYNC_AUTHORITIES"] = "localhost"
     other["COFFER_OBJECTS"] = "file://\(scratch.path)/objects"
     let refused = try Finished(

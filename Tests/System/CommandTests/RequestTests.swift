@@ -1,3 +1,4 @@
+import LocalServer
 import TestEngines
 import TestFiles
 import Testing
@@ -9,13 +10,13 @@ struct RequestTests {
 
   init() throws {
     scratch = try ScratchDirectory()
-    let port = Running.freePort()
+    let port = Ports.free()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_OBJECTS": "file://\(scratch.path)/objects",
       "COFFER_SYNC_LISTEN": "127.0.0.1:\(port)",
       "COFFER_SYNC_AUTHORITIES": "sync.example",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
     ]
     sync = try Running("coffer-sync", environment: environment, port: port)
   }

@@ -8,7 +8,7 @@ final class Running {
   private let scratch: ScratchDirectory
 
   struct NotAnswering: Error {
-    let log: String
+    let lastWords: String
   }
 
   /// Returns once `port` takes connections.
@@ -24,7 +24,7 @@ final class Running {
       if Self.answers(port) { return }
       usleep(50_000)
     }
-    throw NotAnswering(log: Files.text(log) ?? "")
+    throw NotAnswering(lastWords: Files.text(log) ?? "")
   }
 
   /// What it has logged so far.
@@ -34,13 +34,6 @@ final class Running {
     kill(child, SIGTERM)
     var status: Int32 = 0
     while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
-  }
-
-  /// A port of 127.0.0.1 that nobody listens on at this moment.
-  static func freePort() -> UInt16 {
-    let (socket, address) = bound()
-    close(socket)
-    return UInt16(bigEndian: address.sin_port)
   }
 
   /// Somebody who listens and never answers; the caller closes the socket.

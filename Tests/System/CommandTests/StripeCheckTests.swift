@@ -1,5 +1,6 @@
 import Base
 import Jobs
+import LocalServer
 import Storage
 import TestEngines
 import TestFiles
@@ -101,7 +102,7 @@ struct StripeCheckTests {
     #expect(keyless.out.contains("  invoice.paid\n"))
     #expect(keyless.out.contains("not compared: no API key is configured"))
     let silent = Self.stripe.merging(
-      ["COFFER_STRIPE_API_URL": "http://127.0.0.1:\(Running.freePort())"]) { $1 }
+      ["COFFER_STRIPE_API_URL": "http://127.0.0.1:\(Ports.free())"]) { $1 }
     let unreachable = try coffer("config", "--check-stripe", settings: silent)
     #expect(unreachable.code == 69)
     #expect(unreachable.out.contains("not compared: Stripe does not answer"))

@@ -1,3 +1,4 @@
+import LocalServer
 import TestEngines
 import Testing
 
@@ -8,11 +9,11 @@ struct WebhookTests {
 
   init() throws {
     scratch = try ScratchDirectory()
-    let port = Running.freePort()
+    let port = Ports.free()
     environment = [
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Running.freePort())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
       "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_new, whsec_old",
     ]

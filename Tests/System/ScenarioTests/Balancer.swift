@@ -1,6 +1,7 @@
 import Base
 import Glibc
 import HTTPClient
+import LocalServer
 import TestFiles
 
 /// nginx in front of several instances of each program, as `ops/proxy/nginx.conf` would have it on one
@@ -16,7 +17,7 @@ final class Balancer: Sendable {
 
   init(sync: [Server], billing: [Server]) throws {
     let directory = sync[0].installation.directory + "/nginx"
-    (syncPort, billingPort) = (try Ports.free(), try Ports.free())
+    (syncPort, billingPort) = (Ports.free(), Ports.free())
     let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
       "\($0)_temp_path \(directory)/\($0);"
     }

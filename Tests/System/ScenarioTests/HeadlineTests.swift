@@ -2,6 +2,7 @@ import Base
 import Configuration
 import Crypto
 import JSON
+import LocalServer
 import RecordedStories
 import TestDevices
 import TestEngines
@@ -59,7 +60,7 @@ private final class Scene {
     let name = "stripe/2025-03-31.basil/failed-payment-lapse"
     story = try #require(RecordedStory.all.first { $0.name == name })
     steps = story.steps[...]
-    let port = try Ports.free()
+    let port = Ports.free()
     installation = try Installation(
       engine, startingAt: try #require(story.steps.first).at,
       settings: [

@@ -3,6 +3,7 @@ import Configuration
 import Crypto
 import Glibc
 import JSON
+import LocalServer
 import Storage
 import TestDevices
 import TestEngines
@@ -80,11 +81,11 @@ final class Installation: Sendable {
     _ program: Program, port: UInt16? = nil, settings: [String: String] = [:],
     softDescriptorLimit: Int? = nil, from directory: String? = nil
   ) throws -> Server {
-    let port = try port ?? Ports.free()
+    let port = port ?? Ports.free()
     let listen = program == .sync ? "COFFER_SYNC_LISTEN" : "COFFER_BILLING_LISTEN"
     let environment = self.settings.merging([
       listen: "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(try Ports.free())",
+      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
     ]) { $1 }.merging(settings) { $1 }
     let log = "\(self.directory)/\(program.rawValue)-\(port).log"
     let executable = try Self.executable(program, from: directory)

@@ -4,6 +4,7 @@ import Crypto
 import Glibc
 import HTTPClient
 import JSON
+import LocalServer
 import TestDevices
 import TestEngines
 import TestFiles
@@ -63,7 +64,7 @@ private struct LocalStripeScene {
   private static let secret = "whsec_localstripe_0123456789"
 
   init() throws {
-    port = try Ports.free()
+    port = Ports.free()
     let settings = [
       "COFFER_BILLING_AUTHORITIES": Installation.authority,
       "COFFER_STRIPE_WEBHOOK_SECRETS": Self.secret, "COFFER_STRIPE_API_KEY": "sk_test_12345",

@@ -2,6 +2,7 @@ import Base
 import Configuration
 import Goldens
 import HTTPClient
+import LocalServer
 import Testing
 
 /// docs/metrics.md is made from what the programs tell.
@@ -23,7 +24,7 @@ import Testing
     ])
     var rows: [String: (family: Family, programs: [String])] = [:]
     for program in [Program.sync, .billing] {
-      let port = try Ports.free()
+      let port = Ports.free()
       let server = try installation.launch(
         program, settings: ["COFFER_METRICS_LISTEN": "127.0.0.1:\(port)"])
       try server.waitUntilReady()

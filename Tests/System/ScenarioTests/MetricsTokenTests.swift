@@ -1,6 +1,7 @@
 import Base
 import Configuration
 import HTTPClient
+import LocalServer
 import Testing
 
 @Suite struct MetricsTokenTests {
@@ -12,7 +13,7 @@ import Testing
     let installation = try Installation(settings: [
       "COFFER_METRICS_TOKEN": token.replacing(" ", with: "-")
     ])
-    let port = try Ports.free()
+    let port = Ports.free()
     let server = try installation.launch(
       program, settings: ["COFFER_METRICS_LISTEN": "127.0.0.1:\(port)"])
     try server.waitUntilReady()
