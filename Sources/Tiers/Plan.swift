@@ -1,30 +1,28 @@
 /// What an account may store, under a name people know, and what it costs.
-package struct Plan: Hashable, Sendable {
+///
+/// Coverage copies it for every period of a subscription, so a copy is one reference.
+package struct Plan: Sendable {
+  private let terms: Terms
+
   /// The stable id, e.g. `premium`: written in schedules and answers.
-  package let id: String
-  package let title: String
-  package let byteCount: Int64
+  package var id: String { terms.id }
+  package var title: String { terms.title }
+  package var byteCount: Int64 { terms.byteCount }
   /// Whether it comes on top of whatever else is owed; otherwise the largest plan counts alone.
-  package let isAddition: Bool
+  package var isAddition: Bool { terms.isAddition }
   /// What it holds beside bytes.
-  package let limits: Limits
+  package var limits: Limits { terms.limits }
   /// What people pay; empty for a plan that nobody buys.
-  package let prices: [Price]
+  package var prices: [Price] { terms.prices }
   /// The providers' ids that sell this plan.
-  package let products: [Product]
+  package var products: [Product] { terms.products }
 
   package init(
     id: String, title: String, byteCount: Int64, isAddition: Bool = false,
     limits: Limits = Limits(),
     prices: [Price] = [], products: [Product] = []
   ) {
-    self.id = id
-    self.title = title
-    self.byteCount = byteCount
-    self.isAddition = isAddition
-    self.limits = limits
-    self.prices = prices
-    self.products = products
+    terms = Terms(id, title, byteCount, isAddition: isAddition, limits, prices, products)
   }
 
   /// Whether who has it can store less than who has `free`.
@@ -88,5 +86,39 @@ package struct Plan: Hashable, Sendable {
       self.productID = productID
       self.trialDays = trialDays
     }
+  }
+}
+
+extension Plan: Hashable {
+  package static func == (a: Plan, b: Plan) -> Bool {
+    a.terms === b.terms
+      || a.id == b.id && a.title == b.title && a.byteCount == b.byteCount
+        && a.isAddition == b.isAddition && a.limits == b.limits && a.prices == b.prices
+        && a.products == b.products
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+private final class Terms: Sendable {
+  let id: String
+  let title: String
+  let byteCount: Int64
+  let isAddition: Bool
+  let limits: Plan.Limits
+  let prices: [Plan.Price]
+  let products: [Plan.Product]
+
+  init(
+    _ id: String, _ title: String, _ byteCount: Int64, isAddition: Bool, _ limits: Plan.Limits,
+    _ prices: [Plan.Price], _ products: [Plan.Product]
+  ) {
+    self.id = id
+    self.title = title
+    self.byteCount = byteCount
+    self.isAddition = isAddition
+    self.limits = limits
+    self.prices = prices
+    self.products = products
   }
 }

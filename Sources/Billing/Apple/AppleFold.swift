@@ -133,10 +133,15 @@ struct AppleFold {
     of intervals: [Coverage.Interval], _ periods: [Period]
   ) -> [Schedule.Ending] {
     var endings: [Schedule.Ending] = []
-    for moment in Set(intervals.map { $0.to })
-    where !intervals.contains(where: { $0.contains(moment) }) {
-      endings.append(Schedule.Ending(at: moment, reason: reason(at: moment, periods)))
+    let sorted = intervals.sorted()
+    var end = sorted.first?.to
+    for interval in sorted {
+      if let moment = end, moment < interval.from {
+        endings.append(Schedule.Ending(at: moment, reason: reason(at: moment, periods)))
+      }
+      end = max(end ?? interval.to, interval.to)
     }
+    if let end { endings.append(Schedule.Ending(at: end, reason: reason(at: end, periods))) }
     for period in periods where period.isCut && period.plan != nil && period.from == period.to {
       endings.append(Schedule.Ending(at: period.to, reason: .refunded))
     }

@@ -60,6 +60,12 @@ struct StripeBilled {
     return other
   }
 
+  /// Most differ where they start; only few have to be told apart by more.
+  private func isBefore(_ other: StripeBilled) -> Bool {
+    if from != other.from { return from < other.from }
+    return (created, to, plan.id, index) < (other.created, other.to, other.plan.id, other.index)
+  }
+
   /// Lines of one invoice that start together bill two items side by side.
   private func isLater(than other: StripeBilled) -> Bool {
     (from, created) > (other.from, other.created)
@@ -70,10 +76,7 @@ struct StripeBilled {
   static func truncated(
     _ billed: [StripeBilled], _ reversal: (StripeBilled) -> StripeReversals.Reversal?
   ) -> [StripeBilled] {
-    var lines = billed.sorted {
-      ($0.from, $0.created, $0.to, $0.plan.id, $0.index)
-        < ($1.from, $1.created, $1.to, $1.plan.id, $1.index)
-    }
+    var lines = billed.sorted { $0.isBefore($1) }
     var kept = Starts()
     var any = Starts()
     var end = lines.endIndex

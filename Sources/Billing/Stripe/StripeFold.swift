@@ -12,13 +12,16 @@ struct StripeFold {
   let id: String
   let snapshot: Mirror<StripeSubscription>.Observation?
   let invoices: [Invoice]
-  let customerDeletedAt: Instant?
   let policy: Policy
   let catalogue: Catalogue
   let current: StripeCurrentItems
   /// What was billed and is owed, or was until it was taken back.
   let billed: [StripeBilled]
   let reversals: StripeReversals
+  /// When the subscription ended; nil while it lives.
+  let endedAt: Instant?
+  /// Since when and why it is paused; nil where it is not, or where nothing tells.
+  let pause: StripeSubscription.Pause?
 
   init(
     id: String, snapshot: Mirror<StripeSubscription>.Observation?, invoices: [Invoice],
@@ -28,11 +31,12 @@ struct StripeFold {
     self.id = id
     self.snapshot = snapshot
     self.invoices = invoices
-    self.customerDeletedAt = customerDeletedAt
     self.policy = policy
     self.catalogue = catalogue
     let current = StripeCurrentItems(snapshot, catalogue)
     self.current = current
+    endedAt = Self.endedAt(snapshot, customerDeletedAt: customerDeletedAt)
+    pause = snapshot.flatMap { $0.content.status == .paused ? $0.content.pause : nil }
     let lines = Self.lines(of: invoices, snapshot?.content, policy, current)
     let newest = Self.newestInvoices(lines, invoices)
     let reversals = StripeReversals(objects, invoices: invoices, table: policy.reversals) {
@@ -89,7 +93,7 @@ struct StripeFold {
       }
     }
     for interval in trial + extensions + firstLeeway { intervals.append(ended(interval)) }
-    intervals = intervals.filter { $0.from < $0.to }
+    intervals = intervals.filter { $0.from < $0.to }.sorted()
     return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
   }
 

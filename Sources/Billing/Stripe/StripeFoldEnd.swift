@@ -4,11 +4,11 @@ internal import Tiers
 
 /// When and why a subscription's periods end.
 extension StripeFold {
-  /// When the subscription ended; nil while it lives.
-  ///
   /// Its own word is the exact one; a deleted customer's only stands in until it is seen.
   /// `canceled_at` proves nothing: it is when cancelling was asked for.
-  var endedAt: Instant? {
+  static func endedAt(
+    _ snapshot: Mirror<StripeSubscription>.Observation?, customerDeletedAt: Instant?
+  ) -> Instant? {
     guard let snapshot, snapshot.content.isEnded else { return customerDeletedAt }
     return snapshot.content.endedAt ?? snapshot.asOf.from
   }
@@ -20,11 +20,11 @@ extension StripeFold {
     end.map { interval.ending(at: $0) } ?? interval
   }
 
-  /// Why nothing follows, at every moment at which nothing does; the intervals may come unsorted.
+  /// Why nothing follows, at every moment at which nothing does; the intervals come sorted.
   func endings(of intervals: [Coverage.Interval]) -> [Schedule.Ending] {
     var endings: [Schedule.Ending] = []
     var last: Instant?
-    for interval in intervals.sorted() {
+    for interval in intervals {
       if let moment = last, moment < interval.from {
         endings.append(ending(at: moment, of: intervals))
       }

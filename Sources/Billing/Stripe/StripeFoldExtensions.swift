@@ -141,10 +141,6 @@ extension StripeFold {
     return invoices[period.index].wasPaid(after: start)
   }
 
-  private var pause: StripeSubscription.Pause? {
-    snapshot?.content.status == .paused ? snapshot?.content.pause : nil
-  }
-
   /// The word for a pause that nothing known explains; the end of a trial explains one without any.
   var unknownPause: String? {
     guard let content = snapshot?.content, content.status == .paused else { return nil }

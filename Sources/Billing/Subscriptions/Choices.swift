@@ -13,18 +13,23 @@ package enum Choices {
   ) -> [[Item]] {
     if mirrors.isEmpty { return [[]] }
     var choices: [[Item]] = [[]]
-    for (id, mirror) in mirrors.sorted(by: { $0.key < $1.key }) {
+    // Only ids are sorted, and most mirrors agree on one value: subscriptions of many years are read often.
+    var ids = Array(mirrors.keys)
+    ids.sort()
+    for id in ids {
+      guard let mirror = mirrors[id] else { continue }
+      if let only = mirror.only {
+        let item = item(id, only)
+        for index in choices.indices { choices[index].append(item) }
+        continue
+      }
       var contents = mirror.contents
-      if contents.count > 1, choices.count * factor * contents.count > countMax {
+      if choices.count * factor * contents.count > countMax {
         contents.sort { String(describing: $0) < String(describing: $1) }
         contents.removeLast(contents.count - 1)
       }
       let items = contents.map { item(id, $0) }
-      if let only = items.first, items.count == 1 {
-        for index in choices.indices { choices[index].append(only) }
-      } else {
-        choices = choices.flatMap { choice in items.map { choice + [$0] } }
-      }
+      choices = choices.flatMap { choice in items.map { choice + [$0] } }
     }
     return choices
   }

@@ -46,9 +46,12 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
     return entries.contains { $0.observation.content != first.observation.content }
   }
 
+  /// The content of the one maximal observation; nil where there are several, or none.
+  package var only: Content? { entries.count == 1 ? entries[0].observation.content : nil }
+
   /// The distinct contents among the maximal observations.
   package var contents: [Content] {
-    if entries.count == 1 { return [entries[0].observation.content] }
+    if let only { return [only] }
     var contents: [Content] = []
     for entry in entries where !contents.contains(entry.observation.content) {
       contents.append(entry.observation.content)
