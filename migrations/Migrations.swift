@@ -123,5 +123,8 @@ package enum Migrations {
     Migration(
       number: 32, name: "orders", isAdditive: true,
       sql: PackageResources.billing_0032_orders_sql),
+    Migration(
+      number: 33, name: "checks", isAdditive: true,
+      sql: PackageResources.billing_0033_checks_sql),
   ]
 }

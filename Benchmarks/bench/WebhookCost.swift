@@ -28,7 +28,6 @@ struct WebhookCost {
     let verifyAndParse: (_ index: Int) throws -> Void
   }
 
-  private static let pageByteCount = 4096
   /// Deliveries between two checkpoints, which are not timed.
   private static let checkpointed = 512
 
@@ -63,7 +62,7 @@ struct WebhookCost {
     do {
       let connection = TimedConnection(try self.connection(sample))
       let spent = try spend(sample, batchCount, groupCount, connection)
-      return Self.breakdown(
+      return try Self.breakdown(
         sample, batchCount, spent, connection, serverMicroseconds: serverMicroseconds)
     } catch {
       throw .command("what a delivery of \(sample.title) costs: \(error)")
@@ -161,7 +160,7 @@ struct WebhookCost {
   private static func breakdown(
     _ sample: Sample, _ batchCount: Int, _ spent: Spent, _ connection: TimedConnection,
     serverMicroseconds: Double
-  ) -> Breakdown {
+  ) throws -> Breakdown {
     let count = Double(spent.count)
     let each = { (total: Double) in total / count / 1000 }
     let read = min(spent.verifyAndParse, spent.prepare)
@@ -169,6 +168,7 @@ struct WebhookCost {
     // Statements are timed by the clock, which also runs while others have the processor.
     let share = spent.record / max(1, spent.recordTime)
     let statements = min(spent.record, Double(connection.nanoseconds) * share)
+    let pageByteCount = try connection.connection.integer("PRAGMA billing.page_size")
     return Breakdown(
       store: sample.title,
       stages: [
@@ -184,7 +184,7 @@ struct WebhookCost {
           microseconds: each(Double(total.nanoseconds) * share))
       }.sorted { $0.microseconds > $1.microseconds },
       waitMicroseconds: each(max(0, spent.commitTime - spent.commit)),
-      logByteCount: spent.frameCount * pageByteCount / spent.count, batchCount: batchCount,
+      logByteCount: spent.frameCount * Int(pageByteCount) / spent.count, batchCount: batchCount,
       serverMicroseconds: serverMicroseconds)
   }
 

@@ -189,7 +189,8 @@ package struct DeliverySummary: Sendable {
     var found = try database.rows(
       """
       SELECT \(columns) FROM billing.deliveries
-      WHERE disposition IN ('foreign', 'premature', 'undecodable') AND id < $1 AND id >= $2
+      WHERE (disposition = 'foreign' OR disposition = 'premature' OR disposition = 'undecodable')
+        AND id < $1 AND id >= $2
       ORDER BY id DESC LIMIT $3
       """, values: values
     ) { row in try DeliverySummary(row) }
