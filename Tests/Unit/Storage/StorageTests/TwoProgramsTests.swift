@@ -34,7 +34,8 @@ import Testing
     let second = try scratch.open(.billing)
     second.close()
     #expect(before.allSatisfy { $0 > 0 })
-    #expect(paths.map(ownLockCount) == before)
+    // The first may have taken more meanwhile.
+    #expect(zip(paths.map(ownLockCount), before).allSatisfy { $0 >= $1 })
   }
 
   @Test(arguments: TestEngine.available)
