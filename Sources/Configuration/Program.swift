@@ -6,9 +6,9 @@ package enum Program: String, Sendable, CaseIterable {
 
   package var abstract: String {
     switch self {
-    case .sync: "Serves accounts and encrypted documents, and holds every write to its tier."
-    case .billing: "Receives the payment providers' webhooks and derives who may store what."
-    case .command: "Looks after a Coffer installation: accounts, entitlements, webhooks."
+    case .sync: "Serves accounts and encrypted documents, and enforces quotas."
+    case .billing: "Receives the stores' webhooks and derives each account's quota."
+    case .command: "Administer a Coffer installation."
     }
   }
 }

@@ -7,22 +7,27 @@ internal import Sync
 
 extension Command {
   private static let key = Parameter<String>.required(
-    "key", text: "the new device's public key in base64, or its key file", .path)
+    "key", text: "new device's public key in base64, or its key file", .path)
   private static let label = Parameter<String?>.optional(
-    "--label", "text", text: "what the account's devices call it", .label)
+    "--label", "text", text: "name of the device", .label)
 
   static let accountAddKey = Command(
     words: ["account", "add-key"],
-    abstract: "Adds a device key to an account whose owner has lost every device.",
+    abstract: "Add a device key to an account that lost every device",
     discussion: """
-      Be sure who asks: the key can read, write, export and delete everything of the account. It is a device key \
-      as any other, except that no key of the account signed it in; GET /v1/account, the directory and coffer \
-      account show mark it (by_operator), and each page of GET /v1/updates shows it to the account's other keys \
-      (operator_keys), which can revoke it. Other people's apps cannot check that it belongs to the account. It gives access to \
-      the account, its purchases and its ciphertext. What only the lost devices could decrypt stays encrypted, unless \
-      the app has a recovery of its own. The new device revokes the lost ones (POST /v1/revocations). \
-      Refused: a key that any account has or had, a 65th key, and an account that is to be erased.
+      Verify the person first: the new key can read, write, export and delete everything in the account. \
+      No other key of the account signs it, so GET /v1/account, the directory and coffer account show mark \
+      it (by_operator). Each page of GET /v1/updates reports it to the other keys (operator_keys), which \
+      can revoke it.
+
+      The key gives access to the account, its purchases and its ciphertext. Data that only the lost \
+      devices could decrypt stays encrypted unless the app has its own recovery. Revoke the lost devices \
+      from the new one (POST /v1/revocations). Refused: a key that any account has or had, a 65th key, and \
+      an account that is being deleted.
       """,
+    examples: [
+      "coffer account add-key ada new-device.pub --label laptop --reason \"ticket 4711\" --yes"
+    ],
     arguments: [CommonArguments.account, key],
     options: [label] + Act.options,
     answers: Act.answers([

@@ -8,20 +8,22 @@ internal import Tiers
 
 extension Command {
   private static let username = Parameter<Username?>.optional(
-    "--username", "name", text: "a name for people: 1 to 32 of a-z 0-9 . _ -", .username)
+    "--username", "name", text: "username: 1 to 32 of a-z 0-9 . _ -", .username)
   private static let publicKey = Parameter<Ed25519PublicKey?>.optional(
-    "--public-key", "base64", text: "the device's Ed25519 key, 32 bytes", .publicKey)
+    "--public-key", "base64", text: "the device's Ed25519 public key, 32 bytes", .publicKey)
   private static let keyFile = Parameter<String?>.optional(
-    "--key-file", "path", text: "where a fresh key's seed is written", .path)
+    "--key-file", "path", text: "new file for the seed of a new key", .path)
   private static let id = Parameter<Identifier?>.optional(
-    "--id", "uuid", text: "the account's id, to bring back a lost account", .uuid)
+    "--id", "uuid", text: "account id, to recreate a lost account", .uuid)
 
   static let accountCreate = Command(
     words: ["account", "create"],
-    abstract: "Creates an account with its first device key.",
-    discussion: "Give the public key of a device, or a file to which the secret seed of a fresh "
-      + "key is written (base64, readable by its owner only; an existing file is refused). "
-      + "Devices usually create their accounts themselves, by a request they sign.",
+    abstract: "Create an account with its first device key",
+    discussion: """
+      Give a device's public key, or a file for a new secret seed (base64, readable by its owner only; an \
+      existing file is refused). Devices usually create their accounts themselves with a signed request.
+      """,
+    examples: ["coffer account create --username ada --key-file ada.key"],
     options: [username, publicKey, keyFile, id] + Act.handyOptions,
     answers: Act.handyAnswers(
       AccountSummary.shape.adding([.init("public_key", .text)])),

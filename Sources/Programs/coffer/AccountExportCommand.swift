@@ -12,19 +12,21 @@ internal import Sync
 
 extension Command {
   private static let target = Parameter<String>.required(
-    "--to", "path", text: "the archive, a new file", .path)
+    "--to", "path", text: "archive to write; must not exist", .path)
 
   static let accountExport = Command(
     words: ["account", "export"],
-    abstract: "Writes all that is kept for an account into one archive.",
+    abstract: "Export everything stored for an account to one archive",
     discussion: """
-      Ciphertext, signed records, keys, and what its stores told and operators decided, as of one \
-      moment, while the servers go on: for the account's owner, or for another Coffer to take in \
-      (coffer account import). Nothing is opened but the stores' deliveries, so the archive is as \
-      secret as they are. coffer account suspend before it leaves nothing to be written behind. \
-      COFFER_OBJECTS and COFFER_SEALING_KEYS are those of the servers. docs/export.md says what is \
-      in it.
+      The archive holds ciphertext, signed records, keys, store deliveries and operators' decisions as of \
+      one moment. The servers keep running. Give it to the account's owner, or import it into another \
+      Coffer with coffer account import.
+
+      Store deliveries are decrypted in it, so keep the archive as secret as they are. Run coffer account \
+      suspend first if nothing may be written afterwards. Use the servers' COFFER_OBJECTS and \
+      COFFER_SEALING_KEYS. docs/export.md describes the format.
       """,
+    examples: ["coffer account export ada --to ada.coffer"],
     arguments: [CommonArguments.account],
     options: [target] + Act.handyOptions,
     answers: Act.handyAnswers([

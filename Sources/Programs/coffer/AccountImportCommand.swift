@@ -13,24 +13,26 @@ internal import Tiers
 
 extension Command {
   private static let source = Parameter<String>.required(
-    "archive", text: "what coffer account export wrote", .path)
+    "archive", text: "archive written by coffer account export", .path)
 
   private static let unproven = Parameter<Bool>.flag(
-    "--unproven", text: "take it in though its keys do not prove that its id is its own")
+    "--unproven", text: "import even if the keys do not prove the account id")
 
   static let accountImport = Command(
     words: ["account", "import"],
-    abstract: "Takes in an account that another Coffer has exported.",
+    abstract: "Import an account that another Coffer exported",
     discussion: """
-      First every digest and every signature in the archive is checked, and that neither the account, \
-      its name, its keys nor its purchases are another's here; one line says what is wrong, and nothing \
-      was changed. Then what its stores told and operators decided there holds here, and last, in one \
-      transaction, the account is there with all its records. Of what was erased there with the account \
-      that had bought it before, its store is asked again. Its clients find another history and fetch \
-      everything again. A run that was interrupted is repeated. An id is made of the account's first key, \
-      so that nobody takes another's: one that the keys in the archive do not prove, since an operator \
-      chose it or added a key, is refused without --unproven; account show tells it afterwards.
+      The command first verifies every digest and signature. It also checks that no other account here has \
+      the same id, name, keys or purchases. If a check fails, one line names the problem and nothing \
+      changes. Then it imports the store deliveries and decisions, and finally, in one transaction, the \
+      account with all its records.
+
+      Clients see a new history and download everything again. If the run is interrupted, run it again. An \
+      account id is derived from the account's first key. An id that the keys do not prove is refused \
+      without --unproven: an operator chose it or added a key. coffer account show reports such an \
+      account.
       """,
+    examples: ["coffer account import ada.coffer"],
     arguments: [source],
     options: [unproven] + Act.handyOptions,
     answers: Act.handyAnswers([

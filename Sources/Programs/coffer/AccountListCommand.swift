@@ -8,7 +8,7 @@ internal import Tiers
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<String?>.optional(
-    "--after", "account", text: "start behind this account, in the same order", .text)
+    "--after", "account", text: "start after this account, in the same order", .text)
   private static let sort = Parameter<AccountRanking.Order>.optional(
     "--sort", "order",
     text: {
@@ -16,23 +16,22 @@ extension Command {
         + "(only accounts over their cap, by how much) (default: \($0.rawValue))"
     }, .order, otherwise: .created)
   private static let plan = Parameter<String?>.optional(
-    "--plan", "plan", text: "only accounts that have this plan now", .text)
+    "--plan", "plan", text: "only accounts with this plan now", .text)
   private static let overCap = Parameter<Bool>.flag(
-    "--over-cap", text: "only accounts that use more than their cap, however long they have")
+    "--over-cap", text: "only accounts above their quota")
   private static let suspended = Parameter<Bool>.flag(
-    "--suspended", text: "only accounts that an operator suspended")
+    "--suspended", text: "only suspended accounts")
 
   static let accountList = Command(
     words: ["account", "list"],
-    abstract: "Lists accounts, oldest first or by usage, traffic or what is over the cap.",
+    abstract: "List accounts: oldest, largest or over quota first",
     discussion: """
-      STATE is suspended (coffer account resume), or exporting, waiting, erasing or erased (coffer deletion \
-      list): no writes are allowed then. TRAFFIC is of this month in UTC, OVER what is used beyond the cap. \
-      Another order than created, or a filter, reads every account once, with progress on stderr. If there \
-      are more rows, a line on stderr says how to go on.
-
-      Example: coffer account list --sort over-cap --limit 20
+      STATE is suspended (see coffer account resume) or exporting, waiting, erasing or erased (see coffer \
+      deletion list). Such accounts cannot write. TRAFFIC is the current month in UTC. OVER is the usage \
+      above the quota. A filter, or any order but created, reads every account once and reports progress \
+      on stderr. If there are more rows, a line on stderr shows how to continue.
       """,
+    examples: ["coffer account list --sort over-cap --limit 20"],
     options: [sort, plan, overCap, suspended, limit, after],
     answers: .page("accounts", of: ListedAccount.shape),
     run: { invocation in

@@ -8,7 +8,8 @@ internal import Tiers
 extension Command {
   static let accountShow = Command(
     words: ["account", "show"],
-    abstract: "Shows one account: its usage, its cap and its keys.",
+    abstract: "Show an account's usage, quota, state and device keys",
+    examples: ["coffer account show ada"],
     arguments: [CommonArguments.account],
     answers: AccountSummary.shape.adding([
       .init(

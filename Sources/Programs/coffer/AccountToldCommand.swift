@@ -16,13 +16,14 @@ extension Command {
 
   static let accountTold = Command(
     words: ["account", "told"],
-    abstract: "Lists what the customer of an account was told, the newest first.",
+    abstract: "List what an account was told about its plan and payments",
     discussion: """
-      Three sources: the notices to the app's server, with the plan, the state and the problem that each names and \
-      whether it arrived; the problems that purchases and changes at Stripe ended with, such as a declined card, in the \
-      words of the answer; and claims that were refused, for 30 days. The first lines say what the customer could be \
-      told now. coffer notice list, flow list and find show each source whole.
+      The list has three sources: notices to the app's server, problems of purchases and plan changes at \
+      Stripe (such as a declined card), and refused claims of the last 30 days. The first lines are what \
+      the customer could be told now. For a whole source use coffer notice list, coffer flow list or \
+      coffer find.
       """,
+    examples: ["coffer account told ada --limit 20"],
     arguments: [CommonArguments.account],
     options: [limit],
     answers: [

@@ -8,7 +8,7 @@ internal import Sync
 /// go on behind it.
 enum AccountWalk {
   static let after = Parameter<Identifier?>.optional(
-    "--after", "account", text: "with --all, go on behind this id, where a run was interrupted",
+    "--after", "account", text: "with --all, continue after this account id",
     .uuid)
 
   private static let pageCount = 1000

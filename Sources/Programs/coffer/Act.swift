@@ -244,11 +244,11 @@ extension Act {
   }
 
   static let yes = Parameter<Bool>.flag(
-    "--yes", text: "do it; without it what would change is shown, and a terminal asks")
+    "--yes", text: "apply the change; without it, print the change and ask on a terminal")
   static let reason = Parameter<String>.required(
-    "--reason", "text", text: "why, for whoever asks later", .reason)
+    "--reason", "text", text: "reason, recorded in the audit log", .reason)
   static let remark = Parameter<String?>.optional(
-    "--reason", "text", text: "why, for whoever asks later", .reason)
+    "--reason", "text", text: "reason, recorded in the audit log", .reason)
 }
 
 /// Two objects of the same members, side by side.

@@ -13,14 +13,17 @@ extension Command {
 
   static let attention = Command(
     words: ["attention"],
-    abstract: "Lists everything that wants a human, the most urgent first.",
+    abstract: "List what needs attention, most urgent first",
     discussion: """
-      One line for each thing, with how long it has been so, how long is left until it settles by \
-      itself, and beneath it the command that deals with it or tells more. A ! stands before what \
-      somebody loses by unless it is dealt with; where there is any, the exit code is 2, for \
-      monitoring. What leaves no trace when it is dealt with, such as money that came too late, is \
-      listed for 30 days. coffer-billing has the same figures as metrics, coffer_billing_attention.
+      Each entry shows how long it has existed, how long until it settles by itself, and the command that \
+      handles it. A ! marks entries where somebody loses money or data if nothing is done. The exit code \
+      is then 2, for monitoring. Entries that leave no trace when handled, such as a late payment, are \
+      listed for 30 days. coffer-billing exports the same counts as the metric coffer_billing_attention.
       """,
+    examples: [
+      "coffer attention",
+      "coffer attention --json | jq .",
+    ],
     options: [limit],
     answers: AttentionText.shape,
     run: { invocation in

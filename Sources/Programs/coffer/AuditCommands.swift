@@ -9,31 +9,31 @@ internal import Sync
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let account = Parameter<String?>.optional(
-    "--account", "account", text: "acts on this account, which may be gone: an id or a username",
+    "--account", "account", text: "only this account (id or username), also if deleted",
     .text)
   private static let actor = Parameter<String?>.optional(
-    "--actor", "name", text: "acts of this actor", .text)
+    "--actor", "name", text: "only this operator", .text)
   private static let since = Parameter<StatedTime?>.optional(
-    "--since", "time", text: "acts since then, in UTC: 2026-11-01T10:00:00Z, 2026-11-01, or 2h",
+    "--since", "time", text: "only since this time in UTC: 2026-11-01T10:00:00Z, 2026-11-01 or 2h",
     .time)
   private static let after = Parameter<AuditEntry.Name?>.optional(
-    "--after", "entry", text: "start behind this entry, e.g. billing:12", .entry)
+    "--after", "entry", text: "start after this entry, e.g. billing:12", .entry)
   private static let entry = Parameter<AuditEntry.Name>.required(
-    "entry", text: "as coffer audit list names it, e.g. billing:12", .entry)
+    "entry", text: "entry from coffer audit list, e.g. billing:12", .entry)
   private static let head = Parameter<[[UInt8]]>.repeatable(
-    "--head", "digest", text: "a head that was kept elsewhere and must still be in the log", .digest
+    "--head", "digest", text: "earlier head that must still be in the log", .digest
   )
 
   static let auditList = Command(
     words: ["audit", "list"],
-    abstract: "Lists what operators did, by whom and why, the newest first.",
+    abstract: "List what operators did, newest first",
     discussion: """
-      An entry is written in the transaction of its act, so none is missing and none tells of what \
-      was not done. What a store is told has two: "ordered", before the store hears of it, and what came \
-      of it, which coffer-billing notes; "ordered, open" is one that has no answer yet. The last line says whether the \
-      chain of digests holds over the latest 1,000 entries of each log; code 1 where it does not. Where there \
-      are more than it shows, a line on stderr says how to go on.
+      Each entry is written in the transaction of its action, so no action is missing. An order to a store \
+      has two entries: "ordered" before the store is asked, and the outcome, recorded by coffer-billing. \
+      "ordered, open" means that there is no outcome yet. The last line checks the digest chain of the \
+      latest 1,000 entries of each log. If it is broken, the exit code is 1.
       """,
+    examples: ["coffer audit list --account ada --since 2d"],
     options: [account, actor, since, limit, after],
     answers: .page("entries", of: entryShape).adding([
       .init("chain", ["whole": .bool, "checked": .integer, "all": .bool, "faults": .list(.text)])
@@ -86,7 +86,8 @@ extension Command {
 
   static let auditShow = Command(
     words: ["audit", "show"],
-    abstract: "Shows one act with what was before and after.",
+    abstract: "Show one action with the state before and after",
+    examples: ["coffer audit show billing:12"],
     arguments: [entry],
     answers: entryShape,
     run: { invocation in
@@ -118,13 +119,17 @@ extension Command {
 
   static let auditVerify = Command(
     words: ["audit", "verify"],
-    abstract: "Checks that nothing in the audit log was changed, left out or put in between.",
+    abstract: "Check that no audit entry was changed, removed or added",
     discussion: """
-      Each entry's digest covers the one before; there is one log for each schema. It names the \
-      first entry that does not follow, with exit code 1. The heads it prints are worth keeping \
-      elsewhere: who can write the database could cut the end off or write all of it anew, which only \
-      --head with a head of before finds.
+      Each entry's digest covers the entry before it. Each schema has a log of its own. The command names \
+      the first entry that does not match and exits with 1. Keep the heads it prints elsewhere: anyone who \
+      can write to the database could cut the log or rewrite all of it, and only --head with an earlier \
+      head detects that.
       """,
+    examples: [
+      "coffer audit verify",
+      "coffer audit verify --head <digest>",
+    ],
     options: [head],
     answers: [
       "whole": .bool,

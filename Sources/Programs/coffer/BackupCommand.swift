@@ -8,39 +8,39 @@ internal import Tiers
 
 extension Command {
   private static let directory = Parameter<String>.required(
-    "directory", text: "where backups lie, or shall: a directory of their own, made if missing",
+    "directory", text: "directory of the backups; created if missing",
     .path)
   private static let dump = Parameter<String?>.optional(
     "--dump", "command",
-    text: "PostgreSQL: instead of pg_dump, the shell command that writes a dump of $COFFER_DUMP_OF "
-      + "to the file $COFFER_DUMP", .text)
+    text: "PostgreSQL: shell command instead of pg_dump; dumps $COFFER_DUMP_OF to $COFFER_DUMP",
+    .text)
 
   private static let check = Parameter<Bool>.flag(
     "--check",
-    text: "read what an earlier backup has before it is taken over, and copy anew what is damaged")
+    text: "verify reused objects and copy damaged ones again")
   private static let goesOn = Parameter<Bool>.flag(
     "--go-on",
-    text: "after a restore: go on behind the backups of before, which are of another history")
+    text: "after a restore: continue after backups of the earlier history")
 
   static let backup = Command(
     words: ["backup"],
-    abstract: "Copies database and objects while the servers go on; see also backup verify.",
+    abstract: "Back up the database and objects while servers run",
     discussion: """
-      Each run makes a whole backup in a directory of its own, named by its time: the database as it \
-      was at one moment, every object that it needs, and a manifest with the SHA-256 of each, which is \
-      written last. What an earlier backup has already is not copied again: both share the file, and what \
-      happens to it. So the run after a backup verify that found objects damaged, and one with --check, \
-      reads them first. Any backup may be removed; none needs another. A run that was interrupted leaves \
-      no backup, and the next one takes over what it had copied.
+      Each run writes a complete backup in a new directory, named by its time: the database at one moment, \
+      every object it refers to, and a manifest with SHA-256 digests, written last. Objects of an earlier \
+      backup are hard-linked, not copied; damage to such a file affects both. With --check, or after \
+      coffer backup verify found damage, the run reads them first. You can remove any backup; none depends \
+      on another. If a run is interrupted it leaves no backup, and the next run reuses what it copied.
 
-      A directory is of one installation: one whose newest backup is of another is refused.
+      A backup directory belongs to one installation. If its newest backup comes from another, the command \
+      refuses to run.
 
-      While the last part runs, objects that are replaced or deleted stay on disk. Not in a backup: \
-      COFFER_SEALING_KEYS, without which kept deliveries cannot be read, and the configuration. Keep those \
-      elsewhere; the catalogue's file is in the database (coffer plan show). PostgreSQL is dumped by its \
-      own pg_dump, which shows its command line to everybody on the machine: have the password in \
-      ~/.pgpass, not in COFFER_DATABASE.
+      Not in a backup: COFFER_SEALING_KEYS, which you need to read stored deliveries, and the \
+      configuration. Keep both elsewhere. The plan catalogue is in the database (coffer plan show). \
+      PostgreSQL is dumped with its own pg_dump, whose command line every user of the machine can see: \
+      keep the password in ~/.pgpass, not in COFFER_DATABASE.
       """,
+    examples: ["coffer backup /var/backups/coffer"],
     arguments: [directory],
     options: [dump, check, goesOn],
     answers: [

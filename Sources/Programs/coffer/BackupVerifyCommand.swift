@@ -6,33 +6,34 @@ internal import Storage
 
 extension Command {
   private static let wanted = Parameter<String>.required(
-    "backup", text: "one backup, or a directory of them: then the newest whole one", .path)
+    "backup", text: "a backup, or a directory of backups (the newest complete one)", .path)
   private static let scratch = Parameter<String?>.optional(
     "--scratch", "directory",
     text:
-      "an empty directory to restore into; without it one beside the backup, removed afterwards",
+      "empty directory to restore into (default: one beside the backup, removed afterwards)",
     .path)
   private static let loaded = Parameter<DatabaseLocation?>.optional(
     "--database", "url",
-    text: "PostgreSQL: a database to load the dump into, which has no schema of ours yet", .postgres
+    text: "PostgreSQL: empty database to load the dump into", .postgres
   )
 
   private static let maxAge = Parameter<Instant.Span?>.optional(
-    "--max-age", "span", text: "fail where the backup is older, e.g. 26h or 2d", .span)
+    "--max-age", "span", text: "fail if the backup is older, e.g. 26h or 2d", .span)
 
   static let backupVerify = Command(
     words: ["backup", "verify"],
-    abstract: "Restores a backup into an empty directory and looks at it as a doctor does.",
+    abstract: "Restore a backup to scratch space and check it",
     discussion: """
-      Reads every byte of the backup and holds it against the manifest, then looks at what was restored: \
-      whether SQLite finds it whole, whether every object that a document needs is there and as long as \
-      it should be, and a sample of what is charged and owed. Objects are not copied where the disk can \
-      link them, so room is needed for the database alone. Code 1 where anything is wrong: a backup of a \
-      time to come is, and with --max-age one that is too old. Where objects are damaged, that is noted in \
-      the backup, and the next one takes none of them over. Runs that began later and left no backup are told. A dump \
-      of PostgreSQL is read whole by pg_restore, and loaded and looked at where --database names a \
-      database for it, which stays: drop and create it before the next time.
+      Reads every byte and compares it with the manifest. Then it checks the restored data: SQLite's \
+      integrity, the presence and size of every object, and a sample of charges and entitlements. Objects \
+      are hard-linked where the disk allows it, so you need space for the database only.
+
+      The exit code is 1 if anything is wrong, if the backup's time is in the future, or if it is older \
+      than --max-age. Damaged objects are recorded in the backup, and the next backup does not reuse them. \
+      Later runs that left no backup are reported. A PostgreSQL dump is read by pg_restore. It is loaded \
+      and checked only into a --database that you give; drop and create that database before the next run.
       """,
+    examples: ["coffer backup verify /var/backups/coffer --max-age 26h"],
     arguments: [wanted],
     options: [scratch, loaded, maxAge],
     answers: Check.shape.adding([

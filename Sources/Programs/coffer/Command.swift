@@ -7,10 +7,12 @@ internal import JSON
 struct Command: Sendable {
   /// The words that call it: `["account", "create"]`.
   let words: [String]
-  /// What it does, in one sentence.
+  /// What it does: imperative, at most 60 characters, without a full stop.
   let abstract: String
   /// What one has to know beyond the abstract; may be empty.
   var discussion = ""
+  /// Lines that an operator can type.
+  let examples: [String]
   /// What is given by its place; only the last may be left out.
   var arguments: [any AnyParameter] = []
   /// What is given by its name.
@@ -35,7 +37,7 @@ struct Command: Sendable {
 enum CommonArguments {
   /// As an operator names it; `DatabaseSession.account` finds it.
   static let account = Parameter<String>.required(
-    "account", text: "its id or its username", .text)
+    "account", text: "account id or username", .text)
 }
 
 /// The options of every command.
@@ -46,12 +48,12 @@ enum CommonOptions {
   static let short: [String: any AnyParameter] = ["-h": help, "-V": version]
 
   static let config = Parameter<String?>.optional(
-    "--config", "path", text: "a file of settings, KEY=value lines; the environment wins over it",
+    "--config", "path", text: "file of settings, KEY=value lines; the environment takes precedence",
     .path)
   static let json = Parameter<Bool>.flag(
-    "--json", text: "print one JSON value instead of text for people")
-  static let help = Parameter<Bool>.flag("--help", text: "print this text")
-  static let version = Parameter<Bool>.flag("--version", text: "print which coffer this is")
+    "--json", text: "print JSON")
+  static let help = Parameter<Bool>.flag("--help", text: "print this help")
+  static let version = Parameter<Bool>.flag("--version", text: "print the version")
 }
 
 /// What a command has to say, for people and for programs; the caller chose which.

@@ -31,7 +31,9 @@ enum CommandLineParser {
         values.append(word)
       }
     }
-    if texts[CommonOptions.help.name] != nil { return .help(HelpText.command(command)) }
+    if texts[CommonOptions.help.name] != nil || values == ["help"] && !areOptionsOver {
+      return .help(HelpText.command(command))
+    }
     try refuseMistyped(values.first, behind: command)
     texts.merge(try bind(values, to: command)) { $1 }
     return .run(command, try Invocation(of: command, texts, environment: environment))
@@ -74,7 +76,11 @@ enum CommandLineParser {
   private static func group(
     _ words: [String], _ named: [String], asksForHelp: Bool
   ) throws(CommandFailure) -> CommandRequest {
-    if named == ["help"] { return .help(HelpText.overview()) }
+    if named.first == "help" { return .help(try topic(Array(named.dropFirst()))) }
+    if named == ["version"] { return .help("coffer \(Version.text)\n") }
+    if named.last == "help", !CommandTable.group(named.dropLast()).isEmpty {
+      return .help(HelpText.group(named.dropLast()))
+    }
     let group = CommandTable.group(named)
     guard !group.isEmpty else {
       throw CommandFailure(
@@ -91,6 +97,20 @@ enum CommandLineParser {
       next.append(command.words[named.count])
     }
     throw CommandFailure(.usage, "one of \(next.joined(separator: ", ")) must follow; see --help")
+  }
+
+  /// Help on a topic, a command or a group of them.
+  private static func topic(_ words: [String]) throws(CommandFailure) -> String {
+    if words.isEmpty { return HelpText.overview() }
+    if words.count == 1, let text = HelpText.topics[words[0]] { return text() }
+    if let command = CommandTable.all.first(where: { $0.words == words }) {
+      return HelpText.command(command)
+    }
+    guard !CommandTable.group(words).isEmpty else {
+      throw CommandFailure(
+        .usage, "there is no command \(words.joined(separator: " "))\(meant(by: words))")
+    }
+    return HelpText.group(words)
   }
 
   /// What to do about words that begin no command: arguments may follow those that were mistyped.

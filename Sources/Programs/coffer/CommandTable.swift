@@ -1,29 +1,53 @@
 /// Every command, in the order help lists them.
 enum CommandTable {
-  static let all: [Command] = [
-    .migrate, .findAnything, .eventList, .eventShow, .eventReplay, .whatif,
-    .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
-    .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList, .deletionCancel,
-    .inviteCreate, .inviteList,
-    .inviteRevoke, .usageShow, .usageRecount,
-    .attention, .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionTransfer,
-    .subscriptionShow,
-    .subscriptionRelease, .subscriptionRead, .subscriptionCancel, .subscriptionRefund,
-    .subscriptionExtend, .refundQuestions, .importPurchases,
-    .reconcileList, .reconcile, .quotaSet, .quotaClear,
-    .planList, .planDiff, .planApply, .planHistory, .planShow, .report,
-    .jobsList, .jobsRetry, .jobsDrop,
-    .flowList, .flowShow, .flowRetry, .flowDrop,
-    .deliveryReseal,
-    .noticeList, .noticeReplay, .noticeEnable,
-    .auditList, .auditShow, .auditVerify,
-    .webhookSend, .webhookProofs, .request, .backupVerify, .backup, .restore, .doctor,
-    .treeValidate, .config, .completion,
-    .manual, .schema,
+  /// By what an operator is doing.
+  static let groups: [(title: String, commands: [Command])] = [
+    (
+      "find out",
+      [
+        .attention, .findAnything, .eventList, .eventShow, .eventReplay, .whatif, .auditList,
+        .auditShow, .auditVerify, .report,
+      ]
+    ),
+    (
+      "accounts",
+      [
+        .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
+        .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList,
+        .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageRecount,
+        .quotaSet, .quotaClear, .treeValidate,
+      ]
+    ),
+    (
+      "plans and purchases",
+      [
+        .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionShow,
+        .subscriptionRead, .subscriptionTransfer, .subscriptionRelease, .subscriptionCancel,
+        .subscriptionRefund, .subscriptionExtend, .refundQuestions, .importPurchases,
+        .planList, .planDiff, .planApply, .planHistory, .planShow,
+      ]
+    ),
+    (
+      "stores and apps",
+      [
+        .reconcileList, .reconcile, .jobsList, .jobsRetry, .jobsDrop, .flowList, .flowShow,
+        .flowRetry, .flowDrop, .noticeList, .noticeReplay, .noticeEnable, .webhookSend,
+        .webhookProofs, .deliveryReseal,
+      ]
+    ),
+    (
+      "installation",
+      [
+        .migrate, .backupVerify, .backup, .restore, .doctor, .config, .request, .completion,
+        .manual, .schema,
+      ]
+    ),
   ]
 
+  static let all: [Command] = groups.flatMap(\.commands)
+
   /// The commands whose words begin with `words`.
-  static func group(_ words: [String]) -> [Command] {
+  static func group(_ words: some Collection<String>) -> [Command] {
     all.filter { $0.words.starts(with: words) }
   }
 }

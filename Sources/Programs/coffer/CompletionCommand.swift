@@ -7,10 +7,12 @@ extension Command {
 
   static let completion = Command(
     words: ["completion"],
-    abstract: "Prints what makes a shell complete coffer's commands and options.",
-    discussion: "For bash: coffer completion bash > /etc/bash_completion.d/coffer. For zsh, the "
-      + "file _coffer in a directory of fpath; for fish, ~/.config/fish/completions/coffer.fish. "
-      + "Print it again after an upgrade.",
+    abstract: "Print a shell completion script",
+    discussion: """
+      For zsh, save it as _coffer in a directory of fpath. For fish, save it as \
+      ~/.config/fish/completions/coffer.fish. Print it again after an upgrade.
+      """,
+    examples: ["coffer completion bash > /etc/bash_completion.d/coffer"],
     arguments: [shell],
     answers: ["shell": .text, "script": .text],
     run: { invocation in

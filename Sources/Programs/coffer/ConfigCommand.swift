@@ -3,17 +3,22 @@ internal import JSON
 
 extension Command {
   private static let program = Parameter<Program?>.optional(
-    "--program", "name", text: "coffer-sync or coffer-billing: check what this program needs",
+    "--program", "name",
+    text: "also check what this program requires: coffer-sync or coffer-billing",
     .server)
   private static let stripeCheck = Parameter<Bool>.flag(
     "--check-stripe",
-    text: "compare the event types of Stripe's webhook endpoints with those needed")
+    text: "compare event types of the Stripe webhook endpoints with those required")
 
   static let config = Command(
     words: ["config"],
-    abstract: "Shows the configuration in effect, secrets hidden, and what is wrong with it.",
-    discussion: "The settings given are checked; with --program also whether that program has "
-      + "all it needs. Exit code 78 where it would not start.",
+    abstract: "Show the effective settings and their errors",
+    discussion: """
+      Secrets are hidden. The settings that are present are checked. With --program, the command also \
+      checks that the program has every setting it requires. The exit code is 78 if the program would not \
+      start.
+      """,
+    examples: ["coffer config --program coffer-billing"],
     options: [program, stripeCheck],
     answers: .oneOf([
       [

@@ -11,24 +11,29 @@ internal import Tiers
 
 extension Command {
   private static let plan = Parameter<String>.required(
-    "--plan", "id", text: "the plan, as in coffer plan list", .text)
+    "--plan", "id", text: "plan id, as in coffer plan list", .text)
   private static let until = Parameter<StatedTime?>.optional(
     "--until", "time",
-    text: "its end in UTC: 2027-01-01T10:00:00Z, 2027-01-01, or 30d; without end if absent", .end)
+    text: "end in UTC: 2027-01-01T10:00:00Z, 2027-01-01 or 30d (default: no end)", .end)
   private static let grant = Parameter<Identifier>.required(
-    "--grant", "id", text: "which grant", .uuid)
+    "--grant", "id", text: "grant id, as in coffer entitlement explain", .uuid)
   private static let subscription = Parameter<NamedSubscription>.required(
     "subscription", text: NamedSubscription.help, .subscription)
   private static let newOwner = Parameter<String>.required(
-    "account", text: "the new owner's id or username", .text)
+    "account", text: "new owner's account id or username", .text)
   private static let deletedAccount = Parameter<Identifier>.required(
     "account", text: "its id", .uuid(of: "the account"))
 
   static let entitlementGrant = Command(
     words: ["entitlement", "grant"],
-    abstract: "Gives an account a plan, whatever anybody pays.",
-    discussion: "The grant stands beside what the account has bought; the larger plan counts. "
-      + "It is kept with its reason and can be taken back with coffer entitlement revoke.",
+    abstract: "Grant an account a plan, independent of payments",
+    discussion: """
+      If the account also has a paid plan, the larger one applies. The grant and its reason are recorded. \
+      Revoke it with coffer entitlement revoke.
+      """,
+    examples: [
+      "coffer entitlement grant ada --plan premium --until 30d --reason \"beta tester\" --yes"
+    ],
     arguments: [CommonArguments.account],
     options: [plan, until] + Act.options,
     answers: Act.answers([
@@ -85,9 +90,11 @@ extension Command {
 
   static let entitlementRevoke = Command(
     words: ["entitlement", "revoke"],
-    abstract: "Takes a grant back from now on.",
-    discussion: "What the account has bought stays untouched; coffer entitlement explain lists "
-      + "its grants.",
+    abstract: "Revoke a grant, effective immediately",
+    discussion: """
+      Purchases of the account are not affected. coffer entitlement explain lists its grants.
+      """,
+    examples: ["coffer entitlement revoke ada --grant <id> --reason \"beta is over\" --yes"],
     arguments: [CommonArguments.account],
     options: [grant] + Act.options,
     answers: Act.answers(["revoked": .text]),
@@ -122,13 +129,16 @@ extension Command {
 
   static let subscriptionTransfer = Command(
     words: ["subscription", "transfer"],
-    abstract: "Makes an account the owner of a subscription.",
+    abstract: "Make an account the owner of a subscription",
     discussion: """
-      An admin's transfer outweighs the provider's own token and every claim, until the next one. It is \
-      kept with its reason. At Google Play a change of plan is another purchase, which belongs to the \
-      account that its own token names. What an account that exists pays at a BTCPay server is all one \
-      purchase, later payments too, and stays its own: coffer entitlement grant gives somebody time for it.
+      An operator's transfer takes precedence over the store's own token and over every claim, until the \
+      next transfer. It is recorded with its reason.
+
+      At Google Play a change of plan is a new purchase, which belongs to the account that its token \
+      names. At a BTCPay server, all payments of an existing account are one purchase, which cannot be \
+      transferred: grant the other account time with coffer entitlement grant instead.
       """,
+    examples: ["coffer subscription transfer sub_1Qx8y ada --reason \"ticket 4711\" --yes"],
     arguments: [subscription, newOwner],
     options: Act.options,
     answers: Act.answers(["subscription": .text, "account": .text]),
@@ -182,10 +192,12 @@ extension Command {
 
   static let subscriptionRelease = Command(
     words: ["subscription", "release"],
-    abstract: "Takes every subscription from an account that was deleted.",
-    discussion: "They become nobody's and stay so: no older claim comes back. Another account "
-      + "may claim them, and coffer subscription transfer gives them to one. Only the provider "
-      + "can stop the charges.",
+    abstract: "Take every subscription from a deleted account",
+    discussion: """
+      The subscriptions then have no owner; earlier claims stay void. Another account can claim them, or \
+      you can assign them with coffer subscription transfer. Only the store can stop the charges.
+      """,
+    examples: ["coffer subscription release <account-id> --reason \"ticket 4711\" --yes"],
     arguments: [deletedAccount],
     options: Act.options,
     answers: Act.answers(["released": .text]),

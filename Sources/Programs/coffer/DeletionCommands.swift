@@ -12,37 +12,40 @@ internal import Sync
 
 extension Command {
   private static let now = Parameter<Bool>.flag(
-    "--now", text: "erase it at once, without the days in which it can be kept after all")
+    "--now", text: "erase at once, without the grace period")
   private static let exportFirst = Parameter<Bool>.flag(
-    "--export-first", text: "erase it only after coffer account export wrote it into an archive")
+    "--export-first", text: "erase only after coffer account export wrote an archive")
   private static let moved = Parameter<Bool>.flag(
     "--moved", text: "its stores are told nothing: another Coffer has it, by an archive of this one"
   )
   private static let wait = Parameter<Bool>.flag(
-    "--wait", text: "wait until coffer-sync and coffer-billing have both erased it")
+    "--wait", text: "wait until coffer-sync and coffer-billing have erased it")
   private static let timeout = Parameter<Instant.Span?>.optional(
     "--timeout", "span",
-    text: "with --wait, wait no longer, e.g. 90s, 15min or 2h (default: 10min)", .span)
+    text: "with --wait: maximum wait, e.g. 90s, 15min or 2h (default: 10min)", .span)
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Identifier?>.optional(
-    "--after", "account", text: "go on behind this one, as the page before says",
+    "--after", "account", text: "start after this row (see the previous page's last line)",
     .uuid(of: "an account whose end was asked for"))
 
   static let accountDelete = Command(
     words: ["account", "delete"],
-    abstract: "Has an account erased, after days in which it can be kept after all.",
+    abstract: "Delete an account after its grace period",
     discussion: """
-      Nothing of it is written from now on; it can be read, and exported (coffer account export), until \
-      COFFER_DELETION_DELAY_DAYS are over. Then coffer-sync erases keys, names, records, contents and \
-      shares, and coffer-billing what its stores delivered; Stripe and Google Play are told at once to bill \
-      no more, unless --moved says that another Coffer has the account, which goes on with what it pays \
-      for. What is kept, and why, is in docs/leaving.md. Where its end was asked for already, --now \
-      brings it forward. Its owner asks for it by DELETE /v1/account.
+      From now on the account cannot write. It can be read and exported until COFFER_DELETION_DELAY_DAYS \
+      have passed. Then coffer-sync erases keys, names, records, contents and shares, and coffer-billing \
+      erases its store deliveries. Stripe and Google Play are asked at once to stop billing, unless \
+      --moved says that another Coffer has the account. If the deletion was already requested, --now \
+      starts it earlier. docs/leaving.md lists what is kept and why. An owner uses DELETE /v1/account.
 
-      --wait returns once both programs have erased the account, and reports the state of each part, as \
-      coffer deletion list has it; each change is a line on stderr. Where that is not done within --timeout the code \
-      is 75. SIGINT and SIGTERM end the waiting. In both cases the deletion goes on.
+      --wait returns when both programs have erased the account. It reports the state of each part, and \
+      each change on stderr. After --timeout the exit code is 75. If the wait ends early, the deletion \
+      continues.
       """,
+    examples: [
+      "coffer account delete ada --reason \"owner asked\" --yes",
+      "coffer account delete ada --now --wait --reason \"owner asked\" --yes",
+    ],
     arguments: [CommonArguments.account],
     options: [now, exportFirst, moved, wait, timeout] + Act.options,
     answers: Act.answers(["account": .text, "erases": .orNull(.time)]).adding(DeletionWait.shape),
@@ -163,11 +166,13 @@ extension Command {
 
   static let deletionCancel = Command(
     words: ["deletion", "cancel"],
-    abstract: "Keeps an account whose end was asked for, as long as nothing of it is erased.",
+    abstract: "Cancel an account deletion that has not started erasing",
     discussion: """
-      It writes again, unless it was suspended before. What its stores were told stays: its owner has \
-      them bill again (POST /v1/stripe/uncancel, or in the store).
+      The account can write again, unless it was suspended before. Stores that stopped billing are not \
+      asked to start again: the owner resumes the subscription (POST /v1/stripe/uncancel, or in the \
+      store).
       """,
+    examples: ["coffer deletion cancel ada --reason \"owner changed their mind\" --yes"],
     arguments: [CommonArguments.account],
     options: Act.options,
     answers: Act.answers(["account": .text]),
@@ -199,13 +204,15 @@ extension Command {
 
   static let deletionList = Command(
     words: ["deletion", "list"],
-    abstract: "Lists accounts whose end was asked for, the newest first.",
+    abstract: "List account deletions and their progress, newest first",
     discussion: """
-      STATE is exporting (waits for coffer account export), waiting (can be cancelled), erasing, or erased: \
-      coffer-sync and coffer-billing have both erased what they hold. SYNC and BILLING are waiting, erasing or \
-      erased (unused: coffer-billing never ran here). STORES is waiting, stopping (asked to stop billing), \
-      stopped, billing (only the customer can cancel) or moved. An erased account keeps its id and these times.
+      STATE is exporting (waits for coffer account export), waiting (can be cancelled), erasing, or \
+      erased: coffer-sync and coffer-billing have both erased what they hold. SYNC and BILLING are \
+      waiting, erasing or erased (unused: coffer-billing never ran here). STORES is waiting, stopping \
+      (asked to stop billing), stopped, billing (only the customer can cancel) or moved. An erased account \
+      keeps its id and these times.
       """,
+    examples: ["coffer deletion list --limit 20"],
     options: [limit, after],
     answers: .page(
       "deletions",

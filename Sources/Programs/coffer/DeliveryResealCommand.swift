@@ -8,13 +8,14 @@ internal import Storage
 extension Command {
   static let deliveryReseal = Command(
     words: ["delivery", "reseal"],
-    abstract: "Seals with the first key what older keys have sealed, so that they can go.",
+    abstract: "Re-encrypt stored deliveries with the first sealing key",
     discussion: """
-      COFFER_SEALING_KEYS has the new key first and the old ones behind it, for every coffer-billing as \
-      well: it refuses while what came last shows that one of them still seals with another key. It \
-      works beside them, and called again it goes on where it was broken off. Where it says that no key \
-      opens something, keep the old keys and look for the one that is missing.
+      In COFFER_SEALING_KEYS, put the new key first and the old keys after it, for every coffer-billing as \
+      well. The command refuses to run if a recent delivery shows that an instance still seals with \
+      another key. It runs beside the servers and resumes where an earlier run stopped. If it reports that \
+      no key opens something, keep the old keys and look for the missing one.
       """,
+    examples: ["coffer delivery reseal"],
     options: Act.handyOptions,
     answers: Act.handyAnswers(["resealed": .integer, "unopened": .integer]),
     run: { invocation in

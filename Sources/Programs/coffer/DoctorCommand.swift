@@ -6,32 +6,38 @@ internal import Tiers
 
 extension Command {
   private static let all = Parameter<Bool>.flag(
-    "--all", text: "recount and derive everything, not a sample")
+    "--all", text: "recount and derive every account, not a sample")
   private static let walk = Parameter<Bool>.flag(
     "--objects",
-    text: "look for every object and small content, and for what no row names, not a sample")
+    text: "check every object, and find unreferenced ones, not a sample")
   private static let deep = Parameter<Bool>.flag(
-    "--deep", text: "have SQLite read its files whole")
+    "--deep", text: "run SQLite's full integrity check")
   private static let online = Parameter<Bool>.flag(
-    "--online", text: "ask each store for something that it never sold")
+    "--online", text: "send a test request to each store")
   private static let fix = Parameter<Bool>.flag(
     "--fix",
-    text: "put right what is safe: rights, charges, schedules, leftovers, objects of nobody")
+    text: "repair what is safe: permissions, usage, schedules, leftovers, unreferenced objects")
 
   private static let shrink = Parameter<Bool>.flag(
-    "--shrink", text: "with --fix, put schedules right also where a cap shrinks")
+    "--shrink", text: "with --fix, also repair schedules where a quota shrinks")
 
   static let doctor = Command(
     words: ["doctor"],
-    abstract: "Looks for what is wrong with an installation, beside its servers.",
+    abstract: "Check an installation while its servers run",
     discussion: """
-      Each check says in one line what it found, and what to do. Code 1 where one failed; a warning \
-      does not fail. Without options it takes a few seconds whatever there is: it looks at a sample. \
-      Objects of nobody are deleted where they are older than a day, no backup runs, and the store is \
-      for a day this database's, with which coffer-sync started on it. What is owed is left as it is \
-      where an account would have less room, and the account is named. What --fix put right is said, \
-      and kept in the audit log. Run it as the servers' user, with their settings. Progress is on stderr.
+      Each check prints one line: what it found and what to do. If a check fails, the exit code is 1; a \
+      warning does not change it. Without options the command checks a sample and takes a few seconds. Run \
+      it as the servers' user, with their settings.
+
+      --fix repairs what is safe and records it in the audit log. It deletes unreferenced objects only if \
+      they are older than a day, no backup is running, and coffer-sync has used the object store with this \
+      database for a day. It leaves schedules that would shrink an account's quota, and names the account; \
+      --shrink repairs those too.
       """,
+    examples: [
+      "coffer doctor",
+      "coffer doctor --all --fix",
+    ],
     options: [all, walk, deep, online, fix, shrink] + Act.handyOptions,
     answers: Check.shape.adding([.init("audit", .text, isOptional: true)]),
     run: { invocation in

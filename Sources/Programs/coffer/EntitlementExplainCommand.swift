@@ -12,22 +12,25 @@ internal import Tiers
 extension Command {
   private static let moment = Parameter<StatedTime?>.optional(
     "--at", "time",
-    text: "explain another time, as 2026-01-05T10:00:00Z, 2026-01-05, 2h or +30d: one that has "
-      + "passed, by what held then and by what is known of it now, or one to come, if nothing more "
-      + "comes", .time)
+    text:
+      "explain this time: 2026-01-05T10:00:00Z, 2026-01-05, 2h (ago) or +30d (without new events)",
+    .time)
   private static let wide = Parameter<Bool>.flag(
-    "--wide", text: "print ids whole, however wide the lines are")
+    "--wide", text: "do not shorten ids")
 
   static let entitlementExplain = Command(
     words: ["entitlement", "explain"],
-    abstract: "Explains what an account may store over time, and because of what.",
+    abstract: "Explain an account's quota over time",
     discussion: """
-      Begins with three sentences that can be sent to the customer as they are. Then it shows the \
-      schedule of caps that coffer-sync obeys and, of each subscription that it is derived from, \
-      the products, the money that came and went back, the reads that are open and what they wait \
-      for, the intervals it is owed with the provider's object that says so and the deliveries that \
-      brought it, and what happened, when that came true and when it was noticed. Nothing is changed.
+      The first three sentences can be sent to the customer as they are. Below them: the quota schedule \
+      that coffer-sync enforces, and every subscription it is derived from. For each subscription you see \
+      products, payments and refunds, pending reads, entitled periods with their evidence and deliveries, \
+      and its history. Nothing is changed.
       """,
+    examples: [
+      "coffer entitlement explain ada",
+      "coffer entitlement explain ada --at 2026-01-05",
+    ],
     arguments: [CommonArguments.account],
     options: [moment, wide],
     answers: ExplanationJSON.shape,

@@ -11,33 +11,34 @@ internal import Sync
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Int64?>.optional(
-    "--after", "number", text: "go on below this number, as the page before says",
+    "--after", "number", text: "start below this number (see the previous page's last line)",
     .number(in: 1...Int64.max))
   private static let account = Parameter<String?>.optional(
-    "--account", "account", text: "about subscriptions that it owns or owned", .text)
+    "--account", "account", text: "only subscriptions that this account owns or owned", .text)
   private static let store = Parameter<(any Store)?>.optional(
     "--store", "store", text: "of this store", .store)
   private static let type = Parameter<String?>.optional(
-    "--type", "type", text: "of this type, e.g. invoice.paid, DID_RENEW or read", .text)
+    "--type", "type", text: "only this type, e.g. invoice.paid, DID_RENEW or read", .text)
   private static let since = Parameter<StatedTime?>.optional(
-    "--since", "time", text: "received since then, in UTC: 2026-11-01T10:00:00Z, 2026-11-01, or 2h",
+    "--since", "time",
+    text: "only received since this time in UTC: 2026-11-01T10:00:00Z, 2026-11-01 or 2h",
     .time)
   private static let withoutEffect = Parameter<Bool>.flag(
     "--without-effect",
-    text: "that change nobody's storage: foreign, premature, undecodable, or of a sandbox")
+    text: "only without effect on quotas: foreign, premature, undecodable or sandbox")
   private static let refused = Parameter<Bool>.flag(
-    "--refused", text: "that were refused and not kept: the last 100, and how many of each reason")
+    "--refused", text: "only refused deliveries: the last 100, and counts by reason")
 
   static let eventList = Command(
     words: ["event", "list"],
-    abstract: "Lists what the stores sent and answered, the newest first.",
+    abstract: "List what the stores sent and answered, newest first",
     discussion: """
-      Every delivery that was kept, BY a webhook, a list of the store in which reconciliation found \
-      what no webhook had brought, a read of ours or a claim, and what it BECAME: joined to what is \
-      known, or only recorded; coffer event show tells one in full. A refused one proved no sender, \
-      so that nothing in it is kept, only when it came, why it was refused, and the id of the \
-      request, which is in the log. Where there are more, a line on stderr says how to go on.
+      BY is webhook, a store's list (reconciliation), one of our reads, or a claim. BECAME says whether \
+      the content was merged or only recorded. coffer event show prints one in full. A refused delivery \
+      proved no sender, so nothing of it is stored: only its time, the reason, and the request id that the \
+      log has. If there are more rows, a line on stderr shows how to continue.
       """,
+    examples: ["coffer event list --account ada --since 2d"],
     options: [account, store, type, since, withoutEffect, refused, limit, after],
     answers: .oneOf([
       ["deliveries": .list(EventText.shape), "next": .orNull(.integer)],

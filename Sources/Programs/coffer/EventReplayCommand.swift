@@ -13,35 +13,39 @@ extension Command {
   private static let event = Parameter<String?>.optional(
     "event", text: EventLookup.naming, .text)
   private static let store = Parameter<(any Store)?>.optional(
-    "--store", "store", text: "of this store, where two have one of that id", .store)
+    "--store", "store", text: "store, if two stores have a delivery with this id", .store)
   private static let dryRun = Parameter<Bool>.flag(
-    "--dry-run", text: "only tell what would change")
+    "--dry-run", text: "only show what would change")
   private static let moment = Parameter<StatedTime?>.optional(
     "--at", "time",
-    text: "the states and caps of another time, as 2026-01-05T10:00:00Z, 2026-01-05, 2h or +30d",
+    text: "compare at this time: 2026-01-05T10:00:00Z, 2026-01-05, 2h or +30d",
     .time)
   private static let without = Parameter<String?>.optional(
-    "--without", "event", text: "the same, by name", .text)
+    "--without", "event", text: "the delivery, as an option", .text)
 
   private static let undecodable = Parameter<Bool>.flag(
-    "--undecodable", text: "all that could not be read when they came")
+    "--undecodable", text: "all deliveries that could not be decoded when they arrived")
   private static let after = Parameter<Int64?>.optional(
     "--after", "number",
-    text: "with --undecodable, go on behind this number, where a run was interrupted",
+    text: "with --undecodable, continue after this number",
     .number(in: 1...Int64.max))
 
   static let eventReplay = Command(
     words: ["event", "replay"],
-    abstract: "Decodes kept deliveries again and joins what they say to today's decoder.",
+    abstract: "Decode stored deliveries again with the current decoder",
     discussion: """
-      For what an earlier version could not read, or read wrongly. What a delivery says takes \
-      the place of what it said before, and what follows is derived again; what was in fact \
-      granted stays known. What is personal in it is found from then on, where COFFER_SEARCH_KEY \
-      is set. Needs COFFER_SEALING_KEYS. Reads that it asks for are not made: coffer subscription \
-      read makes them. Without --dry-run it needs --reason and --yes, and each lands in the audit \
-      log. What --undecodable joined it need not read again; progress is on stderr and ends in the \
-      number at hand.
+      Use it for deliveries that an earlier version could not read or read wrongly. The new content \
+      replaces the old, and the entitlements are derived again. History of what was granted stays. \
+      Personal data becomes searchable where COFFER_SEARCH_KEY is set. Needs COFFER_SEALING_KEYS.
+
+      Reads that the content asks for are not made: use coffer subscription read. Without --dry-run the \
+      command needs --reason and --yes, and each replay is recorded in the audit log. Progress is on \
+      stderr and ends with the current number, for --after.
       """,
+    examples: [
+      "coffer event replay evt_1Qx8y --dry-run",
+      "coffer event replay --undecodable --reason \"upgrade to 1.2\" --yes",
+    ],
     arguments: [event],
     options: [undecodable, after, store, dryRun, Act.remark, Act.yes],
     answers: .oneOf([
@@ -80,14 +84,17 @@ extension Command {
 
   static let whatif = Command(
     words: ["whatif"],
-    abstract: "Tells what would hold had a delivery not come.",
+    abstract: "Show what would change if a delivery had never arrived",
     discussion: """
-      Derives in a transaction that is undone: who would own what, what would be owed, and what \
-      the accounts could store, beside what is. What other deliveries say of the same objects is \
-      decoded again, as only what nothing outdates is at hand: the newest 500 of them. Decisions \
-      stay. Where nothing would be another, the reason stands there. --at tells of one time what would \
-      be another then, by what is known now. Needs COFFER_SEALING_KEYS. Nothing is changed.
+      Compares owners, entitlements and quotas with and without the delivery. Operators' decisions stay. \
+      Other deliveries about the same objects are decoded again, the newest 500 of them. If nothing would \
+      change, the command says why. --at compares at one time, based on what is known now. Needs \
+      COFFER_SEALING_KEYS. Nothing is changed.
       """,
+    examples: [
+      "coffer whatif evt_1Qx8y",
+      "coffer whatif evt_1Qx8y --at 2026-01-05",
+    ],
     arguments: [event],
     options: [without, store, moment],
     answers: ReplayText.shape.adding([

@@ -13,22 +13,27 @@ extension Command {
   private static let event = Parameter<String>.required(
     "event", text: EventLookup.naming, .text)
   private static let store = Parameter<(any Store)?>.optional(
-    "--store", "store", text: "of this store, where two have one of that id", .store)
+    "--store", "store", text: "store, if two stores have a delivery with this id", .store)
   private static let unseal = Parameter<Bool>.flag(
-    "--unseal", text: "show also what proved it and its body; needs --reason, and is kept")
+    "--unseal", text: "also show its proof and body; needs --reason and is audited")
 
   static let eventShow = Command(
     words: ["event", "show"],
-    abstract: "Shows a delivery: how it was proven, what became of it, and what it changed.",
+    abstract: "Show a delivery: its proof, its content and its effect",
     discussion: """
-      An event of a store's, an answer to a read, or a purchase that a client posted. What it \
-      holds is what it says of objects that nothing newer outdates; what it changed is what \
-      became of subscriptions when it came: their state and owner, and what is owed for them. A \
-      store that says two things under one id has both shown. --unseal shows it as it came, with \
-      personal data, and beneath it what is signed or encoded in it: it needs COFFER_SEALING_KEYS \
-      with the key that sealed it, and who looked, and why, lands in the audit log. Characters \
-      that a terminal would obey are shown as question marks; with --json the bytes are in base64.
+      A delivery is a store's event, an answer to a read, or a purchase that a client posted. The content \
+      is what it says of objects and no newer delivery replaces. The effect is how subscriptions changed \
+      when it arrived: state, owner and entitlement. If a store sent two different deliveries with one id, \
+      both are shown.
+
+      --unseal also shows the delivery as it arrived, with personal data, and what is signed or encoded in \
+      it. It needs the COFFER_SEALING_KEYS that sealed it, and the audit log records who looked and why. \
+      Control characters are shown as question marks; with --json the bytes are in base64.
       """,
+    examples: [
+      "coffer event show evt_1Qx8y",
+      "coffer event show evt_1Qx8y --unseal --reason \"ticket 4711\"",
+    ],
     arguments: [event],
     options: [store, unseal, Act.remark],
     answers: ["deliveries": .list(ShownEvent.shape)],
@@ -85,7 +90,7 @@ extension Command {
 /// The deliveries that an operator names.
 enum EventLookup {
   /// What may name one.
-  static let naming = "its id at the store, e.g. evt_1, or its number, e.g. 17 or '#17'"
+  static let naming = "id at the store, e.g. evt_1, or number, e.g. 17 or '#17'"
 
   /// Throws where there is none, or where it takes --store to tell which.
   static func find(

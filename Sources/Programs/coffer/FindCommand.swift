@@ -10,23 +10,26 @@ internal import Sync
 
 extension Command {
   private static let anything = Parameter<String>.required(
-    "anything", text: "an id, a name, a key, a number or an e-mail address", .text)
+    "anything", text: "id, name, key, number or e-mail address", .text)
 
   static let findAnything = Command(
     words: ["find"],
-    abstract: "Finds the accounts, purchases and deliveries that a text names.",
+    abstract: "Find accounts, purchases and deliveries by any id or name",
     discussion: """
-      Takes what a customer or a store quotes: a username, an account's id, a device's key in \
-      base64 or hexadecimal; of a store a customer, subscription, invoice or its number, charge, \
-      payment, refund, dispute, transaction, original transaction, web order line item, order, \
-      purchase token or event; or a delivery's number. An e-mail address or the name of a buyer \
-      is found where COFFER_SEARCH_KEY is set, whole as the store told it. Spaces and dots around \
-      it, upper case and a label such as "acct: " do no harm; of a page's address in a store's \
-      dashboard its last part is taken. Accounts that are gone and purchases of nobody are found, \
-      too, with who owned them. Of the deliveries the newest 20 are shown; delivery_count is how \
-      many there are, counted up to 10,000. The order number on a receipt of Apple's is looked up at the \
-      App Store where nothing else has it and its key is configured.
+      Accepts what a customer or a store quotes. Accounts: username, id or device key (base64 or \
+      hexadecimal). Stores: customer, subscription, invoice or invoice number, charge, payment, refund, \
+      dispute, transaction, order, purchase token, event or delivery number. With COFFER_SEARCH_KEY also a \
+      buyer's whole e-mail address or name.
+
+      Surrounding spaces and dots, upper case and a label such as "acct: " are ignored. Of a dashboard \
+      URL, the last part is used. Deleted accounts and purchases without an owner are found too, with \
+      former owners. The newest 20 deliveries are shown; delivery_count counts up to 10,000. The order \
+      number of an Apple receipt is looked up at the App Store.
       """,
+    examples: [
+      "coffer find ada",
+      "coffer find sub_1Qx8y",
+    ],
     arguments: [anything],
     answers: [
       "accounts": .list([

@@ -11,21 +11,22 @@ internal import Tiers
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let account = Parameter<String?>.optional(
-    "--account", "account", text: "of this account, those that are over, too", .text)
+    "--account", "account", text: "all flows of this account, also finished ones", .text)
   private static let after = Parameter<String?>.optional(
-    "--after", "flow", text: "go on behind this flow, as the page before says", .text)
+    "--after", "flow", text: "start after this flow (see the previous page's last line)", .text)
   private static let flowID = Parameter<String>.required(
-    "flow", text: "its id, as coffer flow list shows it", .text)
+    "flow", text: "flow id, as in coffer flow list", .text)
 
   static let flowList = Command(
     words: ["flow", "list"],
-    abstract: "Lists what accounts have asked to be done at Stripe and that is not over.",
+    abstract: "List open billing operations of accounts at Stripe",
     discussion: """
-      A flow is one wish of an account: to buy, to change, to cancel, to pay. It goes on step by step, \
-      each done once whatever crashes, and waits at one of them for Stripe or, as requires_action says, \
-      for its client. Those that are longest at their step come first. With --account, the account's \
-      flows, the newest first.
+      A flow is one operation that an account requested: buy, change, cancel or pay. It runs in steps, \
+      each done once even after a crash, and waits for Stripe or (requires_action) for the client. Flows \
+      that have waited longest come first. With --account, all flows of the account are listed, newest \
+      first.
       """,
+    examples: ["coffer flow list --account ada"],
     options: [account, limit, after],
     answers: .page("flows", of: FlowText.shape),
     run: { invocation in
@@ -58,11 +59,12 @@ extension Command {
 
   static let flowShow = Command(
     words: ["flow", "show"],
-    abstract: "Tells what an account asked for at Stripe, how far it is and what it waits for.",
+    abstract: "Show a billing operation, its step and what it waits for",
     discussion: """
-      The ids are Stripe's and found in its dashboard; each object that a flow makes bears the flow's \
-      id in its metadata, as coffer_flow. What a client confirms payments with is not shown.
+      The ids are Stripe's, as in its dashboard. Every object that a flow creates has the flow's id in its \
+      metadata, as coffer_flow. The secret that a client confirms payments with is not shown.
       """,
+    examples: ["coffer flow show <id>"],
     arguments: [flowID],
     answers: FlowText.shape.adding([
       .init("waits_for", .text), .init("last_error", .orNull(.text)),
@@ -82,11 +84,12 @@ extension Command {
 
   static let flowRetry = Command(
     words: ["flow", "retry"],
-    abstract: "Has a flow go on now, whatever it waits for.",
+    abstract: "Retry a billing operation now",
     discussion: """
-      Its step is done again under the same key, so that Stripe does nothing twice. A running \
-      coffer-billing sees it within a second.
+      The step is repeated with the same idempotency key, so Stripe does nothing twice. A running \
+      coffer-billing starts it within a second.
       """,
+    examples: ["coffer flow retry <id>"],
     arguments: [flowID],
     options: Act.handyOptions,
     answers: Act.handyAnswers(["retried": .text]),
@@ -109,12 +112,13 @@ extension Command {
 
   static let flowDrop = Command(
     words: ["flow", "drop"],
-    abstract: "Ends a flow where it is, so that its account can ask for something else.",
+    abstract: "Stop a billing operation and leave it unfinished",
     discussion: """
-      What it has made at Stripe stays there as it is: look with coffer flow show before, and end in \
-      Stripe's dashboard what must not be. A subscription that was paid for is told by Stripe's \
-      deliveries and counts all the same.
+      The account can then start another one. Objects that the flow created at Stripe stay as they are: \
+      check with coffer flow show first, and end in Stripe's dashboard what must not continue. A paid \
+      subscription still counts, because Stripe's deliveries report it.
       """,
+    examples: ["coffer flow drop <id> --reason \"stuck since Monday\" --yes"],
     arguments: [flowID],
     options: Act.options,
     answers: Act.answers(["dropped": .text]),

@@ -125,7 +125,7 @@ extension Parameter where Value == Int {
   /// How much of a list is shown.
   static func limit(of what: String = "", otherwise count: Int = 100) -> Parameter {
     .optional(
-      "--limit", "count", text: { "at most so many\(what), \($0) without this option" },
+      "--limit", "count", text: { "maximum number of rows\(what) (default: \($0))" },
       .number(in: 1...10_000), otherwise: count)
   }
 }

@@ -6,27 +6,46 @@ enum HelpText {
   private static let width = 80
   private static let rowWidth = 90
 
+  /// What fits a screen: the commands of each group by their first words, and where to read on.
   static func overview() -> String {
     """
     coffer: \(Program.command.abstract)
 
     usage: coffer <command> [<arguments>] [<options>]
-           coffer --version
 
-    commands:
-    \(rows(CommandTable.all.map { ($0.name, $0.abstract) }))
-    coffer <command> --help tells more about one of them.
-
+    \(CommandTable.groups.map { "\($0.title):\n\(rows(families($0.commands)))" }.joined())
     options of every command:
     \(rows(CommonOptions.all.map { ($0.usage, $0.help) }))
-    settings:
-    \(SettingsHelp.text(.coffer, for: .command))
-    exit codes:
-    \(SettingsHelp.exitCodes())
+    coffer help <command>    arguments, options and examples of a command
+    coffer help commands     every command in one line
+    coffer help settings     the settings and their defaults
+    coffer help exit-codes   what each exit code means
+
     """
   }
 
-  static func group(_ words: [String]) -> String {
+  /// What `coffer help` takes beside commands.
+  static let topics: [String: @Sendable () -> String] = [
+    "commands": { "commands:\n\(rows(CommandTable.all.map { ($0.name, $0.abstract) }))" },
+    "settings": { "settings:\n\(SettingsHelp.text(.coffer, for: .command))" },
+    "exit-codes": { "exit codes:\n\(SettingsHelp.exitCodes())" },
+  ]
+
+  /// A row for each first word: what it does, or the words that follow it.
+  private static func families(_ commands: [Command]) -> [(String, String)] {
+    var words: [String] = []
+    for command in commands where !words.contains(command.words[0]) {
+      words.append(command.words[0])
+    }
+    return words.map { word in
+      let family = commands.filter { $0.words[0] == word }
+      let next = family.compactMap { $0.words.dropFirst().first }.joined(separator: ", ")
+      guard let alone = family.first(where: { $0.words.count == 1 }) else { return (word, next) }
+      return (word, next.isEmpty ? alone.abstract : "\(alone.abstract); also: \(next)")
+    }
+  }
+
+  static func group(_ words: some Collection<String>) -> String {
     """
     usage: coffer \(words.joined(separator: " ")) <command> [<arguments>] [<options>]
 
@@ -45,6 +64,7 @@ enum HelpText {
       text += "arguments:\n" + rows(command.arguments.map { ($0.usage, $0.help) }) + "\n"
     }
     return text + "options:\n" + rows(command.allOptions.map { ($0.usage, $0.help) })
+      + "\nexamples:\n" + command.examples.map { "  \($0)\n" }.joined()
   }
 
   /// Two columns, the second wrapped under itself.

@@ -8,31 +8,35 @@ internal import Storage
 extension Command {
   private static let purchaseList = Parameter<String>.required(
     "csv",
-    text: "the list: a first line account,store,id, then a purchase a line; - is standard input",
+    text: "CSV file: header account,store,id, one purchase per line; - is stdin",
     .path)
   private static let failedRows = Parameter<String?>.optional(
     "--report", "path",
     text:
-      "a new file of the rows that came to nothing, and why; with them mended, a list to import",
+      "new file for failed rows and reasons; fix them and import the file",
     .path)
   private static let wait = Parameter<Int>.optional(
     "--wait", "seconds",
-    text: { "how long nothing may be read before it ends, \($0) without this option" },
+    text: { "stop after this long without progress (default: \($0))" },
     .number(in: 1...86_400), otherwise: 60)
 
   static let importPurchases = Command(
     words: ["import"],
-    abstract:
-      "Gives accounts the purchases that they made before Coffer, each read from its store.",
+    abstract: "Import purchases that accounts made before Coffer",
     discussion: """
-      The list is CSV (RFC 4180). A row names an account by its id or username, a store (stripe, \
-      apple, google, btcpay), and a number of the store's: a subscription, a transaction, a purchase \
-      token. Without --yes the whole list is checked, and nothing is changed or asked of a store. With it each \
-      purchase that is not known is read by a running coffer-billing, behind whatever is read for \
-      customers, and is its account's once its store has told of it. What another account owns stays \
-      there. Done rows cost nothing: a run that was interrupted is repeated. Code 1 where rows came to \
-      nothing, 69 where some are still to be read.
+      The list is CSV (RFC 4180). Each row names an account (id or username), a store (stripe, apple, \
+      google or btcpay) and a subscription, transaction or purchase token of that store. Without --yes the \
+      command checks the whole list, asks no store and changes nothing.
+
+      With --yes, a running coffer-billing reads each unknown purchase, after reads for customers, and \
+      assigns it to its account. A purchase that another account owns stays with that account. If a run is \
+      interrupted, run it again: finished rows cost nothing. The exit code is 1 if rows failed, and 69 if \
+      some are still to be read.
       """,
+    examples: [
+      "coffer import purchases.csv",
+      "coffer import purchases.csv --reason \"move from RevenueCat\" --yes",
+    ],
     arguments: [purchaseList],
     options: [failedRows, wait, Act.yes, Act.remark],
     answers: [

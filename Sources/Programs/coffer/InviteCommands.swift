@@ -6,22 +6,25 @@ internal import Sync
 
 extension Command {
   private static let uses = Parameter<Int64>.optional(
-    "--uses", "count", text: { "how many accounts it opens, \($0) if absent" },
+    "--uses", "count", text: { "number of accounts it can create (default: \($0))" },
     .number(in: 1...1_000_000), otherwise: 1)
   private static let days = Parameter<Int64>.optional(
-    "--days", "count", text: { "after how many days it ends, \($0) if absent" },
+    "--days", "count", text: { "days until it expires (default: \($0))" },
     .number(in: 1...3650), otherwise: 7)
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Identifier?>.optional(
-    "--after", "invite", text: "start behind this invite", .uuid(of: "an invite"))
+    "--after", "invite", text: "start after this invite", .uuid(of: "an invite"))
   private static let invite = Parameter<Identifier>.required(
-    "invite", text: "its id, as coffer invite list shows it", .uuid(of: "an invite"))
+    "invite", text: "invite id, as in coffer invite list", .uuid(of: "an invite"))
 
   static let inviteCreate = Command(
     words: ["invite", "create"],
-    abstract: "Makes a code by which accounts may be opened.",
-    discussion: "Where COFFER_REGISTRATION is invite, a client sends the code as the member invite "
-      + "of POST /v1/accounts. The code is printed now and never again: only its hash is kept.",
+    abstract: "Create an invite code for new accounts",
+    discussion: """
+      If COFFER_REGISTRATION is invite, a client sends the code as the member invite of POST /v1/accounts. \
+      The code is printed once; only its hash is stored.
+      """,
+    examples: ["coffer invite create --uses 5 --days 14"],
     options: [uses, days] + Act.handyOptions,
     answers: Act.handyAnswers([
       "invite": .text, "code": .text, "uses": .integer, "expires": .time,
@@ -49,9 +52,11 @@ extension Command {
 
   static let inviteList = Command(
     words: ["invite", "list"],
-    abstract: "Lists the codes that were made, the newest first; never a code itself.",
-    discussion: "Where there are more than it shows, a line on stderr says how to go on. Which "
-      + "invite opened an account stands in coffer account show.",
+    abstract: "List invites, newest first",
+    discussion: """
+      The codes themselves are not stored. coffer account show says which invite created an account.
+      """,
+    examples: ["coffer invite list"],
     options: [limit, after],
     answers: .page(
       "invites",
@@ -99,7 +104,9 @@ extension Command {
 
   static let inviteRevoke = Command(
     words: ["invite", "revoke"],
-    abstract: "Ends a code; accounts that it opened stay.",
+    abstract: "Revoke an invite code",
+    discussion: "Accounts that it created stay.",
+    examples: ["coffer invite revoke <id> --reason \"leaked\" --yes"],
     arguments: [invite],
     options: Act.options,
     answers: Act.answers(["revoked": .text]),

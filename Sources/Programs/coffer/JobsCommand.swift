@@ -8,26 +8,28 @@ internal import Storage
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let dead = Parameter<Bool>.flag(
-    "--dead", text: "only those that were given up")
+    "--dead", text: "only dead jobs")
   private static let after = Parameter<String?>.optional(
-    "--after", "job", text: "go on behind this job, as the page before says", .text)
+    "--after", "job", text: "start after this job (see the previous page's last line)", .text)
   private static let kind = Parameter<String>.required(
-    "kind", text: "as coffer jobs list shows it", .text)
+    "kind", text: "as in coffer jobs list", .text)
   private static let object = Parameter<String?>.optional(
     "--object", "object",
-    text: "this job, as coffer jobs list shows it; without it, every dead one of the kind", .text)
+    text: "job, as in coffer jobs list (default: every dead job of the kind)", .text)
 
   static let jobsList = Command(
     words: ["jobs", "list"],
-    abstract: "Lists what is still to be read from the providers, the given up first.",
+    abstract: "List objects to be read from the stores, failed first",
     discussion: """
-      A job is one object to read from its provider. It is waiting, running, or dead: refused by \
-      its provider so often that only coffer jobs retry or news of the object bring it back. What \
-      fails because the provider is down never dies; it waits longer each time, a quarter of an \
-      hour at most unless the provider asks for more. LATE is how long ago it was first due, \
-      DUE when it is tried next. "dead, renews" is a subscription that would renew, as far as is \
-      known: its access ends although it may have been paid.
+      A job is one object to read from its store. It is waiting, running or dead. A dead job was refused \
+      so often that only coffer jobs retry, or news of the object, starts it again. A job that fails \
+      because the store is down never dies: it waits longer each time, at most 15 minutes unless the store \
+      asks for more.
+
+      LATE is the time since it was first due; DUE is the next attempt. "dead, renews" is a subscription \
+      that would renew: its access ends although it may be paid.
       """,
+    examples: ["coffer jobs list --dead"],
     options: [limit, dead, after],
     answers: [
       "counts": .list([
@@ -90,11 +92,15 @@ extension Command {
 
   static let jobsRetry = Command(
     words: ["jobs", "retry"],
-    abstract: "Has jobs of a kind run now: one, or all that were given up.",
+    abstract: "Run one job now, or all dead jobs of a kind",
     discussion: """
-      A named job runs at once, whatever it waits for; one that is settled is read once more. A \
-      running coffer-billing sees it within a second.
+      A job that you name runs at once, even if it waits or has finished. A running coffer-billing starts \
+      it within a second.
       """,
+    examples: [
+      "coffer jobs retry read",
+      "coffer jobs retry read --object stripe:live:subscription:sub_1Qx8y",
+    ],
     arguments: [kind],
     options: [object] + Act.handyOptions,
     answers: Act.handyAnswers(["retried": .integer]),

@@ -8,19 +8,19 @@ internal import Subscriptions
 
 extension Command {
   private static let kind = Parameter<String>.required(
-    "kind", text: "as coffer jobs list shows it", .text)
+    "kind", text: "as in coffer jobs list", .text)
   private static let object = Parameter<String>.required(
-    "object", text: "as coffer jobs list shows it", .text)
+    "object", text: "as in coffer jobs list", .text)
 
   static let jobsDrop = Command(
     words: ["jobs", "drop"],
-    abstract: "Drops a job that was given up, or a read that was asked for by mistake.",
+    abstract: "Drop a dead job, or a read requested by mistake",
     discussion: """
-      Nothing reads the object any more until news of it come or coffer subscription read asks. \
-      A job that waits is still owed an answer and is not dropped, but for a read of what nobody else \
-      knows of: no store told of it, no account claims it. So a mistyped coffer subscription read is \
-      taken back.
+      The object is not read again until there is news of it, or until you run coffer subscription read. A \
+      waiting job cannot be dropped, except a read of an object that no store reported and no account \
+      claims. Use that to undo a mistyped coffer subscription read.
       """,
+    examples: ["coffer jobs drop read stripe:live:subscription:sub_typo --reason \"typo\" --yes"],
     arguments: [kind, object],
     options: Act.options,
     answers: Act.answers(["dropped": .text]),

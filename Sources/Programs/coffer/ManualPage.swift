@@ -37,6 +37,7 @@ struct ManualPage {
       for parameter in command.arguments + command.options {
         page.item(parameter.usage, parameter.help)
       }
+      for example in command.examples { page.item("Example", example) }
     }
     page.heading("OPTIONS OF EVERY COMMAND")
     for option in CommonOptions.all { page.item(option.usage, option.help) }
@@ -86,16 +87,17 @@ struct ManualPage {
 
 extension Command {
   private static let program = Parameter<Program?>.optional(
-    "program", text: "one of \(names); coffer if left out", .program)
+    "program", text: "one of \(names) (default: coffer)", .program)
   private static let names = Program.allCases.map(\.rawValue).joined(separator: ", ")
 
   static let manual = Command(
     words: ["man"],
-    abstract: "Prints a program's page of the manual.",
-    discussion: """
-      For man(1): coffer man > /usr/local/share/man/man1/coffer.1, and into man8 those of \
-      coffer-sync and coffer-billing. coffer man | man -l - shows it at once.
-      """,
+    abstract: "Print the manual page of a program",
+    discussion: "Install the pages of coffer-sync and coffer-billing in man8.",
+    examples: [
+      "coffer man | man -l -",
+      "coffer man > /usr/local/share/man/man1/coffer.1",
+    ],
     arguments: [program],
     answers: ["program": .text, "page": .text],
     run: { invocation in

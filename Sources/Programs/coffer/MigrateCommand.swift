@@ -5,9 +5,12 @@ internal import Storage
 extension Command {
   static let migrate = Command(
     words: ["migrate"],
-    abstract: "Brings the database to the schema of this version.",
-    discussion: "Both programs do the same at their start, under the same lock, so this is for "
-      + "those who want to see it succeed first. A database of a newer version is refused.",
+    abstract: "Migrate the database to this version's schema",
+    discussion: """
+      Both servers do the same when they start, under the same lock. Run this command to see the migration \
+      succeed first. A database of a newer version is refused.
+      """,
+    examples: ["coffer migrate"],
     answers: ["schemas": .list(.text), "up_to_date": .bool],
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, .migrates) { _, configuration in

@@ -12,8 +12,8 @@ struct NamedSubscription: Sendable {
   private let text: String
 
   static let help =
-    "its key, e.g. stripe:live:subscription:sub_1; or a store's own number: of Stripe's "
-    + "subscription, of an App Store transaction, a Google purchase token, a BTCPay invoice"
+    "key, e.g. stripe:live:subscription:sub_1, or a number of the store: Stripe subscription, "
+    + "App Store transaction, Google purchase token or BTCPay invoice"
 
   fileprivate init(_ text: String) { self.text = text }
 

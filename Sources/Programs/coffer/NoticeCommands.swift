@@ -8,24 +8,25 @@ internal import Storage
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let account = Parameter<String?>.optional(
-    "--account", "account", text: "only of this account: an id or a username", .text)
+    "--account", "account", text: "only this account (id or username)", .text)
   private static let waiting = Parameter<Bool>.flag(
-    "--waiting", text: "only those that are still to arrive")
+    "--waiting", text: "only notices not delivered yet")
   private static let after = Parameter<String?>.optional(
-    "--after", "notice", text: "go on behind this one, as the page before says", .text)
+    "--after", "notice", text: "start after this row (see the previous page's last line)", .text)
   private static let since = Parameter<StatedTime?>.optional(
     "--since", "time",
-    text: "those made since then, in UTC: 2026-11-01T10:00:00Z, 2026-11-01, or 2h",
+    text: "notices since this time in UTC: 2026-11-01T10:00:00Z, 2026-11-01 or 2h",
     .time)
 
   static let noticeList = Command(
     words: ["notice", "list"],
-    abstract: "Lists what the app's server was told of changes, the newest first.",
+    abstract: "List notices to the app's server, newest first",
     discussion: """
-      A notice has the body that GET /v1/subscription had. It is sent until it arrives, ten times in \
-      three days at most (COFFER_NOTICE_URL; docs/notices.md has the times), and kept for a month. STATE is \
-      waiting, arrived or failed, ATTEMPTS how often it was sent.
+      A notice has the body of GET /v1/subscription. It is retried until it arrives, at most ten times in \
+      three days (COFFER_NOTICE_URL; see docs/notices.md), and kept for a month. STATE is waiting, arrived \
+      or failed. ATTEMPTS counts the requests.
       """,
+    examples: ["coffer notice list --waiting"],
     options: [limit, account, waiting, after],
     answers: [
       "receiver": .orNull(["disabled": .orNull(.time)]),
@@ -76,11 +77,12 @@ extension Command {
 
   static let noticeReplay = Command(
     words: ["notice", "replay"],
-    abstract: "Has notices sent to the app's server again, for one that lost some.",
+    abstract: "Resend notices to the app's server",
     discussion: """
-      All of them that were made since a time are sent again, whether they arrived or not, with the ids \
-      and bodies that they had, those of an account in their order. A notice is kept for a month.
+      Resends every notice since a time, delivered or not, with its original id and body. Notices of one \
+      account keep their order. A notice is kept for a month.
       """,
+    examples: ["coffer notice replay --since 2h --reason \"the app lost some\" --yes"],
     options: [since, account] + Act.options,
     answers: Act.answers(["notices": .integer]),
     run: { invocation in
@@ -124,7 +126,8 @@ extension Command {
 
   static let noticeEnable = Command(
     words: ["notice", "enable"],
-    abstract: "Has the app's server told again after it answered that it wants no more (410).",
+    abstract: "Send notices again after the app server answered 410",
+    examples: ["coffer notice enable --reason \"the app is back\" --yes"],
     options: Act.options,
     answers: Act.answers(["enabled": .bool]),
     run: { invocation in

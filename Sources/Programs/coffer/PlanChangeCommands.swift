@@ -9,17 +9,18 @@ internal import Tiers
 
 extension Command {
   private static let file = Parameter<String>.required(
-    "file", text: "a catalogue of plans, as COFFER_PLANS names one", .path)
+    "file", text: "catalogue file, as for COFFER_PLANS", .path)
   private static let limit = Parameter<Int>.limit(of: " who lose and who gain")
 
   static let planDiff = Command(
     words: ["plan", "diff"],
-    abstract: "Says who would gain and lose what by another catalogue.",
+    abstract: "Show how another catalogue would change accounts' quotas",
     discussion: """
-      Everything is derived under it in memory, account by account, and nothing is changed: which \
-      account's cap would differ from now on, and when first. Progress is on stderr. coffer plan \
-      apply makes it the catalogue of record.
+      Derives every account in memory under the other catalogue, and changes nothing. The list has each \
+      account whose quota would change from now on, and when first. Progress is on stderr. Apply the \
+      catalogue with coffer plan apply.
       """,
+    examples: ["coffer plan diff plans.json"],
     arguments: [file],
     options: [limit],
     answers: DifferenceAnswer.shape,
@@ -44,15 +45,17 @@ extension Command {
 
   static let planApply = Command(
     words: ["plan", "apply"],
-    abstract: "Makes a catalogue the one of record, and derives everything under it.",
+    abstract: "Apply a plan catalogue and derive all entitlements again",
     discussion: """
-      The one before is kept: coffer plan history lists them, coffer plan show writes one as its file. \
-      Running servers of coffer-billing follow at once. Programs that start with another file in \
-      COFFER_PLANS are refused from then on, so give them this one, or none. coffer-sync takes the free plan, \
-      limits and the fee from its start: it says where that is to be restarted, and after another fee call \
-      coffer usage recount --all. What it was broken off in goes on when it is called again, with --yes as \
-      at first.
+      The previous catalogue is kept: see coffer plan history and coffer plan show. Running coffer-billing \
+      servers use the new one at once. Programs that start with another file in COFFER_PLANS are refused, \
+      so give them this one, or none.
+
+      coffer-sync reads the free plan, limits and the fee when it starts: the command names what to \
+      restart. After a change of the fee, run coffer usage recount --all. If a run is interrupted, run it \
+      again with --yes.
       """,
+    examples: ["coffer plan apply plans.json --reason \"prices of 2027\" --yes"],
     arguments: [file],
     options: Act.options,
     answers: .oneOf([

@@ -7,16 +7,16 @@ internal import Tiers
 extension Command {
   private static let historyLimit = Parameter<Int>.limit()
   private static let number = Parameter<Int64>.required(
-    "number", text: "which, as in coffer plan history", .number(in: 1...Int64.max))
+    "number", text: "number, as in coffer plan history", .number(in: 1...Int64.max))
   private static let historyAfter = Parameter<Int64?>.optional(
-    "--after", "number", text: "go on below this number, as the page before says",
+    "--after", "number", text: "start below this number (see the previous page's last line)",
     .number(in: 1...Int64.max))
 
   static let planHistory = Command(
     words: ["plan", "history"],
-    abstract: "Lists the catalogues that held, the newest first.",
-    discussion: "coffer plan show <number> writes one as the file that coffer plan apply takes "
-      + "back.",
+    abstract: "List the catalogues that were applied, newest first",
+    discussion: "coffer plan show <number> prints one as a file for coffer plan apply.",
+    examples: ["coffer plan history"],
     options: [historyLimit, historyAfter],
     answers: .page(
       "catalogues",
@@ -60,11 +60,9 @@ extension Command {
 
   static let planShow = Command(
     words: ["plan", "show"],
-    abstract: "Writes a catalogue that held as the file that it was.",
-    discussion: """
-      coffer plan show 1 > plans.json, then coffer plan diff plans.json and coffer plan apply plans.json \
-      go back to it.
-      """,
+    abstract: "Print an applied catalogue as its file",
+    discussion: "To go back to it, save it and run coffer plan diff and coffer plan apply.",
+    examples: ["coffer plan show 1 > plans.json"],
     arguments: [number],
     answers: [
       "number": .integer, "since": .time, "version": .text, "digest": .text,

@@ -7,7 +7,8 @@ internal import Tiers
 extension Command {
   static let planList = Command(
     words: ["plan", "list"],
-    abstract: "Lists the plans of the catalogue and the products that sell them.",
+    abstract: "List the plans and the store products that sell them",
+    examples: ["coffer plan list"],
     answers: [
       "version": .text, "metadata_fee_bytes": .integer, "fallback": .orNull(.text),
       "plans": .list([

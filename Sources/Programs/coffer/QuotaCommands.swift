@@ -8,19 +8,20 @@ internal import Tiers
 
 extension Command {
   private static let size = Parameter<String>.required(
-    "size", text: "bytes, e.g. 500000000, 500MB or 2TB; or a plan's id, for its size", .text)
+    "size", text: "bytes, e.g. 500000000, 500MB or 2TB, or a plan id", .text)
   private static let until = Parameter<StatedTime?>.optional(
     "--until", "time",
-    text: "its end in UTC: 2027-01-01T10:00:00Z, 2027-01-01, or 30d; without end if absent", .end)
+    text: "end in UTC: 2027-01-01T10:00:00Z, 2027-01-01 or 30d (default: no end)", .end)
 
   static let quotaSet = Command(
     words: ["quota", "set"],
-    abstract: "Sets what an account may store, whatever it is owed.",
+    abstract: "Set an account's quota, whatever it has bought",
     discussion: """
-      Unlike a grant it may be less than what is paid, too: while it stands it is the account's \
-      cap, and what is bought or granted changes nothing. Who stores more keeps it and writes \
-      nothing that adds to it. Another one takes its place; coffer quota clear ends it.
+      A quota can also be smaller than what the account paid for. While it stands, purchases and grants \
+      change nothing. An account above it keeps its data and cannot add to it. A new quota replaces the \
+      old one; coffer quota clear removes it.
       """,
+    examples: ["coffer quota set ada 5GB --until 30d --reason \"migration\" --yes"],
     arguments: [CommonArguments.account, size],
     options: [until] + Act.options,
     answers: Act.answers(["account": .text, "quota": .integer, "until": .orNull(.time)]),
@@ -60,8 +61,9 @@ extension Command {
 
   static let quotaClear = Command(
     words: ["quota", "clear"],
-    abstract: "Ends the quota that was set for an account.",
-    discussion: "From then on it may store what it is owed.",
+    abstract: "Remove the quota set for an account",
+    discussion: "Its purchases and grants then apply again.",
+    examples: ["coffer quota clear ada --reason \"migration is over\" --yes"],
     arguments: [CommonArguments.account],
     options: Act.options,
     answers: Act.answers(["account": .text]),

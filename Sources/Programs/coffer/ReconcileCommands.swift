@@ -11,33 +11,38 @@ internal import Subscriptions
 
 extension Command {
   private static let store = Parameter<ObjectKey.Provider?>.optional(
-    "store", text: "stripe, apple, google or btcpay; all that are configured without it", .provider)
+    "store", text: "stripe, apple, google or btcpay (default: all configured)", .provider)
   private static let whole = Parameter<Bool>.flag(
     "--whole",
     text:
-      "everything that the store remembers, and every subscription that no list of its shows, read one by one"
+      "compare all that the store has, and read unlisted subscriptions one by one"
   )
   private static let noWait = Parameter<Bool>.flag(
-    "--no-wait", text: "do not wait for the end; coffer reconcile list tells of it")
+    "--no-wait", text: "do not wait; see coffer reconcile list")
   private static let limit = Parameter<Int>.limit(otherwise: 20)
   private static let of = Parameter<ObjectKey.Provider?>.optional(
-    "--store", "store", text: "only of this one", .provider)
+    "--store", "store", text: "only this store", .provider)
   private static let repaired = Parameter<Bool>.flag(
-    "--repaired", text: "list what was repaired, one by one, instead of runs")
+    "--repaired", text: "list repairs instead of runs")
   private static let after = Parameter<String?>.optional(
-    "--after", "row", text: "go on behind this one, as the page before says", .text)
+    "--after", "row", text: "start after this row (see the previous page's last line)", .text)
 
   static let reconcile = Command(
     words: ["reconcile"],
-    abstract: "Compares what is known with what stores tell, and makes up for what was lost.",
+    abstract: "Compare the ledger with the stores and repair lost data",
     discussion: """
-      A running coffer-billing does it, page by page, within the stores' limits; it does so by itself \
-      every COFFER_RECONCILE_HOURS, too. What comes back is recorded as deliveries and reads are. An \
-      interrupted run goes on where it stood, and one that did not reach its end does not count. Stripe \
-      tells its events of thirty days and every subscription, the App Store its notifications of half a \
-      year, Google Play refunds of thirty days, a BTCPay server its invoices. Without --whole it is asked \
-      for what happened since the last run that ended.
+      A running coffer-billing does it page by page, within the stores' rate limits. It also does so by \
+      itself every COFFER_RECONCILE_HOURS. The results are recorded like deliveries and reads. An \
+      interrupted run resumes; a run that did not finish does not count.
+
+      Stripe lists its events of 30 days and every subscription, the App Store its notifications of half a \
+      year, Google Play refunds of 30 days, a BTCPay server its invoices. Without --whole, stores are \
+      asked for what happened since the last finished run.
       """,
+    examples: [
+      "coffer reconcile",
+      "coffer reconcile stripe --whole",
+    ],
     arguments: [store],
     options: [whole, noWait],
     answers: ["runs": .list(runShape)],
@@ -65,14 +70,17 @@ extension Command {
 
   static let reconcileList = Command(
     words: ["reconcile", "list"],
-    abstract: "Lists reconciliations with the stores, the newest first.",
+    abstract: "List reconciliations with the stores, newest first",
     discussion: """
-      EXAMINED counts what the store told; of that AGREED was known so, REPAIRED was lost or stood \
-      otherwise, DISPUTED contradicts itself or cannot be read, and of UNREACHABLE the store did not \
-      answer. A hundred of each store are kept. --repaired lists each difference that they repaired: the run, the \
-      delivery that was lost or the purchase that was read, whose it is, and what changed of it; of a run the first \
-      \(Repair.countMax.grouped) are kept. coffer event show tells of a delivery, coffer entitlement explain of an account.
+      EXAMINED counts what the store listed. AGREED was known, REPAIRED was lost or different, DISPUTED \
+      contradicts itself or cannot be read, and UNREACHABLE got no answer. A hundred runs of each store \
+      are kept.
+
+      --repaired lists each repair: the run, the lost delivery or the purchase that was read, its account, \
+      and what changed. The first \(Repair.countMax.grouped) repairs of a run are kept. For more, use \
+      coffer event show or coffer entitlement explain.
       """,
+    examples: ["coffer reconcile list --repaired --limit 20"],
     options: [limit, of, repaired, after],
     answers: .object([
       .init("runs", .list(runShape), isOptional: true),

@@ -10,19 +10,21 @@ internal import Sync
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let account = Parameter<String?>.optional(
-    "--account", "account", text: "only where this account's usage was told: an id or a username",
+    "--account", "account", text: "only this account (id or username)",
     .text)
   private static let after = Parameter<String?>.optional(
-    "--after", "payment", text: "go on behind this one, as the page before says", .text)
+    "--after", "payment", text: "start after this row (see the previous page's last line)", .text)
 
   static let refundQuestions = Command(
     words: ["refund", "questions"],
-    abstract: "Lists what stores asked before a refund, and what they were told, the newest first.",
+    abstract: "List the stores' refund questions and our answers",
     discussion: """
-      The App Store (CONSUMPTION_REQUEST) asks twelve hours, Google Play (a pending refund review) a day \
-      before it decides. Stores are told what COFFER_REFUND_ANSWERS says, of customers who agreed to it \
-      (PUT /v1/refund-consent), and nothing of others. Of each payment the latest question is listed.
+      Before it decides on a refund, the App Store asks (CONSUMPTION_REQUEST, twelve hours) and Google \
+      Play asks (pending refund review, one day). COFFER_REFUND_ANSWERS sets the answer. Nothing is \
+      reported about customers who did not consent (PUT /v1/refund-consent). The latest question of each \
+      payment is listed.
       """,
+    examples: ["coffer refund questions --account ada"],
     options: [limit, account, after],
     answers: .page(
       "questions",

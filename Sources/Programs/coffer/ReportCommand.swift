@@ -12,33 +12,35 @@ extension Command {
   private static let month = Parameter<Month?>.optional(
     "--month", "month",
     text:
-      "a month in UTC, e.g. 2026-10; the running one counts to date (default: the last that is over)",
+      "month in UTC, e.g. 2026-10; the running month to date (default: the last full month)",
     .month)
   private static let page = Parameter<String?>.optional(
-    "--html", "file", text: "write it as a page with plots, too, whole in one file", .path)
+    "--html", "file", text: "also write a self-contained HTML page with plots", .path)
   private static let resume = Parameter<String?>.optional(
     "--resume", "file",
-    text: "keep what is read in this file, and go on behind it where an earlier run was "
-      + "interrupted",
+    text: "save progress in this file, and resume an interrupted run from it",
     .path)
   private static let force = Parameter<Bool>.flag(
-    "--force", text: "with --html, write over a file that is there")
+    "--force", text: "with --html, overwrite an existing file")
 
   static let report = Command(
     words: ["report"],
-    abstract:
-      "Reports subscribers, revenue, churn, trials, failed payments and storage of a month.",
+    abstract: "Report subscribers, revenue, churn and storage of a month",
     discussion: """
-      Every figure is summed over what the ledger holds and what the stores said was paid, never over \
-      prices of the catalogue; docs/report.md defines each. The \
-      running month is reported to date: nothing is counted that happens later than the report. It tells the month as it is known today, so \
-      that what comes late changes it. Currencies are never added up, and what a store keeps of a \
-      payment is not known here. Storage is as of now. All subscriptions are read in one snapshot, \
-      with progress on stderr, while the servers go on. With --resume each page of them is read in a \
-      snapshot of its own: the figures are of between two times, both of which are told. The file is \
-      written every few seconds and removed once the answer is written; another month, catalogue, \
-      database or version needs another.
+      Every figure comes from the ledger and from the payments that stores reported, never from catalogue \
+      prices. docs/report.md defines each figure. The running month is reported to date. A month is \
+      reported as it is known today, so late deliveries change it. Currencies are not added up. The \
+      stores' commissions are not known here. Storage is as of now.
+
+      All subscriptions are read in one snapshot while the servers run, with progress on stderr. With \
+      --resume each page is read in a snapshot of its own, and the answer names both times. Its file is \
+      saved every few seconds and removed at the end. Another month, catalogue, database or version needs \
+      another file.
       """,
+    examples: [
+      "coffer report --month 2026-10",
+      "coffer report --html report.html",
+    ],
     options: [month, page, force, resume],
     answers: ReportJSON.shape,
     run: { invocation in

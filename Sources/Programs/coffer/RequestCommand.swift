@@ -10,30 +10,33 @@ extension Command {
   private static let target = Parameter<String>.required(
     "target", text: "path and query, e.g. /v1/updates?since=…", .target)
   private static let keyFile = Parameter<String>.required(
-    "--key-file", "path", text: "the device's secret seed", .path)
+    "--key-file", "path", text: "file with the device's secret seed", .path)
   private static let body = Parameter<String?>.optional(
-    "--body", "path", text: "a file to send; - is standard input", .path)
+    "--body", "path", text: "file to send; - is stdin", .path)
   private static let signChanges = Parameter<Bool>.flag(
     "--sign-changes",
-    text: "the body is a batch for /v1/files without author and signatures: adds them")
+    text: "add author and signatures to a batch for /v1/files")
   private static let header = Parameter<[Header]>.repeatable(
-    "--header", "name: value", text: "a further header; may be repeated", .header)
+    "--header", "name: value", text: "additional header; can be repeated", .header)
   private static let authority = Parameter<String?>.optional(
     "--authority", "host",
-    text: "the host name signed for; the first of COFFER_SYNC_AUTHORITIES without this option",
+    text: "host name to sign (default: first of COFFER_SYNC_AUTHORITIES)",
     .printable)
   private static let url = Parameter<String?>.optional(
     "--url", "url",
-    text: "the server, without a path; http at COFFER_SYNC_LISTEN without this option", .text)
+    text: "server URL without a path (default: http at COFFER_SYNC_LISTEN)", .text)
   private static let output = Parameter<String?>.optional(
-    "--output", "path", text: "a new file for the answer's body", .path)
+    "--output", "path", text: "new file for the response body", .path)
 
   static let request = Command(
     words: ["request"],
-    abstract: "Sends one request to coffer-sync, signed as a device signs it.",
-    discussion: "For admins who want to see what a client sees. The key file is one that "
-      + "account create wrote. Prints the status and the answer. For coffer-billing give both --url and "
-      + "--authority, one of COFFER_BILLING_AUTHORITIES: it takes no signature for another host.",
+    abstract: "Send one signed request to coffer-sync, as a device does",
+    discussion: """
+      Use it to see what a client sees. coffer account create writes the key file. The answer is printed \
+      with its status. For coffer-billing give --url and --authority, one of COFFER_BILLING_AUTHORITIES: \
+      it accepts no signature for another host.
+      """,
+    examples: ["coffer request GET /v1/account --key-file ada.key"],
     arguments: [method, target],
     options: [keyFile, body, signChanges, header, authority, url, output],
     answers: Exchange.shape,

@@ -7,26 +7,28 @@ internal import Sync
 
 extension Command {
   private static let wanted = Parameter<String>.required(
-    "backup", text: "one backup, or a directory of them: then the newest whole one", .path)
+    "backup", text: "a backup, or a directory of backups (the newest complete one)", .path)
   private static let into = Parameter<String>.required(
-    "--into", "directory", text: "where it is put: an empty directory, made if missing", .path)
+    "--into", "directory", text: "empty directory; created if missing", .path)
   private static let loaded = Parameter<DatabaseLocation?>.optional(
     "--database", "url",
-    text: "PostgreSQL: the database that the dump is loaded into, which has no schema of ours yet",
+    text: "PostgreSQL: empty database to load the dump into",
     .postgres)
 
   static let restore = Command(
     words: ["restore"],
-    abstract: "Puts a backup into an empty directory, held against its digests on the way.",
+    abstract: "Restore a backup into an empty directory",
     discussion: """
-      Writes <directory>/objects and then <directory>/database; nothing that is in use is touched. The \
-      settings that make the servers use them are printed, without a password. A database of an earlier \
-      version stays one until coffer migrate or a server brings it up to date. Clients find another history there and \
-      fetch everything again. Accounts that were erased since the backup are back, until coffer account \
-      delete --now erases each again (docs/leaving.md). What stores told since the backup is not in it: have them send again what \
-      they sent since, or read what is doubtful with coffer subscription read. A dump of PostgreSQL is \
-      loaded by its own pg_restore into --database; without that option it is named and left alone.
+      Writes <directory>/objects, then <directory>/database, and verifies digests on the way. Nothing in \
+      use is touched. The settings for the servers are printed, without a password. A database of an \
+      earlier version stays as it is until coffer migrate or a server migrates it.
+
+      Clients see a new history and download everything again. Accounts that were erased since the backup \
+      are back: run coffer account delete --now for each (docs/leaving.md). Deliveries since the backup \
+      are missing: have the stores resend them, or use coffer subscription read. A PostgreSQL dump is \
+      loaded by pg_restore into --database; without that option it is named and left alone.
       """,
+    examples: ["coffer restore /var/backups/coffer --into /srv/coffer"],
     arguments: [wanted],
     options: [into, loaded],
     answers: [

@@ -4,12 +4,13 @@ internal import JSON
 extension Command {
   static let schema = Command(
     words: ["schema"],
-    abstract: "Prints what the JSON of every command looks like, as JSON Schema.",
+    abstract: "Print the JSON Schema of every command's --json output",
     discussion: """
-      Each command has a definition under its own words (https://json-schema.org, 2020-12). Within a \
-      version members are only added, so take no notice of those that you do not know. What a \
-      command could not do is a line on stderr and an exit code, never JSON.
+      Each command has a definition named by its words (https://json-schema.org, 2020-12). Within a \
+      version members are only added, so ignore members that you do not know. Errors are a line on stderr \
+      and an exit code, never JSON.
       """,
+    examples: ["coffer schema > coffer.schema.json"],
     answers: .anything,
     run: { _ in
       let document = document

@@ -14,23 +14,22 @@ extension Command {
   private static let named = Parameter<NamedSubscription>.required(
     "subscription", text: NamedSubscription.help, .subscription)
   private static let now = Parameter<Bool>.flag(
-    "--now", text: "it ends at once; Google Play gives the last payment back with that")
+    "--now", text: "end it now; Google Play then refunds the last payment")
   private static let payment = Parameter<String?>.optional(
     "--payment", "id",
-    text: "which, as entitlement explain lists payments: an invoice of Stripe's, an order of "
-      + "Google's; the last that was paid without this option", .text)
+    text: "Stripe invoice or Google order, as in entitlement explain (default: last paid)", .text)
   private static let amount = Parameter<String?>.optional(
     "--amount", "amount",
-    text: "how much of it, in its currency, e.g. 4.99; all that is left without this option",
+    text: "amount in its currency, e.g. 4.99 (default: all that is left)",
     .amount)
   private static let days = Parameter<Int64?>.optional(
     "--days", "days",
     text:
-      "how many: 1 to 90 at the App Store, which does it twice in a year at most; to 365 at Google "
-      + "Play", .number(in: 1...365))
+      "days: 1 to 90 at the App Store (twice a year at most), 1 to 365 at Google Play",
+    .number(in: 1...365))
   private static let cause = Parameter<ExtensionCause>.optional(
     "--because", "cause",
-    text: { "why, for Apple: satisfaction, outage or other; \($0.rawValue) without this option" },
+    text: { "cause for Apple: satisfaction, outage or other (default: \($0.rawValue))" },
     Form { (text, name) throws(CommandFailure) in
       if let cause = ExtensionCause(rawValue: text) { return cause }
       throw CommandFailure(.usage, "\(name) is satisfaction, outage or other")
@@ -43,14 +42,15 @@ extension Command {
 
   static let subscriptionCancel = Command(
     words: ["subscription", "cancel"],
-    abstract: "Has its store bill a subscription no more.",
+    abstract: "Cancel a subscription at its store (stops billing)",
     discussion: """
-      What was paid for goes on to its end, unless --now is given; where the last period is not, Stripe \
-      would go on collecting until it is over, and ends it now. Stripe and Google Play do it, with the key \
-      of their API that is configured; a customer of the App Store cancels there.
+      The paid period continues to its end unless you give --now. If the last period is unpaid, Stripe \
+      would keep collecting until it is over, so the subscription ends now. Works for Stripe and Google \
+      Play with their API key. An App Store customer cancels at Apple.
 
       \(orderRules)
       """,
+    examples: ["coffer subscription cancel sub_1Qx8y --reason \"ticket 4711\" --yes"],
     arguments: [named],
     options: [now, timeout] + Act.options,
     answers: answers,
@@ -60,16 +60,16 @@ extension Command {
 
   static let subscriptionRefund = Command(
     words: ["subscription", "refund"],
-    abstract: "Has its store give a payment of a subscription back.",
+    abstract: "Refund a subscription payment through its store",
     discussion: """
-      The subscription itself goes on; coffer subscription cancel ends it. What the refund means for \
-      the account's storage follows from what the store says of it, as of a refund that was made \
-      there. It is shown how much was paid, how much went back before and how much goes back now; \
-      more than is left is refused. Google Play gives a payment back as a whole, and of one that went \
-      back in part it does not always tell how much is left.
+      The subscription continues; end it with coffer subscription cancel. What the refund means for the \
+      quota follows from the store's report, as for a refund made in its dashboard. The preview shows what \
+      was paid, what was refunded before and what is refunded now. More than the rest is refused. Google \
+      Play refunds a whole payment, and after a partial refund does not always report how much is left.
 
       \(orderRules)
       """,
+    examples: ["coffer subscription refund sub_1Qx8y --amount 4.99 --reason \"ticket 4711\" --yes"],
     arguments: [named],
     options: [payment, amount, timeout] + Act.options,
     answers: answers,
@@ -80,14 +80,15 @@ extension Command {
 
   static let subscriptionExtend = Command(
     words: ["subscription", "extend"],
-    abstract: "Has its store give days: what is paid for ends later, and renews then.",
+    abstract: "Extend a subscription's paid period by days",
     discussion: """
-      The App Store and Google Play do it for a subscription that runs, with the key of their API that is \
-      configured; both tell it themselves afterwards, and what is owed follows from that alone. It is \
-      done only while the subscription ends when Coffer knows it to.
+      Works at the App Store and Google Play for a running subscription, with their API key. The store \
+      reports the new date itself, and the entitlement follows from that report alone. It is done only if \
+      the subscription still ends when Coffer expects it to.
 
       \(orderRules)
       """,
+    examples: ["coffer subscription extend 2000000912345678 --days 7 --reason \"outage\" --yes"],
     arguments: [named],
     options: [days, cause, timeout] + Act.options,
     answers: answers,
@@ -100,11 +101,13 @@ extension Command {
 
   /// What holds for each order.
   private static let orderRules = """
-    The order is named by its entry in the audit log. coffer-billing has the store do it, asks again where no \
-    answer comes, for 23 hours, and notes what came of it; the store does it once. While an order is under way \
-    no other of its kind is taken for the same subscription. The command waits for the answer: 69 where the \
-    store did not give one yet, 75 where coffer-billing has not asked it within --timeout. In both cases the order \
-    stands, and coffer audit show tells what becomes of it. Then the subscription is read.
+    The order has an entry in the audit log. coffer-billing sends it to the store, retries for 23 hours if no answer \
+    comes, and records the result. The store does it once. While an order is open, no other of its kind is accepted \
+    for the same subscription.
+
+    The command waits for the result, and the subscription is then read. The exit code is 69 if the store has not \
+    answered yet, and 75 if coffer-billing has not sent the order within --timeout. In both cases the order stays \
+    open: see coffer audit show.
     """
 
   private static func ordered(_ wish: OrderWish, _ invocation: Invocation) throws -> Answer {

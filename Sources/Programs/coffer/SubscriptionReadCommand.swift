@@ -15,14 +15,14 @@ extension Command {
 
   static let subscriptionRead = Command(
     words: ["subscription", "read"],
-    abstract: "Has a subscription read from its store, known or not.",
+    abstract: "Read a subscription from its store now",
     discussion: """
-      A running coffer-billing reads it within a second, with all that hangs on it. It need not \
-      have heard of it before: so subscriptions come in that began before Coffer did, or of which \
-      every delivery was lost. A purchase of Google's that nobody told of is read by its token \
-      alone, which is kept sealed (COFFER_SEALING_KEYS); a BTCPay server tells invoices by account, \
-      so that one it never told of is named by btcpay:live:prepaid:<account>.
+      A running coffer-billing reads it within a second, with everything that belongs to it. The \
+      subscription can be unknown: use this for one that began before Coffer or lost every delivery. An \
+      unknown Google purchase is read by its token, which is stored sealed (COFFER_SEALING_KEYS). A BTCPay \
+      server lists invoices by account: name them btcpay:live:prepaid:<account>.
       """,
+    examples: ["coffer subscription read stripe:live:subscription:sub_1Qx8y"],
     arguments: [purchase],
     options: Act.handyOptions,
     answers: Act.handyAnswers(["asked": .list(.text)]),

@@ -13,20 +13,21 @@ extension Command {
   private static let number = Parameter<String>.required(
     "number", text: "any number of the purchase, as its store or its customer quotes it", .text)
   private static let wide = Parameter<Bool>.flag(
-    "--wide", text: "print ids whole, however wide the lines are")
+    "--wide", text: "do not shorten ids")
 
   static let subscriptionShow = Command(
     words: ["subscription", "show"],
-    abstract:
-      "Shows everything about one purchase: whose it is and why, what was paid, what came of it.",
+    abstract: "Show a purchase: owner, payments, evidence and deliveries",
     discussion: """
-      Takes what coffer find takes of a store: the id of a subscription, invoice, charge, payment, refund, dispute, \
-      transaction, original transaction or order, a purchase token, or a delivery. The order number that Apple's \
-      receipts bear, such as MK5TTTVWJH, is looked up at the App Store where nothing else has it. It shows \
-      the owner and what names it, who owned it before, whom its store names, its customer there, who claimed it \
-      and was refused, what was paid and went back, what it is owed, what happened, what operators ordered, \
-      and the newest 20 deliveries. Nothing is changed.
+      Accepts any number of a store: subscription, invoice, charge, payment, refund, dispute, transaction, \
+      order, purchase token or delivery. The order number of an Apple receipt, such as MK5TTTVWJH, is \
+      looked up at the App Store.
+
+      You see the owner and the evidence, former owners, the account that the store names, its customer, \
+      refused claims, payments and refunds, entitled periods, history, operators' orders and the newest 20 \
+      deliveries. Nothing is changed.
       """,
+    examples: ["coffer subscription show in_1Qx8y"],
     arguments: [number],
     options: [wide],
     answers: ShownSubscription.shape,

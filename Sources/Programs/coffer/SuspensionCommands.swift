@@ -7,12 +7,13 @@ internal import Sync
 extension Command {
   static let accountSuspend = Command(
     words: ["account", "suspend"],
-    abstract: "Lets nothing of an account be written until coffer account resume.",
+    abstract: "Block all writes to an account",
     discussion: """
-      Neither by its devices, anywhere, nor by others in its tree; they are told account_suspended. \
-      Reading, export, deletions and the end of shares go on, and so does what is paid. It holds \
-      from the next request on.
+      Neither its own devices nor others in its tree can write; they get account_suspended. Reading, \
+      export, deletion and ending a share still work, and billing continues. It takes effect with the next \
+      request. Undo it with coffer account resume.
       """,
+    examples: ["coffer account suspend ada --reason \"abuse report 12\" --yes"],
     arguments: [CommonArguments.account],
     options: Act.options,
     answers: Act.answers(["account": .text, "suspended": .bool]),
@@ -20,7 +21,8 @@ extension Command {
 
   static let accountResume = Command(
     words: ["account", "resume"],
-    abstract: "Lets a suspended account write again.",
+    abstract: "Allow a suspended account to write again",
+    examples: ["coffer account resume ada --reason \"resolved\" --yes"],
     arguments: [CommonArguments.account],
     options: Act.options,
     answers: Act.answers(["account": .text, "suspended": .bool]),

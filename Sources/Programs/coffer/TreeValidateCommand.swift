@@ -14,22 +14,24 @@ extension Command {
 
   static let treeValidate = Command(
     words: ["tree", "validate"],
-    abstract: "Holds the rows of accounts' trees against the rules that they must obey.",
+    abstract: "Check accounts' file trees for consistency",
     discussion: """
-      Reads in short snapshots, beside the servers: parents, owners, cycles, heights and names, what is \
-      deleted, where contents lie and how long they are, shares, links and views, the signatures of \
-      every statement, and what is charged. Objects are looked for where COFFER_OBJECTS is given. Code 1 \
-      where a rule is broken. What is found is printed at once, with --json at the end. Progress is on \
-      stderr and ends in the account at hand: --after goes on behind it. SIGINT and SIGTERM end a run \
-      over --all between two accounts: it sums up what it found, and says where to go on.
+      Reads in short snapshots while the servers run. It checks parents, owners, cycles, heights and \
+      names, deleted records, the place and length of contents, shares, links and views, every signature, \
+      and the usage. Objects are checked where COFFER_OBJECTS is set. Findings are printed at once (with \
+      --json at the end). The exit code is 1 if a rule is broken. Progress is on stderr and names the \
+      current account, for --after. SIGINT and SIGTERM end a run over --all between two accounts.
 
-      --repair shows what can be repaired, and repairs it with --yes, each in a transaction of its own with an entry in the \
-      audit log: what is charged (as coffer usage recount), heights (height), bytes of a record without content (content), a \
-      folder of deletion on a record that is not deleted (deletion), shares of files that do not exist \
-      (share_of_nothing) and views (view). All else is left and named: nothing tells what it was. REPAIR is done, \
-      possible, none, or settled where the rule was obeyed again. Code 0 where nothing is left, 3 where \
-      --yes would repair all that is.
+      --repair shows what can be repaired; with --yes each repair is one transaction with an audit entry. \
+      It repairs usage (like coffer usage recount), heights (height), bytes of a record without content \
+      (content), a deletion mark on a live record (deletion), shares of missing files (share_of_nothing) \
+      and views (view). Everything else is only reported. REPAIR is done, possible, none, or settled if \
+      the rule holds again. The exit code is 0 if nothing is left, and 3 if --yes would repair all of it.
       """,
+    examples: [
+      "coffer tree validate ada",
+      "coffer tree validate --all --repair --yes --reason \"after restore\"",
+    ],
     arguments: [account],
     options: [all, AccountWalk.after, repair, Act.yes, Act.remark],
     answers: .object([

@@ -14,16 +14,20 @@ extension Command {
 
   static let usageRecount = Command(
     words: ["usage", "recount"],
-    abstract: "Counts what accounts are charged for, and corrects what is recorded.",
+    abstract: "Recount accounts' usage and correct the recorded total",
     discussion: """
-      Reads the live records in slices while the servers go on. Where total, ledger or number of \
-      records differ from them, the difference is posted to all three, in the ledger under the \
-      reason recount. Records that clients change meanwhile are counted right. Two recounts at a \
-      time do not correct twice. Each record costs the fee of the catalogue in effect, so name the \
-      one that the servers use. Each correction is in the audit log. Progress of --all is on stderr \
-      and ends in the account at hand: --after goes on behind it. SIGINT and SIGTERM end such a run \
-      between two accounts: it says what it did, and where to go on.
+      Reads the live records in slices while the servers run. If the total, the ledger or the record count \
+      differs, the difference is posted to all three, with the reason recount. Records that change \
+      meanwhile are counted correctly, and two recounts at once do not correct twice. Each record costs \
+      the fee of the catalogue in effect, so use the servers' catalogue.
+
+      Each correction is in the audit log. Progress of --all is on stderr and names the current account, \
+      for --after. SIGINT and SIGTERM end such a run between two accounts.
       """,
+    examples: [
+      "coffer usage recount ada --dry-run",
+      "coffer usage recount --all",
+    ],
     arguments: [account],
     options: [all, AccountWalk.after, dryRun] + Act.handyOptions,
     answers: .object([

@@ -8,19 +8,19 @@ internal import Tiers
 extension Command {
   private static let limit = Parameter<Int>.limit(of: " entries of the ledger", otherwise: 20)
   private static let after = Parameter<Int64?>.optional(
-    "--after", "number", text: "go on below this number, as the page before says",
+    "--after", "number", text: "start below this number (see the previous page's last line)",
     .number(in: 1...Int64.max))
 
   static let usageShow = Command(
     words: ["usage", "show"],
-    abstract: "Shows what an account is charged for, and why.",
+    abstract: "Show an account's usage and how it adds up",
     discussion: """
-      Counts the live records and their content, and sets what they cost beside what is recorded: \
-      the total that writes are held to, and the ledger that says how it came to be. The latest \
-      entries of the ledger are listed (the last 5,000 are kept one by one, older ones as one for \
-      each reason), and what the account's clients sent and got by month (UTC). \
-      Where the records say something else than the total, coffer usage recount corrects it.
+      Counts the live records and their content, and compares that with the recorded total that writes are \
+      checked against. The ledger shows how the total came about: the last 5,000 entries one by one, older \
+      ones summed by reason. TRAFFIC lists what clients sent and received by month (UTC). If the total is \
+      wrong, coffer usage recount corrects it.
       """,
+    examples: ["coffer usage show ada"],
     arguments: [CommonArguments.account],
     options: [limit, after],
     answers: JSONShape.object(

@@ -11,14 +11,14 @@ internal import Subscriptions
 extension Command {
   static let webhookProofs = Command(
     words: ["webhook", "proofs"],
-    abstract:
-      "Says by which secrets and keys the stores' deliveries are proven, and when each last was.",
+    abstract: "List the keys that proved deliveries and when each last did",
     discussion: """
-      For rotating a secret: put the new one before the old one in the settings, have the store sign \
-      with it, and take the old one away once LAST does not move any more. A secret is told by a digest \
-      that gives nothing away; event show has the same for each delivery. What is not CONFIGURED is the \
-      store's own key or certificate, or a secret that was taken away. LAST is right to the hour.
+      Use it to rotate a secret: put the new one first in the settings, have the store sign with it, and \
+      remove the old one once LAST stops moving. A secret is shown as a digest that reveals nothing; \
+      coffer event show has the same digest for each delivery. A row that is not CONFIGURED is the store's \
+      own key or certificate, or a removed secret. LAST is exact to the hour.
       """,
+    examples: ["coffer webhook proofs"],
     answers: .list([
       "store": .text, "proof": .text, "configured": .bool, "first": .orNull(.time),
       "last": .orNull(.time),

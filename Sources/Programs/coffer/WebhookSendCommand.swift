@@ -28,12 +28,14 @@ extension Command {
 
   static let webhookSend = Command(
     words: ["webhook", "send"],
-    abstract: "Sends a recorded delivery; Stripe's is signed anew with a configured secret.",
-    discussion: "The fixture is a whole raw HTTP request, as under webhooks/. Stripe's signature "
-      + "is replaced, since it holds for minutes; everything else, and what the App Store and "
-      + "Google sent, goes as recorded. With --account and --now, Stripe's is made that account's "
-      + "and of this moment; the deliveries of a story stay one purchase. Prints the status and the "
-      + "answer.",
+    abstract: "Send a recorded delivery to coffer-billing",
+    discussion: """
+      The fixture is a whole raw HTTP request, as under webhooks/. Stripe's signature is replaced, because \
+      it is valid for minutes only, and is made with a configured secret. Everything else is sent as \
+      recorded. With --account and --now a Stripe delivery gets that account and the current time; the \
+      deliveries of one story stay one purchase. The answer is printed with its status.
+      """,
+    examples: ["coffer webhook send webhooks/stripe/first-purchase/01.http --account ada --now"],
     arguments: [fixture],
     options: [url, secretIndex, moment, account, now],
     answers: Exchange.shape,
