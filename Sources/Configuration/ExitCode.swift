@@ -18,8 +18,8 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     switch self {
     case .ok: "done"
     case .refused: "refused or not found; the line on stderr says what"
-    case .urgent: "something urgent wants a human; coffer attention alone says so"
-    case .unconfirmed: "nothing was changed: what would be is shown, and --yes does it"
+    case .urgent: "urgent items need attention (only from coffer attention)"
+    case .unconfirmed: "no changes made; run again with --yes to apply the changes shown"
     case .usage: "the command line is wrong"
     case .unavailable: "the database or the other program does not answer; trying again may help"
     case .software: "a bug in Coffer; please report the line on stderr"

@@ -66,7 +66,7 @@ extension RequestRefusal {
       case .addressRefused: RefusalRow(429, "Too many refused requests", isRetryable: true)
       case .replayed: RefusalRow(401, "Nonce already used")
       case .signatureRequired: RefusalRow(401, "Signature required")
-      case .digestMismatch: RefusalRow(400, "Body differs from its digest")
+      case .digestMismatch: RefusalRow(400, "Content-Digest mismatch")
       case .bodyInvalid: RefusalRow(400, "Body invalid")
       }
     }
@@ -88,17 +88,17 @@ extension RequestRefusal {
     case .rateLimited(let seconds):
       return problem(
         .rateLimited,
-        "The account has used up its requests for now. Nothing was done; RateLimit-Policy says "
+        "The account has used its requests for now. Nothing was done; RateLimit-Policy says "
           + "how many there are.",
         retryAfterSeconds: seconds)
     case .addressRefused(let seconds):
       return problem(
         .addressRefused,
-        "So many requests of this address were by nobody known that the next must wait. Those of keys "
+        "Too many unauthenticated requests from this address; try again later. Those of keys "
           + "and sessions that have been used here lately are served.",
         retryAfterSeconds: seconds)
     case .replayed:
-      return problem(.replayed, "Another request has used this nonce. Sign again with a fresh one.")
+      return problem(.replayed, "This nonce was used before. Sign again with a new one.")
     case .signatureRequired:
       return problem(
         .signatureRequired,
@@ -106,7 +106,7 @@ extension RequestRefusal {
     case .digestMismatch:
       return problem(
         .digestMismatch,
-        "The body received does not have the digest its headers promise. Nothing was stored.")
+        "The body does not match its Content-Digest. Nothing was stored.")
     case .bodyInvalid(let errors):
       let places = errors.map { error -> JSONValue in
         ["path": .string(error.path), "rule": .string(error.rule)]

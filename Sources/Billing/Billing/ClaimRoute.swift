@@ -70,7 +70,7 @@ struct ClaimRoute: AccountWrite {
     case .unknown:
       throw Problem(
         404, "purchase_unknown", "Unknown purchase",
-        "The store was asked and does not know this purchase. It may be claimed anew.")
+        "The store does not know this purchase. You can claim it again.")
     case .refused(let refusal): throw refusal.problem
     }
   }
@@ -169,7 +169,7 @@ struct ClaimRoute: AccountWrite {
     guard count < PendingClaims.countMax else {
       throw Problem(
         429, "too_many_claims", "Too many claims",
-        "At most \(PendingClaims.countMax) claims of an account wait for their purchase to be read.",
+        "At most \(PendingClaims.countMax) claims of an account can wait for their purchase to be read.",
         retryAfterSeconds: 60)
     }
     try PendingClaims.add(key, for: account, at: now, in: transaction)
@@ -204,7 +204,7 @@ struct ClaimRoute: AccountWrite {
       case .contested:
         Problem(
           409, "purchase_contested", "Ownership disputed",
-          "The store names two accounts as the purchaser; the operator must decide.")
+          "The store names two accounts as the buyer. The operator must decide.")
       }
     }
   }
@@ -226,7 +226,7 @@ struct ClaimRoute: AccountWrite {
     guard (count ?? 0) < Self.claimCountMax else {
       throw Problem(
         429, "too_many_claims", "Too many claims",
-        "An account claims at most \(Self.claimCountMax) purchases.", retryAfterSeconds: 86_400)
+        "An account can claim at most \(Self.claimCountMax) purchases.", retryAfterSeconds: 86_400)
     }
   }
 }

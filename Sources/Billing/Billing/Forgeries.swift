@@ -9,7 +9,7 @@ extension AddressBudget {
     guard let seconds = secondsToWait(address) else { return }
     throw Problem(
       429, "too_many_forgeries", "Too many refused deliveries",
-      "So many deliveries of this address proved no sender that the next must wait.",
+      "Too many deliveries from this address had no valid signature; try again later.",
       retryAfterSeconds: seconds)
   }
 }

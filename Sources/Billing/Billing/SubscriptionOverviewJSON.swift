@@ -51,18 +51,20 @@ extension SubscriptionOverview {
       code = "payment_failed"
       detail = "The last payment failed. "
       detail += main.grace.map { "The plan stays until \($0.until). " } ?? ""
-      detail += "Mend how it is paid, and everything goes on; nothing is deleted."
+      detail += "Update the payment method to keep the plan. Nothing is deleted."
     } else {
       switch current.reason {
-      case .refunded: (code, detail) = ("refunded", "The payment was given back.")
+      case .refunded: (code, detail) = ("refunded", "The payment was refunded.")
       case .disputed:
         (code, detail) = (
-          "disputed", "The bank contests the payment; until it decides, the plan rests."
+          "disputed", "The bank disputes the payment; the plan is suspended until it decides."
         )
       case .contested:
-        (code, detail) = ("contested", "The bank contests the payment; the plan stays meanwhile.")
+        (code, detail) = (
+          "contested", "The bank disputes the payment; the plan stays active meanwhile."
+        )
       case .leeway, .storeUnreachable:
-        (code, detail) = ("renewal_pending", "The store has not told of the renewal yet.")
+        (code, detail) = ("renewal_pending", "The store has not reported the renewal yet.")
       default: return nil
       }
     }
@@ -73,12 +75,12 @@ extension SubscriptionOverview {
 extension Pause.Reason {
   fileprivate var sentence: String {
     switch self {
-    case .requested: "The subscription was paused on request. Resume it, and everything goes on."
+    case .requested: "The subscription was paused on request. Resume it to continue."
     case .paymentFailed:
-      "The subscription is paused because a payment failed. Mend how it is paid, and it goes on."
+      "The subscription is paused because a payment failed. Update the payment method to continue."
     case .noPaymentMethod:
-      "The trial ended and there is nothing to pay with. Add a payment method, and it goes on."
-    case .collection: "No payment is asked for at the moment; the plan goes on."
+      "The trial ended without a payment method. Add one to continue."
+    case .collection: "Payments are paused at the moment; the plan continues."
     case .unknown: "The store has paused the subscription."
     }
   }

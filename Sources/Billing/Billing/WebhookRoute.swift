@@ -86,6 +86,6 @@ enum AbsentProvider {
   static func problem(_ provider: ObjectKey.Provider) -> Problem {
     Problem(
       404, "provider_not_configured", "Provider not configured",
-      "This server has nothing to do with \(provider.rawValue).")
+      "This server does not use \(provider.rawValue).")
   }
 }

@@ -71,7 +71,7 @@ extension FlowProblem.Code {
     case .cardDeclined:
       (
         402, "Card declined",
-        "The bank does not take the payment. Use another card, or ask the bank; nothing was charged."
+        "The bank declined the payment. Use another card or contact the bank. Nothing was charged."
       )
     case .paymentMethodUnusable:
       (
@@ -85,51 +85,55 @@ extension FlowProblem.Code {
         "What had to be done at the bank or on Stripe's page was not done in time. Nothing was "
           + "charged; begin again."
       )
-    case .givenUp: (409, "Given up", "The account gave this up before it was completed.")
-    case .droppedByOperator: (409, "Dropped", "The operator ended this. Begin again.")
+    case .givenUp:
+      (409, "Cancelled", "The account cancelled the operation before it was completed.")
+    case .droppedByOperator: (409, "Dropped", "The operator stopped the operation. Start again.")
     case .alreadySubscribed:
       (
         409, "Already subscribed",
-        "The account has a subscription at Stripe. Change, cancel or resume that one."
+        "The account already has a subscription at Stripe. Change, cancel or resume it."
       )
     case .subscribedElsewhere:
       (
         409, "Subscribed elsewhere",
-        "The account pays for a subscription in another store. End that one there, or migrate."
+        "The account has a subscription in another store. Cancel it there, or migrate it."
       )
     case .flowOpen:
       (
-        409, "Something else is under way",
-        "The account has asked for something else that is not over. Complete it or give it up."
+        409, "Another operation is open",
+        "Another billing operation of the account is open. Complete it or cancel it (DELETE /v1/flows/{id})."
       )
     case .tooManyFlows:
-      (429, "Too many attempts", "An account begins at most 30 of these in an hour.")
-    case .planUnknown: (404, "Unknown plan", "There is no plan of this name to be bought.")
+      (429, "Too many attempts", "An account can start at most 30 billing operations an hour.")
+    case .planUnknown: (404, "Unknown plan", "No plan with this id is for sale.")
     case .planNotSold:
       (409, "Not sold here", "This plan is not sold through Stripe at that interval.")
     case .noSubscription: (404, "No subscription", "The account has no subscription at Stripe.")
     case .noCustomer: (404, "No customer", "The account has never bought anything through Stripe.")
     case .subscriptionEnded:
-      (409, "The subscription has ended", "What has ended cannot be resumed. Subscribe again.")
+      (
+        409, "The subscription has ended",
+        "A subscription that has ended cannot be resumed. Subscribe again."
+      )
     case .subscriptionPaused:
       (
         409, "The subscription is paused",
         "A paused subscription cannot be changed. Resume it first."
       )
     case .nothingToCancel:
-      (409, "Nothing to cancel", "The account has no subscription at Stripe that goes on.")
+      (409, "Nothing to cancel", "The account has no active subscription at Stripe.")
     case .nothingToPay: (409, "Nothing to pay", "No invoice of the subscription is open.")
     case .nothingToMigrate:
       (409, "Nothing to migrate", "The account has no subscription in another store.")
     case .migrationNotOffered:
       (
         409, "Migration is not offered",
-        "Subscriptions of that store cannot be moved to Stripe here. End it there and subscribe then."
+        "Subscriptions of that store cannot be moved to Stripe. Cancel it there, then subscribe."
       )
     case .paymentDue:
       (
         409, "A payment is due",
-        "The last payment failed. Pay it, or use another card, before the plan is changed."
+        "The last payment failed. Pay it or use another card before you change the plan."
       )
     case .billingAddressRequired:
       (
@@ -138,16 +142,19 @@ extension FlowProblem.Code {
           + "(POST /v1/stripe/checkout)."
       )
     case .stripeRefused:
-      (502, "Stripe refuses", "Stripe refuses this for a reason that is the operator's to mend.")
-    case .stripeOff: (503, "Stripe is off", "Nothing can be bought through Stripe on this server.")
+      (
+        502, "Rejected by Stripe",
+        "Stripe rejected the request because of a configuration problem. The operator must fix it."
+      )
+    case .stripeOff: (503, "Stripe is off", "This server does not sell through Stripe.")
     case .accountLeaving:
       (
         403, "Account is being deleted",
-        "It can buy nothing and claim no purchase until then; cancelling a subscription goes on."
+        "It cannot buy or claim until the deletion is cancelled. Cancelling a subscription still works."
       )
     case .flowUnknown: (404, "Unknown flow", "The account has no such flow.")
     case .flowRunning:
-      (409, "Under way", "This is being done right now, or is over, and cannot be given up.")
+      (409, "Under way", "The operation is running or finished and cannot be cancelled.")
     }
   }
 }

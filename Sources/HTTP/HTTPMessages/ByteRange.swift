@@ -69,7 +69,7 @@ extension Response {
     case .unsatisfiable:
       throw Problem(
         416, "range_not_satisfiable", "Range not satisfiable",
-        "The content has \(byteCount) bytes; the range begins behind them.",
+        "The content has \(byteCount) bytes; the range begins after its end.",
         headers: contentRange.map { [.init("Content-Range", $0)] } ?? [])
     }
   }

@@ -104,5 +104,5 @@ final class Acceptor: Sendable {
 
   private static let full = Problem(
     503, "too_many_connections", "Too many connections",
-    "The server has as many connections as it may have.", retryAfterSeconds: 1)
+    "The server has reached its maximum number of connections.", retryAfterSeconds: 1)
 }

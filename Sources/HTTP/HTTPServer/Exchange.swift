@@ -136,7 +136,7 @@ final class Exchange {
         }
       case .otherMethods(let methods): throw Self.methodNotAllowed(methods)
       case .unknown:
-        throw Problem(404, "not_found", "Not found", "There is nothing at this path.")
+        throw Problem(404, "not_found", "Not found", "No resource exists at this path.")
       }
     } catch {
       return refuse(connection, core.problem(for: error, head))
@@ -376,7 +376,7 @@ final class Exchange {
 
   private static let expectationFailed = Problem(
     417, "expectation_failed", "Expectation failed",
-    "The only expectation that can be met is 100-continue.")
+    "The only supported expectation is 100-continue.")
 
   private static let lengthRequired = Problem(
     411, "length_required", "Length required",
@@ -391,7 +391,7 @@ final class Exchange {
   private static func methodNotAllowed(_ methods: [String]) -> Problem {
     let allowed = Set(methods).union(methods.contains("GET") ? ["HEAD"] : []).sorted()
     return Problem(
-      405, "method_not_allowed", "Method not allowed", "This path does not serve that method.",
+      405, "method_not_allowed", "Method not allowed", "The path does not support this method.",
       headers: [.init("Allow", allowed.joined(separator: ", "))])
   }
 }

@@ -149,12 +149,12 @@ final class Peers: Sendable {
 
   private static let tookTooLong = Problem(
     503, "timeout", "The request took too long",
-    "The server could not answer in time; whether the request took effect is not known.",
+    "The server could not answer in time. It is unknown whether the request took effect.",
     retryAfterSeconds: 5)
 
   static let isStopping = Problem(
     503, "stopping", "The server is stopping",
-    "The server is being stopped; whether the request took effect is not known.",
+    "The server is stopping. It is unknown whether the request took effect.",
     retryAfterSeconds: 5)
 }
 

@@ -40,6 +40,6 @@ final class ServerCore: Sendable {
     Log.error("http.internal_error", ["request": head.requestID, "error": "\(error)"])
     return Problem(
       500, "internal", "Internal error",
-      "The server failed to answer; the operator finds the reason under the request's id.")
+      "The server failed to answer. The operator can find the reason by the request id.")
   }
 }

@@ -55,5 +55,5 @@ package struct WebPages: Sendable {
 
   private static let unknownOrigin = Problem(
     403, "origin_unknown", "Unknown origin",
-    "No web page of this origin may use the server; its operator names those that may.")
+    "Web pages of this origin may not use the server. The operator can allow the origin.")
 }

@@ -156,42 +156,42 @@ extension Attention {
   fileprivate var sentence: String {
     switch kind {
     case .unacknowledged:
-      "\(shownSubject): its store takes it back, for nobody told it that it was delivered"
-        + (account == nil ? ", and nobody owns it" : "")
+      "\(shownSubject): the store will refund it because the purchase was not acknowledged"
+        + (account == nil ? ", and no account owns it" : "")
     case .storeUnanswered: "\(subject) \((cause ?? .silence).deed); waiting: \(detail)"
-    case .deadJob: "\(shownSubject): given up; \(detail)"
-    case .failingItem: "coffer-sync fails at \(subject) and tries again: \(detail)"
+    case .deadJob: "\(shownSubject): failed permanently; \(detail)"
+    case .failingItem: "coffer-sync cannot process \(subject) and retries: \(detail)"
     case .unreconciled: "\(subject) is not reconciled: \(detail)"
-    case .openOrder: "the order \(subject) has no answer of its store: \(detail)"
-    case .stuckFlow: "the flow \(subject) does not go on: \(detail)"
+    case .openOrder: "the order \(subject) has no answer from its store: \(detail)"
+    case .stuckFlow: "the flow \(subject) is stuck: \(detail)"
     case .undecodableDelivery: "\(shownSubject): \(detail)"
     case .dispute: "\(shownSubject): the bank contests \(detail)"
     case .doublePayment:
-      "\(subject) pays for more than one subscription, and caps never add up"
-    case .unowned: "\(shownSubject) is paid and nobody's"
-    case .unknownAccount: "\(subject) is paid for, and is no account"
-    case .contestedOwner: "\(shownSubject): its store names two owners, so that it is nobody's"
+      "\(subject) pays for more than one subscription; only the largest plan counts"
+    case .unowned: "\(shownSubject) is paid for but belongs to no account"
+    case .unknownAccount: "\(subject) is paid for, but no such account exists"
+    case .contestedOwner: "\(shownSubject): its store names two owners, so it belongs to neither"
     case .unknownProduct: "\(shownSubject): \(detail) is in no catalogue"
     case .irregularPayment: "\(shownSubject): \(detail)"
     case .paidAfterEnd: "\(shownSubject): \(detail) was paid after the end"
-    case .reversal: "\(shownSubject): \(detail) took nothing away"
+    case .reversal: "\(shownSubject): \(detail) did not change the quota"
     case .refusedClaim:
-      "\(shownSubject) was claimed by \(account.map { "\($0)" } ?? ""), and is not its own"
+      "\(shownSubject) was claimed by \(account.map { "\($0)" } ?? ""), but belongs to another account"
     case .stillBilled:
-      "\(shownSubject) is billed on, though the account that it was bought for was erased"
-        + (isStoppedHere ? "" : "; its customer alone can end it, at its store")
-    case .unmappedProduct: "\(shownSubject): \(detail) is in no catalogue any more"
-    case .unknownStatus: "\(shownSubject): its store says \(detail), which nobody here knows"
+      "\(shownSubject) is still billed, although its account was erased"
+        + (isStoppedHere ? "" : "; only the customer can cancel it, at the store")
+    case .unmappedProduct: "\(shownSubject): \(detail) is no longer in the catalogue"
+    case .unknownStatus: "\(shownSubject): its store reports \(detail), which Coffer does not know"
     case .unconfirmed:
-      "\(shownSubject): its store announced \(detail), and its answers do not show it"
+      "\(shownSubject): its store announced \(detail), but its answers do not show it"
     case .unpaidTime:
       "\(shownSubject) has time that nothing paid for" + (detail.isEmpty ? "" : ": \(detail)")
-    case .contradiction: "\(shownSubject): its store says two things of one moment"
-    case .conflictingDelivery: "\(shownSubject) came before with another meaning; \(detail)"
-    case .overCap: "\(subject) holds \(detail) since its cap shrank"
-    case .unexported: "\(subject) is to be erased, and waits for its export"
-    case .certificate: "\(detail), which proves what \(subject) signs, ends"
-    case .unusedSecret: "\(subject): nothing was \(detail) for a while; take it away"
+    case .contradiction: "\(shownSubject): its store reports two different states for one moment"
+    case .conflictingDelivery: "\(shownSubject) arrived before with other content; \(detail)"
+    case .overCap: "\(subject) uses \(detail) since its quota shrank"
+    case .unexported: "\(subject) waits for its export before it is erased"
+    case .certificate: "\(detail), which verifies the signatures of \(subject), expires"
+    case .unusedSecret: "\(subject): nothing was \(detail) for a while; remove it"
     case .idleKey:
       "\(detail) of devices opened no session for a year, for longest \(Folded.text(subject, to: 16))"
     }

@@ -49,7 +49,7 @@ struct SubscriptionText {
     }
     for product in subscription.unmappedProducts {
       text += line(
-        "\(Printable.text(product)) is in no catalogue any more: it keeps the plan that it had")
+        "\(Printable.text(product)) is no longer in the catalogue: it keeps the plan that it had")
     }
     for item in subscription.attention where !Self.told.contains(item.kind) {
       text += line(

@@ -82,7 +82,7 @@ extension Refusal {
     case .accountNotFound:
       return Problem(.accountNotFound, "There is no such account.")
     case .queryInvalid:
-      return Problem(.queryInvalid, "Ask by one of username, account and key.")
+      return Problem(.queryInvalid, "Give exactly one of username, account or key.")
     case .fileNotFound:
       return Problem(.fileNotFound, "There is no such file.")
     case .fileExists:
@@ -126,7 +126,8 @@ extension Refusal {
         .uploadSuperseded,
         "The same upload was sent again, and that attempt goes on. Nothing was stored by this one.")
     case .cursorInvalid:
-      return Problem(.cursorInvalid, "The cursor is not one that this account got.")
+      return Problem(
+        .cursorInvalid, "The cursor is not valid for this account. Start again without `since`.")
     case .historyChanged:
       return Problem(
         .historyChanged,

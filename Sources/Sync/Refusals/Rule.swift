@@ -67,7 +67,7 @@ package enum Rule: String, CaseIterable, Sendable {
     case .parentNotFound: "There is no such parent."
     case .parentNotFolder: "Only folders have children."
     case .ownerDiffers: "A file belongs to the owner of its parent."
-    case .nameTaken: "The parent holds another file of this name."
+    case .nameTaken: "A file with this name already exists in the folder."
     case .cycle: "The file would be beneath itself."
     case .tooDeep: "The tree would have more than \(AncestorTree.depthMax) levels."
     case .linkTargetNotFound: "The caller has no share of the link's target."

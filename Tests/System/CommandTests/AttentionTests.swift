@@ -268,7 +268,7 @@ struct AttentionTests {
     #expect(text.contains("coffer subscription cancel stripe:live:subscription:sub_1"))
     #expect(text.contains("coffer find apple:live:subscription:2000000123456789"))
     let words = text.split { $0.isWhitespace }.joined(separator: " ")
-    #expect(words.contains("was erased; its customer alone can end it, at its store"))
+    #expect(words.contains("was erased; only the customer can cancel it, at the store"))
   }
 
   @Test func `what can wait is listed with exit code 0`() throws {
