@@ -33,13 +33,20 @@ struct Exchange {
     }
   }
 
-  /// The status line and the body; text bodies end with a line feed.
-  var text: String {
-    guard !body.isEmpty else { return "\(status)\n" }
+  /// The body on stdout, for the next program; the status on stderr. Code 1 where the request was refused.
+  var answer: Answer { answer(text: text) }
+
+  func answer(text: String) -> Answer {
+    Answer(code: code, text: text, json: json, notice: "HTTP \(status)")
+  }
+
+  /// Text bodies end with a line feed.
+  private var text: String {
+    guard !body.isEmpty else { return "" }
     guard let text = String(validating: body, as: UTF8.self) else {
-      return "\(status)\n<\(body.count) bytes that are no text>\n"
+      return "<\(body.count) bytes of binary data>\n"
     }
-    return "\(status)\n\(text)\(text.hasSuffix("\n") ? "" : "\n")"
+    return text.hasSuffix("\n") ? text : text + "\n"
   }
 
   static let shape: JSONShape = [

@@ -32,8 +32,7 @@ extension Command {
     words: ["request"],
     abstract: "Send one signed request to coffer-sync, as a device does",
     discussion: """
-      Use it to see what a client sees. coffer account create writes the key file. The answer is printed \
-      with its status. For coffer-billing give --url and --authority, one of COFFER_BILLING_AUTHORITIES: \
+      Use it to see what a client sees. coffer account create writes the key file. The response body goes to stdout, the status to stderr. For coffer-billing give --url and --authority, one of COFFER_BILLING_AUTHORITIES: \
       it accepts no signature for another host.
       """,
     examples: ["coffer request GET /v1/account --key-file ada.key"],
@@ -56,11 +55,9 @@ extension Command {
       let exchange = try Exchange(method: method, url: base + target, headers: headers, body: body)
       if exchange.code == .ok, let path = invocation[output] {
         try OutputFile.write(exchange.body, to: path)
-        return Answer(
-          code: .ok, text: "\(exchange.status)\n\(exchange.body.count) bytes in \(path)\n",
-          json: exchange.json)
+        return exchange.answer(text: "\(exchange.body.count) bytes in \(path)\n")
       }
-      return Answer(code: exchange.code, text: exchange.text, json: exchange.json)
+      return exchange.answer
     })
 
   private static func bodyBytes(

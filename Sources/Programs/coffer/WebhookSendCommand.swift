@@ -33,7 +33,7 @@ extension Command {
       The fixture is a whole raw HTTP request, as under webhooks/. Stripe's signature is replaced, because \
       it is valid for minutes only, and is made with a configured secret. Everything else is sent as \
       recorded. With --account and --now a Stripe delivery gets that account and the current time; the \
-      deliveries of one story stay one purchase. The answer is printed with its status.
+      deliveries of one story stay one purchase. The response body goes to stdout, the status to stderr.
       """,
     examples: ["coffer webhook send webhooks/stripe/first-purchase/01.http --account ada --now"],
     arguments: [fixture],
@@ -71,7 +71,7 @@ extension Command {
         headers: fixture.headers.filter { !dropped.contains($0.name.lowercased()) }
           .map { ($0.name, $0.value) } + signatures,
         body: fixture.body)
-      return Answer(code: exchange.code, text: exchange.text, json: exchange.json)
+      return exchange.answer
     })
 
   private static let stripe = "/webhooks/stripe"

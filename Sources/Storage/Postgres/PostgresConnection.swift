@@ -43,9 +43,10 @@ package final class PostgresConnection {
       throw .lost("libpq has no memory for a connection")
     }
     guard unsafe PQstatus(opened) == CONNECTION_OK, unsafe PQsetnonblocking(opened, 1) == 0 else {
-      let reason = unsafe Self.reason(String(cString: PQerrorMessage(opened)))
+      let message = unsafe String(cString: PQerrorMessage(opened))
+      let address = unsafe Self.address(of: opened)
       unsafe PQfinish(opened)
-      throw .lost(reason)
+      throw .lost("\(Self.reason(message)) (\(address))")
     }
     // Notices would go to stderr, past the log.
     _ = unsafe PQsetNoticeProcessor(opened, { _, _ in }, nil)
@@ -227,12 +228,26 @@ package final class PostgresConnection {
       keywords.map { unsafe UnsafePointer($0) }, values.map { unsafe UnsafePointer($0) }, 1)
   }
 
+  /// The host and port that were tried; of a socket its directory.
+  private static func address(of connection: OpaquePointer) -> String {
+    func text(_ value: UnsafeMutablePointer<CChar>?) -> String {
+      unsafe value.map { unsafe String(cString: $0) } ?? ""
+    }
+    let (host, port) = unsafe (text(PQhost(connection)), text(PQport(connection)))
+    return "host \(host.isEmpty ? "unknown" : host), port \(port.isEmpty ? "5432" : port)"
+  }
+
   /// What kind of trouble libpq reports about connecting, without quoting it.
   private static func reason(_ message: String) -> String {
     let kinds = [
-      ("certificate", "PostgreSQL does not prove who it is (sslmode and sslrootcert in the URL)"),
-      ("authentication", "PostgreSQL refuses the user or password"),
-      ("pg_hba", "PostgreSQL accepts no such connection (pg_hba.conf)"),
+      (
+        "certificate",
+        "cannot verify PostgreSQL's certificate: see sslmode and sslrootcert in the URL"
+      ),
+      ("authentication", "PostgreSQL rejected the user or password"),
+      ("pg_hba", "PostgreSQL rejected the connection: see pg_hba.conf"),
+      ("Connection refused", "cannot connect to PostgreSQL: connection refused"),
+      ("No such file", "cannot connect to PostgreSQL: no such socket"),
       ("does not exist", "PostgreSQL has no such database or role"),
       ("too many", "PostgreSQL has no free connection"),
       ("remaining connection slots", "PostgreSQL has no free connection"),
@@ -243,6 +258,6 @@ package final class PostgresConnection {
       ("translate host name", "the PostgreSQL host is unknown"),
       ("SSL", "no secure connection to PostgreSQL"),
     ]
-    return kinds.first { message.contains($0.0) }?.1 ?? "PostgreSQL cannot be reached"
+    return kinds.first { message.contains($0.0) }?.1 ?? "cannot connect to PostgreSQL"
   }
 }
