@@ -27,7 +27,7 @@ struct ManualPage {
   private static func command() -> String {
     var page = ManualPage(.command, synopsis: "<command> [<arguments>] [<options>]")
     page.heading("COMMANDS")
-    for command in CommandTable.all {
+    for command in CommandTable.coffer.all {
       page.text += ".SS \(escaped(command.usage.joined(separator: " ")))\n"
       page.line(command.abstract)
       if !command.discussion.isEmpty {

@@ -122,7 +122,7 @@ extension Command {
         nil,
         [
           Check(
-            "object store", .failed, Entry.failure(of: error).text,
+            "object store", .failed, CommandFailure(of: error).text,
             "mount its disk, or give this command coffer-sync's COFFER_OBJECTS")
         ]
       )

@@ -125,7 +125,7 @@ extension Command {
         }
         let all = decoded
         let asked = invocation[moment]?.moment(at: now)
-        let supposition = try Rehearsal.result(on: database) { transaction in
+        let supposition = try UndoneReplay.result(on: database) { transaction in
           try ledger.suppose(
             without: delivery, among: all, at: now, about: asked ?? now, in: transaction)
         }

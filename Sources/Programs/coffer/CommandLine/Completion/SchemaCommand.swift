@@ -23,7 +23,7 @@ extension Command {
       "$schema": "https://json-schema.org/draft/2020-12/schema",
       "$id": .string("urn:coffer:commands:\(JSONShape.version)"),
       "title": .string("coffer --json, version \(JSONShape.version)"),
-      "$defs": .object(CommandTable.all.map { .init($0.name, $0.answers.schema) }),
+      "$defs": .object(CommandTable.coffer.all.map { .init($0.name, $0.answers.schema) }),
     ]
   }
 }

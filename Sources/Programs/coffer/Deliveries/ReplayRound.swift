@@ -17,7 +17,7 @@ struct Replay {
   func change(by again: RedecodedDelivery) throws -> DerivedChange {
     let (ledger, act, now) = (ledger, act, now)
     guard let reason else {
-      return try Rehearsal.result(on: database) { try ledger.replay(again, at: now, in: $0) }
+      return try UndoneReplay.result(on: database) { try ledger.replay(again, at: now, in: $0) }
     }
     return try database.write(for: nil) { transaction in
       let change = try ledger.replay(again, at: now, in: transaction)
@@ -33,7 +33,7 @@ struct Replay {
 }
 
 /// A transaction of which only what it would change is wanted.
-struct Rehearsal<Result: Sendable>: Error {
+struct UndoneReplay<Result: Sendable>: Error {
   private let result: Result
 
   /// What `body` finds in a transaction that is undone.
@@ -42,10 +42,10 @@ struct Rehearsal<Result: Sendable>: Error {
   ) throws -> Result {
     do {
       return try database.write(for: nil) { transaction in
-        throw Rehearsal(result: try body(transaction))
+        throw UndoneReplay(result: try body(transaction))
       }
-    } catch let rehearsal as Rehearsal {
-      return rehearsal.result
+    } catch let replay as UndoneReplay {
+      return replay.result
     }
   }
 }

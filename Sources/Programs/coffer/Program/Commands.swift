@@ -1,7 +1,5 @@
-/// Every command, in the order help lists them.
-enum CommandTable {
-  /// By what an operator is doing.
-  static let groups: [(title: String, commands: [Command])] = [
+extension CommandTable {
+  static let coffer: CommandTable = CommandTable([
     (
       "find out",
       [
@@ -42,12 +40,5 @@ enum CommandTable {
         .manual, .schema,
       ]
     ),
-  ]
-
-  static let all: [Command] = groups.flatMap(\.commands)
-
-  /// The commands whose words begin with `words`.
-  static func group(_ words: some Collection<String>) -> [Command] {
-    all.filter { $0.words.starts(with: words) }
-  }
+  ])
 }

@@ -17,7 +17,7 @@ extension Command {
     answers: ["shell": .text, "script": .text],
     run: { invocation in
       let shell = invocation[shell]
-      let script = shell.script(CompletionTable(CommandTable.all))
+      let script = shell.script(CompletionTable(CommandTable.coffer.all))
       return Answer(
         text: script, json: ["shell": .string(shell.rawValue), "script": .string(script)])
     })

@@ -8,25 +8,28 @@ enum HelpText {
 
   /// What fits a screen: the commands of each group by their first words, and where to read on.
   static func overview() -> String {
-    """
-    coffer: \(Program.command.abstract)
+    let groups = CommandTable.coffer.groups.map { group in
+      "\(group.title):\n\(rows(families(group.commands)))"
+    }.joined()
+    return """
+      coffer: \(Program.command.abstract)
 
-    usage: coffer <command> [<arguments>] [<options>]
+      usage: coffer <command> [<arguments>] [<options>]
 
-    \(CommandTable.groups.map { "\($0.title):\n\(rows(families($0.commands)))" }.joined())
-    options of every command:
-    \(rows(CommonOptions.all.map { ($0.usage, $0.help) }))
-    coffer help <command>    arguments, options and examples of a command
-    coffer help commands     every command in one line
-    coffer help settings     the settings and their defaults
-    coffer help exit-codes   what each exit code means
+      \(groups)
+      options of every command:
+      \(rows(CommonOptions.all.map { ($0.usage, $0.help) }))
+      coffer help <command>    arguments, options and examples of a command
+      coffer help commands     every command in one line
+      coffer help settings     the settings and their defaults
+      coffer help exit-codes   what each exit code means
 
-    """
+      """
   }
 
   /// What `coffer help` takes beside commands.
   static let topics: [String: @Sendable () -> String] = [
-    "commands": { "commands:\n\(rows(CommandTable.all.map { ($0.name, $0.abstract) }))" },
+    "commands": { "commands:\n\(rows(CommandTable.coffer.all.map { ($0.name, $0.abstract) }))" },
     "settings": { "settings:\n\(SettingsHelp.text(.coffer, for: .command))" },
     "exit-codes": { "exit codes:\n\(SettingsHelp.exitCodes())" },
   ]
@@ -50,7 +53,7 @@ enum HelpText {
     usage: coffer \(words.joined(separator: " ")) <command> [<arguments>] [<options>]
 
     commands:
-    \(rows(CommandTable.group(words).map { ($0.name, $0.abstract) }))
+    \(rows(CommandTable.coffer.group(words).map { ($0.name, $0.abstract) }))
     """
   }
 

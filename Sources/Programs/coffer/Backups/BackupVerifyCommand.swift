@@ -151,7 +151,7 @@ extension Command {
     } catch {
       return [
         Check(
-          "database", .failed, "it cannot be used: \(Entry.failure(of: error).text)",
+          "database", .failed, "it cannot be used: \(CommandFailure(of: error).text)",
           "make another backup, and verify that")
       ]
     }

@@ -100,7 +100,7 @@ struct Doctor {
     do {
       return try body()
     } catch {
-      return Check(name, .failed, "it cannot be looked at: \(Entry.failure(of: error).text)")
+      return Check(name, .failed, "it cannot be looked at: \(CommandFailure(of: error).text)")
     }
   }
 

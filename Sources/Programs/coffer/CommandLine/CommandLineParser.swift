@@ -45,7 +45,9 @@ enum CommandLineParser {
     _ value: String?, behind command: Command
   ) throws(CommandFailure) {
     guard let value else { return }
-    let longer = CommandTable.group(command.words).filter { $0.words.count > command.words.count }
+    let longer = CommandTable.coffer.group(command.words).filter {
+      $0.words.count > command.words.count
+    }
     let next = Suggestion.nearest(to: value, among: longer.map { $0.words[command.words.count] })
     guard let next else { return }
     let isPath = command.arguments.first?.completion == .file
@@ -69,7 +71,7 @@ enum CommandLineParser {
 
   /// The command that the line names; the rest of `words` are its arguments.
   private static func command(of words: [String]) -> Command? {
-    CommandTable.all.first { words.starts(with: $0.words) }
+    CommandTable.coffer.all.first { words.starts(with: $0.words) }
   }
 
   /// No command is named in full: help on what there is, or what is wrong with the words.
@@ -78,10 +80,10 @@ enum CommandLineParser {
   ) throws(CommandFailure) -> CommandRequest {
     if named.first == "help" { return .help(try topic(Array(named.dropFirst()))) }
     if named == ["version"] { return .help("coffer \(Version.text)\n") }
-    if named.last == "help", !CommandTable.group(named.dropLast()).isEmpty {
+    if named.last == "help", !CommandTable.coffer.group(named.dropLast()).isEmpty {
       return .help(HelpText.group(named.dropLast()))
     }
-    let group = CommandTable.group(named)
+    let group = CommandTable.coffer.group(named)
     guard !group.isEmpty else {
       throw CommandFailure(
         .usage, "there is no command \(named.joined(separator: " "))\(meant(by: named))")
@@ -103,10 +105,10 @@ enum CommandLineParser {
   private static func topic(_ words: [String]) throws(CommandFailure) -> String {
     if words.isEmpty { return HelpText.overview() }
     if words.count == 1, let text = HelpText.topics[words[0]] { return text() }
-    if let command = CommandTable.all.first(where: { $0.words == words }) {
+    if let command = CommandTable.coffer.all.first(where: { $0.words == words }) {
       return HelpText.command(command)
     }
-    guard !CommandTable.group(words).isEmpty else {
+    guard !CommandTable.coffer.group(words).isEmpty else {
       throw CommandFailure(
         .usage, "there is no command \(words.joined(separator: " "))\(meant(by: words))")
     }
@@ -115,8 +117,8 @@ enum CommandLineParser {
 
   /// What to do about words that begin no command: arguments may follow those that were mistyped.
   private static func meant(by named: [String]) -> String {
-    let groups = CommandTable.all.map { $0.words[0] }
-    let names = CommandTable.all.map(\.name) + groups + [CommonOptions.version.name]
+    let groups = CommandTable.coffer.all.map { $0.words[0] }
+    let names = CommandTable.coffer.all.map(\.name) + groups + [CommonOptions.version.name]
     for count in [2, 1] where named.count >= count {
       let words = named.prefix(count)
       for order in [Array(words), words.reversed()] {

@@ -1,0 +1,48 @@
+internal import Archive
+internal import Backup
+internal import Configuration
+internal import Crypto
+internal import HTTPClient
+internal import HTTPMessages
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension CommandFailure {
+  /// The one place where what went wrong below becomes a line and an exit code.
+  init(of error: any Error) {
+    self =
+      switch error {
+      case let failure as CommandFailure: failure
+      case let error as DatabaseError: Self.databaseFailure(error)
+      case let error as BackupError:
+        switch error.kind {
+        case .unavailable, .unreadable: CommandFailure(.unavailable, error.description)
+        case .refused, .damaged: CommandFailure(.refused, error.description)
+        }
+      case let error as ArchiveError:
+        CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
+      case ObjectStoreError.unavailable(let reason): CommandFailure(.unavailable, reason)
+      case CryptoError.unknownKey:
+        CommandFailure(
+          .configuration,
+          "what is kept sealed was sealed by none of the keys in \(BillingSettings.sealingKeys.name)"
+        )
+      case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
+      case let refusal as Refusal:
+        CommandFailure(.refused, refusal.problem(catalogue: .standard).detail)
+      default: CommandFailure(.software, "an error nobody expected: \(error)")
+      }
+  }
+
+  private static func databaseFailure(_ error: DatabaseError) -> CommandFailure {
+    switch error {
+    case .busy: CommandFailure(.unavailable, "the database is busy; try again")
+    case .unavailable(let reason):
+      CommandFailure(.unavailable, "the database cannot be used: \(reason)")
+    case .migration, .forbidden: CommandFailure(.configuration, error.description)
+    case .constraint(let text), .statement(let text):
+      CommandFailure(.software, "a statement failed: \(text)")
+    }
+  }
+}
