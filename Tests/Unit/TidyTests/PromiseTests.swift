@@ -93,7 +93,7 @@ import Testing
 
   @Test func `what the bench measures has a region of its own among the figures`() throws {
     let text = try #require(SourceFile("docs/performance.md")).text
-    let options = try #require(SourceFile("Benchmarks/bench/Options.swift")).text
+    let options = try #require(SourceFile("Benchmarks/bench/Program/Options.swift")).text
     let line = try #require(options.firstMatch(of: #/enum Subject: .* \{\s+case ([^\n]*)\n/#))
     let subjects = line.1.split(separator: ", ")
     #expect(subjects.count >= 6)
@@ -109,7 +109,7 @@ import Testing
 
   @Test func `the bench times every question of the cookbook`() throws {
     let document = try #require(SourceFile("docs/operating.md")).text
-    let bench = try #require(SourceFile("Benchmarks/bench/Question.swift")).text
+    let bench = try #require(SourceFile("Benchmarks/bench/Questions/Question.swift")).text
     let cookbook = try #require(document.split(separator: "\n## Cookbook\n").last)
     let questions = cookbook.matches(of: #/\n### (.+)/#).map(\.1)
     #expect(questions.count >= 30)
