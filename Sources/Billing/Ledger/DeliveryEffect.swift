@@ -141,7 +141,7 @@ extension EntitlementExplanation.Transition {
       """, .text(key.description), .integer(entry)
     ) { row in
       EntitlementExplanation.Transition(
-        at: try row.instant(0), noticed: try row.optionalInstant(1), cause: try row.text(2),
+        at: try row.instant(0), noticed: try row.instant(1), cause: try row.text(2),
         before: try row.text(3), after: try row.text(4), entry: entry)
     }
   }

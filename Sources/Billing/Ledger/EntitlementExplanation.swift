@@ -242,7 +242,7 @@ package struct EntitlementExplanation: Sendable {
   private static func losses(of account: Identifier, reading reader: Reader) throws -> [Loss] {
     try reader.rows(
       """
-      SELECT coalesce(t.noticed_ms, t.at_ms), t.entry FROM billing.transitions AS t
+      SELECT t.noticed_ms, t.entry FROM billing.transitions AS t
       WHERE t.cause = 'owner' AND t.state_before <> 'none' AND t.state_before = $1
         AND NOT EXISTS (SELECT 1 FROM billing.subscriptions AS s
           WHERE s.object = t.object AND s.owner = $2)

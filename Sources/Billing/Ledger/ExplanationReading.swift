@@ -183,7 +183,7 @@ extension LedgerReading {
     ) { row in
       let (at, cause) = (try row.instant(0), try row.text(2))
       return EntitlementExplanation.Transition(
-        at: at, noticed: try row.optionalInstant(1) ?? (cause == "clock" ? nil : at), cause: cause,
+        at: at, noticed: try row.instant(1), cause: cause,
         before: try row.text(3), after: try row.text(4), entry: try row.optionalInteger(5))
     }
   }

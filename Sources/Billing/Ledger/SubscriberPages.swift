@@ -219,7 +219,7 @@ package struct SubscriberPages {
         guard let after = Label(rawValue: try row.text(5)) else { return true }
         changes[try row.text(0), default: []].append(
           Purchase.Change(
-            at: at, noticed: byClock ? at : try row.optionalInstant(2) ?? at,
+            at: at, noticed: byClock ? at : try row.instant(2),
             before: Label(rawValue: try row.text(4)), after: after))
         return true
       }

@@ -120,23 +120,29 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `a program that knows no compressed deliveries is refused by name of the migration's number`(
-    engine: TestEngine
-  ) throws {
+  func `a database of the first schema is upgraded with all its rows`(engine: TestEngine) throws {
     let scratch = try ScratchDatabase(engine)
-    try Database.open(scratch.location, owning: .billing).close()
-    let newest = Migrations.billing.count
-    let number = try #require(Migrations.billing.first { $0.name == "compression" }).number
-    #expect(
-      throws: DatabaseError.migration(
-        "billing: the database is at migration \(newest), this program knows \(number - 1)",
-        remedy: "run a newer program")
-    ) {
-      try scratch.open {
-        $0.syncMigrations = Migrations.sync
-        $0.billingMigrations = Array(Migrations.billing.prefix(number - 1))
+    let next = Migration(
+      number: 2, name: "notes", isAdditive: true,
+      sql: Array("ALTER TABLE customers ADD COLUMN note TEXT;".utf8))
+    var options = DatabaseOptions()
+    options.billingMigrations = Array(Migrations.billing.prefix(1))
+    let first = try Database.open(scratch.location, owning: .billing, options: options)
+    try first.write(for: nil) { transaction in
+      try transaction.execute(
+        "INSERT INTO billing.customers (account_id, customer, number) VALUES ($1, 'cus_1', 7)",
+        .id(Identifier(high: 1, low: 1)))
+    }
+    first.close()
+    options.billingMigrations.append(next)
+    let upgraded = try Database.open(scratch.location, owning: .billing, options: options)
+    defer { upgraded.close() }
+    let rows = try upgraded.read {
+      try $0.rows("SELECT customer, number, note FROM billing.customers") { row in
+        "\(try row.text(0)) \(try row.integer(1)) \(try row.optionalText(2) ?? "-")"
       }
     }
+    #expect(rows == ["cus_1 7 -"])
   }
 
   @Test(arguments: TestEngine.available)

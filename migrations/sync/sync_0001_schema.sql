@@ -1,0 +1,360 @@
+-- Everything that coffer-sync keeps: accounts, their keys, their trees, and what they are charged. Names,
+-- keys and contents are ciphertext.
+--
+-- Ids are 16 bytes, times are milliseconds since 1970 in UTC. `seq` is a number of an account's own
+-- sequence: every changed record takes the next one, in the transaction that changes it. So a cursor is one
+-- number.
+--
+-- SQLite builds a table of its own for each row that it checks against `IN` with more than two values. So
+-- tables that every change writes check with `OR`.
+
+-- One row: which history the sequences belong to. Restoring a backup writes another id, and all cursors
+-- start again. Cursors carry a code under `cursor_key`, so that no client can invent one.
+CREATE TABLE history (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  history_id BLOB NOT NULL,
+  cursor_key BLOB
+) STRICT;
+
+-- An account: its name, its root, the last number of its sequence, and its usage. `usage_bytes` and
+-- `record_count` are the totals that writes are checked against. `kept_bytes` is what its objects in
+-- `garbage` take. The days count invitations and received content for limits. `suspended_ms`: an operator
+-- blocked writes. The row goes when the account is erased.
+CREATE TABLE accounts (
+  id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+  username TEXT UNIQUE,
+  username_shown TEXT,
+  root_id BLOB NOT NULL CHECK (length(root_id) = 16),
+  seq INTEGER NOT NULL CHECK (seq >= 0),
+  usage_bytes INTEGER NOT NULL CHECK (usage_bytes >= 0),
+  created_ms INTEGER NOT NULL,
+  record_count INTEGER NOT NULL DEFAULT 0,
+  invitation_day INTEGER NOT NULL DEFAULT 0,
+  invitation_count INTEGER NOT NULL DEFAULT 0,
+  kept_bytes INTEGER NOT NULL DEFAULT 0,
+  created_until_ms INTEGER NOT NULL DEFAULT 0,
+  invite_id BLOB,
+  received_day INTEGER NOT NULL DEFAULT 0,
+  received_count INTEGER NOT NULL DEFAULT 0,
+  suspended_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX accounts_by_creation ON accounts (created_ms, id);
+
+CREATE INDEX accounts_by_kept ON accounts (kept_bytes) WHERE kept_bytes > 0;
+
+-- A device key and what other keys of the account stated about it, as they signed it. The first key has no
+-- statement: the account's id is derived from it. `by_operator`: an operator added it. Revoked keys stay,
+-- so that none comes back and their signatures can be verified.
+CREATE TABLE device_keys (
+  public_key BLOB NOT NULL PRIMARY KEY CHECK (length(public_key) = 32),
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  label TEXT NOT NULL,
+  added_ms INTEGER NOT NULL,
+  revoked_ms INTEGER,
+  statement_created_s INTEGER,
+  statement_proof BLOB,
+  statement_author BLOB,
+  statement_signature BLOB,
+  revocation_created_s INTEGER,
+  revocation_author BLOB,
+  revocation_signature BLOB,
+  last_session_ms INTEGER NOT NULL,
+  by_operator INTEGER NOT NULL DEFAULT 0 CHECK (by_operator IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX device_keys_by_account ON device_keys (account_id, added_ms);
+
+CREATE INDEX device_keys_live ON device_keys (account_id, added_ms) WHERE revoked_ms IS NULL;
+
+CREATE INDEX device_keys_idle ON device_keys (last_session_ms) WHERE revoked_ms IS NULL;
+
+-- A session of a device; only the hash of its token is stored. Rows go when they expire.
+CREATE TABLE sessions (
+  token_hash BLOB NOT NULL PRIMARY KEY,
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  public_key BLOB NOT NULL,
+  expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_by_expiry ON sessions (expires_ms);
+
+CREATE INDEX sessions_by_account ON sessions (account_id, expires_ms);
+
+-- The answer to a signed request, for a client that did not receive it. Rows go when they expire.
+CREATE TABLE nonces (
+  public_key BLOB NOT NULL,
+  nonce BLOB NOT NULL,
+  fingerprint BLOB NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  body BLOB NOT NULL,
+  PRIMARY KEY (public_key, nonce)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX nonces_by_expiry ON nonces (expires_ms);
+
+-- A code that creates accounts; only its hash is stored.
+CREATE TABLE invites (
+  id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+  code_hash BLOB NOT NULL UNIQUE,
+  note TEXT NOT NULL,
+  use_count INTEGER NOT NULL CHECK (use_count >= 0),
+  use_count_max INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  revoked_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX invites_by_creation ON invites (created_ms, id);
+
+-- An account whose invitations another account does not accept.
+CREATE TABLE blocks (
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  blocked_id BLOB NOT NULL REFERENCES accounts (id),
+  since_ms INTEGER NOT NULL,
+  PRIMARY KEY (account_id, blocked_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX blocks_blocked ON blocks (blocked_id, account_id);
+
+-- A record of a tree: folder, document or link. `signature` is the author's, over the statement that made
+-- the record what it is. `deleted` is the explicit mark; the sweep gives everything below a deleted folder
+-- its own mark and `deleted_with`. `height` is at least the number of levels below a folder. It has a
+-- rowid, because long rows in the inner pages of their own key would make the tree deep. Deleted records go
+-- after their retention.
+CREATE TABLE files (
+  id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  parent_id BLOB NOT NULL,
+  kind TEXT NOT NULL CHECK (kind = 'folder' OR kind = 'document' OR kind = 'link'),
+  target_id BLOB,
+  name BLOB,
+  name_hmac BLOB,
+  file_key BLOB,
+  author_key BLOB,
+  signature BLOB,
+  height INTEGER NOT NULL CHECK (height >= 0),
+  seq INTEGER NOT NULL,
+  content_version INTEGER NOT NULL,
+  content_bytes INTEGER NOT NULL CHECK (content_bytes >= 0),
+  object_id BLOB,
+  deleted INTEGER NOT NULL CHECK (deleted IN (0, 1)),
+  deleted_ms INTEGER,
+  deleted_with BLOB,
+  CHECK ((parent_id = id) = (name IS NULL)),
+  CHECK ((name IS NULL) = (name_hmac IS NULL)),
+  CHECK ((kind = 'link') = (target_id IS NOT NULL)),
+  CHECK (kind = 'document' OR content_version = 0),
+  CHECK ((deleted = 1) = (deleted_ms IS NOT NULL))
+) STRICT;
+
+CREATE UNIQUE INDEX files_by_sequence ON files (owner_id, seq);
+
+-- No two live siblings have one name. The name is ciphertext, so its keyed hash stands for it.
+CREATE UNIQUE INDEX files_by_name ON files (parent_id, name_hmac) WHERE deleted = 0;
+
+CREATE INDEX files_deleted_by_parent ON files (parent_id) WHERE deleted = 1;
+
+-- An account has one live link to a file.
+CREATE UNIQUE INDEX files_by_target ON files (owner_id, target_id)
+  WHERE deleted = 0 AND target_id IS NOT NULL;
+
+CREATE INDEX files_by_deletion ON files (deleted_ms) WHERE deleted = 1;
+
+-- The links to a file of any account: its id is not given again while one is left.
+CREATE INDEX files_by_link_target ON files (target_id) WHERE deleted = 0 AND target_id IS NOT NULL;
+
+-- The content of a small document. Larger ones are in the object store under files.object_id.
+CREATE TABLE inline_contents (
+  file_id BLOB NOT NULL UNIQUE,
+  bytes BLOB NOT NULL
+) STRICT;
+
+-- Who else may see a file and everything below it. `seq` is a number of the sharee's sequence under which
+-- the share was last reported; `version` is the number of its last change. When access ends the row stays
+-- and says how.
+CREATE TABLE shares (
+  file_id BLOB NOT NULL,
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  mode TEXT NOT NULL CHECK (mode IN ('read', 'write')),
+  state TEXT NOT NULL
+    CHECK (state = 'pending' OR state = 'accepted' OR state = 'rejected' OR state = 'revoked'),
+  share_key BLOB,
+  author_key BLOB NOT NULL,
+  signature BLOB NOT NULL,
+  seq INTEGER NOT NULL,
+  changed_ms INTEGER NOT NULL,
+  version INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (file_id, account_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX shares_by_sequence ON shares (account_id, seq);
+
+CREATE INDEX shares_by_owner ON shares (owner_id, state, account_id);
+
+-- Who may see a file now, apart from the many whose share has ended.
+CREATE INDEX shares_live ON shares (file_id, account_id) WHERE state IN ('pending', 'accepted');
+
+CREATE INDEX shares_by_sharee ON shares (account_id, state, owner_id);
+
+-- That an account sees part of an owner's tree, and from which number of the owner's sequence on it must
+-- read. Another `number` means that it must read everything again.
+CREATE TABLE views (
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  number INTEGER NOT NULL,
+  from_seq INTEGER NOT NULL,
+  PRIMARY KEY (account_id, owner_id)
+) STRICT, WITHOUT ROWID;
+
+-- A file that left what an account sees, with everything below it; `seq` is the owner's. Rows go after the
+-- retention of deleted records.
+CREATE TABLE departures (
+  account_id BLOB NOT NULL,
+  owner_id BLOB NOT NULL,
+  file_id BLOB NOT NULL,
+  seq INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  PRIMARY KEY (account_id, owner_id, file_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX departures_by_sequence ON departures (account_id, owner_id, seq);
+
+CREATE INDEX departures_by_age ON departures (at_ms);
+
+-- A deleted folder whose children are not all marked yet. The row goes when the sweep is done.
+CREATE TABLE deletions (
+  folder_id BLOB NOT NULL PRIMARY KEY,
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  deleted_with BLOB NOT NULL,
+  since_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX deletions_by_age ON deletions (since_ms, folder_id);
+
+-- Why accounts.usage_bytes is what it is. The latest entries are kept one by one; older ones are folded
+-- into one for each reason, which stands for `entry_count`.
+CREATE TABLE usage_entries (
+  owner_id BLOB NOT NULL,
+  seq INTEGER NOT NULL,
+  delta_bytes INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  file_id BLOB NOT NULL,
+  at_ms INTEGER NOT NULL,
+  entry_count INTEGER NOT NULL DEFAULT 1,
+  PRIMARY KEY (owner_id, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Content bytes sent to clients and received from them, by account and UTC month (yyyymm).
+CREATE TABLE transfers (
+  owner_id BLOB NOT NULL,
+  month INTEGER NOT NULL,
+  sent_bytes INTEGER NOT NULL CHECK (sent_bytes >= 0),
+  received_bytes INTEGER NOT NULL CHECK (received_bytes >= 0),
+  PRIMARY KEY (owner_id, month)
+) STRICT, WITHOUT ROWID;
+
+-- An object that is being written, and the space reserved for it. `instance_id` is the program that writes
+-- it, `nonce` the request. The row goes with the end of the upload, or when it expires.
+CREATE TABLE reservations (
+  object_id BLOB NOT NULL PRIMARY KEY,
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  actor_key BLOB NOT NULL,
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  expires_ms INTEGER NOT NULL,
+  instance_id BLOB,
+  nonce BLOB
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX reservations_by_owner ON reservations (owner_id, expires_ms);
+
+CREATE INDEX reservations_by_expiry ON reservations (expires_ms);
+
+CREATE INDEX reservations_by_request ON reservations (actor_key, nonce);
+
+-- An object that nothing refers to any more. It is deleted once no download can still use it.
+CREATE TABLE garbage (
+  object_id BLOB NOT NULL PRIMARY KEY,
+  since_ms INTEGER NOT NULL,
+  owner_id BLOB,
+  bytes INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX garbage_by_age ON garbage (since_ms);
+
+CREATE INDEX garbage_by_owner ON garbage (owner_id, since_ms);
+
+-- A requested deletion of an account. From `erase_ms` on it is erased in slices; NULL: after its export.
+-- `suspended_ms` is the account's own value before. `moved`: another Coffer has the account, so stores keep
+-- billing. The row stays with times and an id, so that nothing of the account comes back.
+CREATE TABLE account_deletions (
+  account_id BLOB NOT NULL PRIMARY KEY CHECK (length(account_id) = 16),
+  asked_ms INTEGER NOT NULL,
+  erase_ms INTEGER,
+  suspended_ms INTEGER,
+  begun_ms INTEGER,
+  erased_ms INTEGER,
+  forgotten_ms INTEGER,
+  moved INTEGER NOT NULL DEFAULT 0,
+  asked_by TEXT CHECK (asked_by IN ('owner', 'operator'))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX account_deletions_open ON account_deletions (erase_ms, account_id)
+  WHERE erased_ms IS NULL;
+
+CREATE INDEX account_deletions_exporting ON account_deletions (asked_ms, account_id)
+  WHERE erase_ms IS NULL;
+
+CREATE INDEX account_deletions_remembered ON account_deletions (erased_ms, account_id)
+  WHERE erased_ms IS NOT NULL AND forgotten_ms IS NULL;
+
+CREATE INDEX account_deletions_asked ON account_deletions (asked_ms, account_id);
+
+-- An item of background work that fails. It waits longer after each failure while the others go on. The row
+-- goes once the item is done.
+CREATE TABLE failing_items (
+  queue TEXT NOT NULL,
+  item BLOB NOT NULL CHECK (length(item) = 16),
+  account_id BLOB CHECK (length(account_id) = 16),
+  failure_count INTEGER NOT NULL CHECK (failure_count > 0),
+  since_ms INTEGER NOT NULL,
+  due_ms INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (queue, item)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX failing_items_since ON failing_items (since_ms, queue, item);
+
+-- An action of an operator on what sync keeps, written in the transaction of the action. Rows are never
+-- changed. Each digest covers the row and the digest before it, so a changed, missing or added row breaks
+-- the chain.
+CREATE TABLE audit (
+  number INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  act TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  account_id BLOB,
+  former_account_id BLOB,
+  reason TEXT NOT NULL,
+  state_before TEXT NOT NULL,
+  state_after TEXT NOT NULL,
+  digest BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX audit_by_time ON audit (at_ms, number);
+
+CREATE INDEX audit_by_account ON audit (account_id, at_ms, number) WHERE account_id IS NOT NULL;
+
+CREATE INDEX audit_by_former_account ON audit (former_account_id, at_ms, number)
+  WHERE former_account_id IS NOT NULL;
+
+-- One row from the first action on: the end of the chain. Its lock makes actions follow each other.
+CREATE TABLE audit_head (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  number INTEGER NOT NULL,
+  digest BLOB NOT NULL
+) STRICT;
