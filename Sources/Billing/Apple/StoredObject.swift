@@ -64,10 +64,8 @@ extension AppleTransaction {
 }
 
 extension AppleTransaction.Ownership {
-  /// Rows of before seats say only whether a family shares it.
   fileprivate init(stored json: JSON) {
-    let isShared = json["isFamilyShared"].bool ?? false
-    self = isShared ? .familyShared : json["ownership"].string.map { Self($0) } ?? .purchased
+    self = json["ownership"].string.map { Self($0) } ?? .purchased
   }
 }
 

@@ -22,12 +22,12 @@ package struct DeliverySummary: Sendable {
   /// Whether the same id came with another meaning before.
   package let isConflicting: Bool
   package let redeliveryCount: Int64
-  /// When it came again for the last time; unknown of those of before this was kept.
+  /// When it arrived again for the last time; nil if it never did.
   package let redelivered: Instant?
-  /// What proved it; nil of what we asked for, and of those of before this was kept.
+  /// The secret or key that proved it; nil for an answer to a read.
   package let proof: String?
 
-  /// Why it could not be read; nil of what could, and of those of before this was kept apart from the type.
+  /// Why it could not be decoded; nil if it could.
   package let error: String?
 
   package enum Origin: String, Sendable {

@@ -7,8 +7,7 @@ internal import Subscriptions
 
 /// A delivery as it came: what proved it, an empty line, its body, in the form of an HTTP message.
 ///
-/// In its row it is compressed, then sealed. Rows of before the twelfth migration are sealed as they
-/// came, and stay so: a message begins with a header's name or an empty line, never like a frame.
+/// In its row it is compressed, then sealed.
 package struct KeptDelivery: Sendable {
   package let number: Int64
   package let type: String
@@ -32,7 +31,6 @@ package struct KeptDelivery: Sendable {
   ) throws -> [UInt8] {
     guard !sealed.isEmpty else { throw ErasedDelivery() }
     let opened = try sealing.open(sealed, context: sealingContext(store.provider, deliveryID))
-    guard Compressor.isCompressed(opened) else { return opened }
     return try store.compressor.decompress(opened, byteCountMax: messageByteCountMax)
   }
 

@@ -48,8 +48,7 @@ struct ArrivingAccount: Sendable {
       self.tree = tree
       let billing = try Self.json(AccountArchive.billing, archive)
       subscriptions = try Self.subscriptions(try billing["subscriptions"].requireArray())
-      // Programs of before did not write it.
-      erased = try Self.subscriptions(billing["erased"].array ?? [])
+      erased = try Self.subscriptions(try billing["erased"].requireArray())
       let id = account.id
       decided = try billing["decisions"].requireArray().map { json in
         do { return try Decided(json, of: id) } catch DatabaseError.statement(let reason) {
