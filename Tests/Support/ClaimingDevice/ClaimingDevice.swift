@@ -28,8 +28,8 @@ package struct ClaimingDevice: Sendable {
         """, .id(account), .id(Random.identifier()))
       try transaction.execute(
         """
-        INSERT INTO sync.device_keys (public_key, account_id, label, added_ms)
-        VALUES ($1, $2, 'test', 0)
+        INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, last_session_ms)
+        VALUES ($1, $2, 'test', 0, 1795392000000)
         """, .blob(publicKey), .id(account))
     }
   }

@@ -93,8 +93,8 @@ struct AddKeyTests {
       for number in 1...63 {
         try transaction.execute(
           """
-          INSERT INTO sync.device_keys (public_key, account_id, label, added_ms)
-          SELECT $1, id, '', 0 FROM sync.accounts WHERE username = 'ada'
+          INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, last_session_ms)
+          SELECT $1, id, '', 0, 0 FROM sync.accounts WHERE username = 'ada'
           """, .blob([UInt8](repeating: UInt8(number), count: 32)))
       }
     }

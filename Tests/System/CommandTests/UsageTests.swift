@@ -6,7 +6,7 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of migrate, find, event, whatif, account, deletion, invite, usage, attention, entitlement, subscription, refund, import, reconcile, quota, plan, report, jobs, flow, delivery, notice, audit, webhook, request, backup, restore, doctor, tree, config, completion, man, schema must follow; see --help"
+      "one of attention, find, event, whatif, audit, report, account, deletion, invite, usage, quota, tree, entitlement, subscription, refund, import, plan, reconcile, jobs, flow, notice, webhook, delivery, migrate, backup, restore, doctor, config, request, completion, man, schema must follow; see --help"
     ),
     (
       ["account"],
@@ -19,7 +19,6 @@ struct UsageTests {
     (["jobs", "lsit"], "there is no command jobs lsit; did you mean jobs list?"),
     (["nonsense"], "there is no command nonsense; see --help"),
     (["--versoin"], "coffer has no option --versoin; did you mean --version?"),
-    (["version"], "there is no command version; did you mean --version?"),
     (
       ["backup", "verfy"],
       "backup does not take verfy; did you mean backup verify? A path of that name is ./verfy"

@@ -243,8 +243,9 @@ extension TestServer {
       for _ in 0..<1000 {
         try transaction.execute(
           """
-          INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, revoked_ms)
-          VALUES ($1, $2, 'lost', 1, 2)
+          INSERT INTO sync.device_keys
+            (public_key, account_id, label, added_ms, revoked_ms, last_session_ms)
+          VALUES ($1, $2, 'lost', 1, 2, 1)
           """, .blob(Random.bytes(32)), .id(account))
       }
     }

@@ -237,11 +237,3 @@ extension Segment {
     "\(plan ?? "unknown"), \(store)" + (period == .other ? "" : ", \(period.rawValue)")
   }
 }
-
-/// Text as a page takes it.
-enum HTML {
-  static func text(_ text: some StringProtocol) -> String {
-    Printable.text(String(text)).replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-      .replacing(">", with: "&gt;").replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
-  }
-}

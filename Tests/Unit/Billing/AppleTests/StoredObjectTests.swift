@@ -63,13 +63,6 @@ struct StoredObjectTests {
     }
   }
 
-  @Test func `a family's transaction of before seats comes back`() throws {
-    let row = #"{"original":"1","product":"p","from":0,"to":1,"isFamilyShared":true}"#
-    let object = try AppleObject(stored: JSON.parse(Array(row.utf8)), kind: .transaction)
-    guard case .transaction(let transaction) = object else { return }
-    #expect(transaction.ownership == .familyShared)
-  }
-
   @Test func `another provider's kind is refused`() throws {
     let json = try JSON.parse(Array("{}".utf8))
     #expect(throws: JSONError.self) { try AppleObject(stored: json, kind: .grant) }

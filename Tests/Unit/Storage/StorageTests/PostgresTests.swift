@@ -175,12 +175,20 @@ struct PostgresTests {
   }
 }
 
-/// What an unreachable server or a wrong URL gives away: nothing.
+/// What an unreachable server or a wrong URL gives away: host, port and reason, for who has to mend it.
 @Suite struct PostgresAddressTests {
+  @Test func `an address that does not answer is named with its port`() throws {
+    let location = try #require(DatabaseLocation("postgres://hugo:hunter2@127.0.0.1:1/vault"))
+    #expect(
+      throws: DatabaseError.unavailable(
+        reason: "cannot connect to PostgreSQL: connection refused (host 127.0.0.1, port 1)")
+    ) { try Database.open(location, owning: .sync) }
+  }
+
   @Test(arguments: [
     "postgres://hugo:hunter2@127.0.0.1:1/vault", "postgresql://hugo:hunter2@[::1]:1/vault?bad=1",
     "postgres://hugo:hunter2@no.such.host.invalid/vault",
-    "postgres://hugo:hunter2@/vault?host=/nowhere/vault", "postgres://hugo:hunter2@:x/vault",
+    "postgres://hugo:hunter2@/vault?host=/nowhere", "postgres://hugo:hunter2@:x/vault",
     "postgres://hugo:hunter2%@/vault",
   ])
   func `an address that does not work is unavailable and stays secret`(url: String) throws {
@@ -192,7 +200,7 @@ struct PostgresTests {
       Issue.record("\(String(describing: error))")
       return
     }
-    for part in ["hugo", "hunter2", "vault", "invalid/", "127.0.0.1"] {
+    for part in ["hugo", "hunter2", "vault"] {
       #expect(!reason.contains(part))
     }
     #expect(!String(reflecting: location).contains("hunter2"))
