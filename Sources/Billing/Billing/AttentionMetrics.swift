@@ -3,7 +3,7 @@ internal import Ledger
 internal import Storage
 internal import Stores
 
-/// What wants a human, as gauges: asked of the database once a minute, not by whoever scrapes.
+/// What needs attention, as gauges: asked of the database once a minute, not by whoever scrapes.
 struct AttentionMetrics: Sendable {
   static let shared = AttentionMetrics(.shared)
 
@@ -18,7 +18,7 @@ struct AttentionMetrics: Sendable {
           kind,
           metrics.gauge(
             "coffer_billing_attention",
-            "What wants a human, by kind, at most \(AttentionList.countMax); "
+            "What needs attention, by kind, at most \(AttentionList.countMax); "
               + "coffer attention lists it.",
             label: ("kind", kind.rawValue))
         )

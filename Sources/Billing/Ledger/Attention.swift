@@ -2,7 +2,7 @@ package import Base
 package import ProviderAPI
 internal import Subscriptions
 
-/// Something that wants a human.
+/// Something that needs attention.
 package struct Attention: Sendable, Equatable {
   package let kind: Kind
   /// What it is about: a subscription, a delivery, a job or a store by its key, or the account.

@@ -5,7 +5,7 @@ package import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// Everything that wants a human, ranked: by its kind, and of one kind what ends or began first.
+/// Everything that needs attention, ranked: by its kind, and of one kind what ends or began first.
 package struct AttentionList: Sendable {
   package let items: [Attention]
   /// Of each kind that there is any of, at most `countMax`.

@@ -88,7 +88,7 @@ package struct EntitlementExplanation: Sendable {
     package let unknownProducts: [String]
     /// Of what it is for now what the catalogue lists as no storage.
     package let ignoredItems: Set<Bill.Item>
-    /// What of it wants a human, the oldest first; that its store waits for an acknowledgement says
+    /// What of it needs attention, the oldest first; that its store waits for an acknowledgement says
     /// `acknowledgedBy`.
     package let attention: [Attention]
     /// The newest first.

@@ -25,7 +25,7 @@ struct SubscriptionRow {
   /// The number of the change that put them in force.
   var rulesChange: Int64
   var transitionCount: Int64
-  /// What wants a human about it, as `AttentionRows.text` says it.
+  /// What needs attention about it, as `AttentionRows.text` says it.
   var attention: String
   /// When something last changed; not among what makes two rows differ.
   let updated: Instant

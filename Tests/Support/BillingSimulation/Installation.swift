@@ -323,7 +323,7 @@ package final class Installation {
     }.sentences(usedByteCount: 0)
   }
 
-  /// What wants a human.
+  /// What needs attention.
   package func attention() throws -> [Attention] {
     let now = self.now
     return try database.read { reader in

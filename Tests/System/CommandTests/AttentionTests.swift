@@ -63,7 +63,7 @@ struct AttentionTests {
       .text("stripe:live:subscription:sub_1"), .instant(now - .minutes(50)))
   }
 
-  @Test func `what wants a human is listed, the most urgent first, and told by the exit code`()
+  @Test func `what needs attention is listed, the most urgent first, and told by the exit code`()
     throws
   {
     try write(Self.fill)
@@ -277,14 +277,14 @@ struct AttentionTests {
     }
     let text = try Finished(["attention"], environment: environment)
     #expect(text.code == 0)
-    #expect(text.out.hasPrefix("1 thing wants a human, 0 urgent\n"))
+    #expect(text.out.hasPrefix("1 thing needs attention, 0 urgent\n"))
   }
 
   @Test func `nothing is said to be nothing`() throws {
     try write { _ in }
     let text = try Finished(["attention"], environment: environment)
     #expect(text.code == 0)
-    #expect(text.out == "nothing wants a human\n")
+    #expect(text.out == "nothing needs attention\n")
   }
 
   @Test func `words of others stay words in the command that is shown`() throws {

@@ -53,7 +53,7 @@ struct SubscriptionText {
     }
     for item in subscription.attention where !Self.told.contains(item.kind) {
       text += line(
-        "wants a human since \(item.since): "
+        "needs attention since \(item.since): "
           + Printable.text("\(item.kind.rawValue) \(item.detail)"))
     }
     for read in subscription.openReads {

@@ -50,7 +50,7 @@ extension Command {
     })
 }
 
-/// What wants a human, for people and for programs.
+/// What needs attention, for people and for programs.
 struct AttentionText: Sendable {
   let list: AttentionList
   /// What those pay that pay twice.
@@ -58,7 +58,7 @@ struct AttentionText: Sendable {
   let now: Instant
 
   var text: String {
-    guard !list.items.isEmpty else { return "nothing wants a human\n" }
+    guard !list.items.isEmpty else { return "nothing needs attention\n" }
     var text = "\(list.count) \(list.count == 1 ? "thing wants" : "things want") a human, "
     text += "\(list.urgentCount) urgent\n\n"
     text += Self.line(" ", "KIND", "SINCE", "LEFT", "WHAT")

@@ -16,7 +16,7 @@ import TestFiles
 import Testing
 import Tiers
 
-/// What wants a human is found, is told once, and goes when it is dealt with.
+/// What needs attention is found, is told once, and goes when it is dealt with.
 struct AttentionTests {
   @Test func `the alerts tell of each kind as urgent or not, as the list does`() throws {
     let rules = try #require(Files.text("\(Files.repository)/ops/watch/rules.yml"))
