@@ -67,6 +67,22 @@ struct TerminalTests {
     }
   }
 
+  @Test(arguments: [60, 80, 120])
+  func `no line of a table is wider than the terminal`(width: Int) throws {
+    for line in [
+      "account list", "attention", "audit list", "find ada", "entitlement explain ada",
+      "account show ada", "usage show ada", "plan list", "report", "config",
+    ] {
+      let finished = try Finished(
+        path: "/usr/bin/script",
+        ["-qec", "stty cols \(width); \(Binaries.directory)/coffer \(line)", "/dev/null"],
+        environment: environment.merging(["NO_COLOR": "1"]) { $1 })
+      for shown in finished.out.replacing("\r\n", with: "\n").split(separator: "\n") {
+        #expect(shown.count <= width, "\(line): \(shown)")
+      }
+    }
+  }
+
   @Test(arguments: [["NO_COLOR": "1"], ["TERM": "dumb"]])
   func `who wants no colour gets none`(wish: [String: String]) throws {
     let list = try typed("account list", with: wish)

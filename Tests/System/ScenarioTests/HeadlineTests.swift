@@ -95,7 +95,7 @@ private final class Scene {
       let path = "\(RecordedStory.folder)/\(story.name)/\(request.name)"
       let sent = try installation.command("webhook", "send", path)
       #expect(sent.end == .exited(0))
-      #expect(sent.output == "{\"status\":\"recorded\"}\n")
+      #expect(sent.output == "{\"status\":\"recorded\"}\ncoffer: HTTP 200\n")
       return true
     }
     return false

@@ -49,7 +49,7 @@ final class Progress {
     isShown = true
     guard isTerminal else { return write("coffer: \(line(width: .max))\n") }
     // What is wider would begin a line of its own each time.
-    write("\r\u{1B}[K\(line(width: Self.terminalWidth - 1))")
+    write("\r\u{1B}[K\(line(width: Terminal.width(of: STDERR_FILENO) - 1))")
   }
 
   /// Leaves a terminal's line to something else that is printed now.
@@ -89,14 +89,6 @@ final class Progress {
     case .bytes: ByteCount.text(count)
     case .count: count.grouped
     }
-  }
-
-  private static var terminalWidth: Int {
-    var size = winsize()
-    guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else {
-      return 80
-    }
-    return Int(size.ws_col)
   }
 
   private static func span(_ seconds: Int64) -> String {

@@ -27,10 +27,10 @@ struct Table {
 
   var isEmpty: Bool { rows.isEmpty }
 
-  /// As wide as it needs.
-  var text: String { text(width: .max) }
+  /// No wider than the terminal; as wide as it needs where there is none.
+  var text: String { text(width: Terminal.width) }
 
-  /// No wider than `width`, as far as there is something to fold or to wrap.
+  /// No wider than `width`: sentences are wrapped, ids lose their middle, and then so do other cells.
   func text(width: Int) -> String {
     let widths = widths(within: width)
     return ([(cells: columns.map(\.title), tint: Terminal.Tint.title)] + rows).map { row in
@@ -66,12 +66,13 @@ struct Table {
     if let last = columns.indices.last, columns[last].alignment == .wrapped, excess() > 0 {
       widths[last] = max(min(widths[last], Self.wrappedWidthMin), widths[last] - excess())
     }
-    while excess() > 0,
-      let widest = columns.indices.filter({ columns[$0].alignment == .folded }).max(by: {
-        widths[$0] < widths[$1]
-      }), widths[widest] > Self.foldedWidthMin
-    {
-      widths[widest] -= 1
+    for alignments: Set<Alignment> in [[.folded], [.folded, .left]] {
+      while excess() > 0,
+        let widest = columns.indices.filter({ alignments.contains(columns[$0].alignment) })
+          .max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.foldedWidthMin
+      {
+        widths[widest] -= 1
+      }
     }
     return widths
   }

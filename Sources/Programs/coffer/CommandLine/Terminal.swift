@@ -13,6 +13,18 @@ enum Terminal {
     return isOutput && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }()
 
+  /// How wide a line of the answer may be; without a terminal as wide as it needs.
+  static let width = isOutput ? width(of: STDOUT_FILENO) : .max
+
+  /// The columns of the terminal behind a descriptor; 80 where it does not tell.
+  static func width(of descriptor: Int32) -> Int {
+    var size = winsize()
+    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else {
+      return 80
+    }
+    return Int(size.ws_col)
+  }
+
   /// What a line of a table means to whoever skims it.
   enum Tint: String {
     case title = "1"

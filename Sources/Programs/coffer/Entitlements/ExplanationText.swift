@@ -15,7 +15,7 @@ struct ExplanationText {
   let isWide: Bool
 
   /// What a terminal, a mail and a ticket have room for.
-  static let widthMax = 100
+  static let widthMax = min(100, Terminal.width)
 
   var text: String {
     let current = explanation.current

@@ -59,13 +59,14 @@ struct AttentionText: Sendable {
 
   var text: String {
     guard !list.items.isEmpty else { return "nothing needs attention\n" }
-    var text = "\(list.count) \(list.count == 1 ? "thing wants" : "things want") a human, "
+    var text = "\(list.count) \(list.count == 1 ? "thing needs" : "things need") attention, "
     text += "\(list.urgentCount) urgent\n\n"
-    text += Self.line(" ", "KIND", "SINCE", "LEFT", "WHAT")
+    text += Self.line(" ", "KIND", "SINCE", "LEFT", "WHAT", tint: .title)
     for item in list.items {
       text += Self.line(
         item.kind.isUrgent ? "!" : " ", item.kind.rawValue, SpanText.text(now - item.since),
-        item.until.map { Self.left($0 - now) } ?? "-", sentence(item))
+        item.until.map { Self.left($0 - now) } ?? "-", sentence(item),
+        tint: item.kind.isUrgent ? .bad : nil)
       if let words = command(item) {
         text += "    coffer \(words.map(Self.shell).joined(separator: " "))\n"
       }
@@ -87,13 +88,16 @@ struct AttentionText: Sendable {
   }
 
   private static func line(
-    _ mark: String, _ kind: String, _ since: String, _ left: String, _ what: String
+    _ mark: String, _ kind: String, _ since: String, _ left: String, _ what: String,
+    tint: Terminal.Tint?
   ) -> String {
     let head = "\(mark) \(padded(kind, 20))  \(padded(since, 7))  \(padded(left, 7))  "
     let width = ExplanationText.widthMax - head.count
     let indent = String(repeating: " ", count: head.count)
-    return head + Prose.lines(Printable.text(what), width: width).joined(separator: "\n" + indent)
-      + "\n"
+    let lines = Prose.lines(Printable.text(what), width: width)
+    return lines.enumerated().map { index, line in
+      Terminal.tinted((index == 0 ? head : indent) + line, tint) + "\n"
+    }.joined()
   }
 
   /// Of days that a store gives the last ones are counted in hours.
