@@ -180,32 +180,6 @@ struct LedgerTests {
   }
 
   @Test(arguments: TestEngine.available)
-  func `what was kept before it was compressed is read beside what came since`(
-    engine: TestEngine
-  ) throws {
-    let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    let (old, new) = (customer.session(), customer.invoice(1, "paid", 0))
-    try harness.post(old)
-    try harness.post(new)
-    let message = Array("Stripe-Signature: t=1,v1=00\r\n\r\n".utf8) + old.body
-    let context = Array("stripe|\(old.id)".utf8)
-    try harness.database.write(for: nil) { transaction in
-      try transaction.execute(
-        "UPDATE billing.deliveries SET sealed = $1 WHERE delivery_id = $2",
-        .blob(Harness.sealing.seal(message, context: context)), .text(old.id))
-    }
-    #expect(try harness.kept(old.id).map(\.message) == [message])
-    let kept = try #require(try harness.kept(new.id).first)
-    #expect(kept.message.suffix(new.body.count) == new.body[...])
-    #expect(kept.type == "invoice.paid")
-    #expect(try harness.kept("evt_nobody").isEmpty)
-    // A redelivery changes neither.
-    #expect(try harness.post(old).word == "duplicate")
-    #expect(try harness.kept(old.id).map(\.message) == [message])
-  }
-
-  @Test(arguments: TestEngine.available)
   func `what was derived holds no personal data`(engine: TestEngine) throws {
     let harness = try Harness(engine)
     try harness.post(Customer(tag: harness.tag).session())
