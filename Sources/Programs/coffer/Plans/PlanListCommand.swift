@@ -30,12 +30,12 @@ extension Command {
           plan.id, plan.title, ByteCount.text(plan.byteCount), prices.isEmpty ? "-" : prices,
           products.isEmpty ? "-" : products)
       }
-      let text =
-        table.text + "\ncatalogue \(catalogue.version); "
+      let rules =
+        "catalogue \(catalogue.version); "
         + "\(catalogue.metadataFeeByteCount) bytes for each live record; unknown products "
-        + (catalogue.fallbackPlanID.map { "count as \($0)" } ?? "grant nothing") + "\n"
+        + (catalogue.fallbackPlanID.map { "count as \($0)" } ?? "grant nothing")
       return Answer(
-        text: text,
+        text: table.text + "\n" + Prose.text(rules, width: Terminal.width),
         json: [
           "version": .string(catalogue.version),
           "metadata_fee_bytes": .integer(catalogue.metadataFeeByteCount),
