@@ -46,7 +46,7 @@ package enum SettingsHelp {
     }
   }
 
-  /// The table of exit codes in docs/operating.md, below its head.
+  /// The table of exit codes in docs/commands.md, below its head.
   package static func exitCodeRows() -> String {
     ExitCode.allCases.map { "| \($0.rawValue) | \($0.meaning) |\n" }.joined()
   }

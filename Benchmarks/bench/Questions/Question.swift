@@ -1,4 +1,4 @@
-/// A question of the cookbook in docs/operating.md, and the command that stands beneath it.
+/// A question of docs/cookbook.md, and the command that stands beneath it.
 struct Question {
   let name: String
   let words: [String]

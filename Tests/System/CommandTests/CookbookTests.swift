@@ -3,7 +3,7 @@ import RecordedStories
 import TestFiles
 import Testing
 
-/// Every question of the cookbook in docs/operating.md, asked by the command that stands there.
+/// Every question of docs/cookbook.md, asked by the command that stands there.
 struct CookbookTests {
   /// What is asked, and what the answer must say.
   private struct Answer {
@@ -37,11 +37,9 @@ struct CookbookTests {
 
   /// The sections of the cookbook: `### question` and what stands beneath.
   private static func questions() throws -> [(name: String, text: String)] {
-    let document = try #require(Files.text("\(Files.repository)/docs/operating.md"))
-    let cookbook = try #require(document.split(separator: "\n## Cookbook\n").last)
-    let own = cookbook.split(separator: "\n## ")[0]
-    return own.split(separator: "\n### ").dropFirst().map { section in
-      let lines = section.split(separator: "\n", maxSplits: 1)
+    let document = try #require(Files.text("\(Files.repository)/docs/cookbook.md"))
+    return document.split(separator: "\n### ").dropFirst().map { section in
+      let lines = section.split(separator: "\n## ")[0].split(separator: "\n", maxSplits: 1)
       return (String(lines[0]), lines.count == 2 ? String(lines[1]) : "")
     }
   }

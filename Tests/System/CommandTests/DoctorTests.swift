@@ -435,7 +435,7 @@ struct DoctorTests {
     environment["COFFER_SEALING_KEYS"] = Base64.standard.encode([UInt8](repeating: 1, count: 32))
     let out = try Finished(["doctor"], environment: environment).out
     let advice = try #require(out.split(separator: "\n").first { $0.hasPrefix("keys: ") })
-    let manual = try #require(Files.text("\(Files.repository)/docs/operating.md"))
+    let manual = try #require(Files.text("\(Files.repository)/docs/cookbook.md"))
     let block = try #require(
       manual.split(separator: "<!-- sealing key rotation -->\n").last?
         .split(separator: "<!-- end -->").first)

@@ -19,12 +19,12 @@ import Testing
 
   @Test func `the rotation of a sealing key is what the programs advise`() throws {
     try expectBlock(
-      "sealing key rotation", of: "docs/operating.md", Advice.sealingKeyRotation.list)
+      "sealing key rotation", of: "docs/cookbook.md", Advice.sealingKeyRotation.list)
   }
 
   @Test func `the exit codes are the program's own`() throws {
     try expectBlock(
-      "exit codes", of: "docs/operating.md",
+      "exit codes", of: "docs/commands.md",
       "| code | meaning |\n|---|---|\n" + SettingsHelp.exitCodeRows())
   }
 }

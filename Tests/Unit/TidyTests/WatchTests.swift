@@ -28,7 +28,8 @@ import Testing
   /// Who pastes what stands on two lines runs two commands.
   @Test func `what is to be pasted stands on one line`() throws {
     let pages = Files.paths(under: "\(Files.repository)/ops/runbooks").map { "ops/runbooks/\($0)" }
-    for path in pages + ["docs/operating.md"] {
+    let manual = ["operating", "commands", "cookbook", "backups"].map { "docs/\($0).md" }
+    for path in pages + manual {
       let text = try Self.text(path).replacing(#/(?m)^ *```[^`]*```$/#, with: "")
       // Every second part stands between backticks.
       let spans = text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
