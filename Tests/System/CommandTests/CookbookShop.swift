@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import JSON
 import RecordedStories
 import Storage
@@ -76,6 +77,11 @@ struct CookbookShop {
       ], environment: first.environment)
     request = String(
       refused.out.split(separator: "urn:coffer:request:").last?.prefix { $0 != "\"" } ?? "")
+    // The server writes what it refused once a second.
+    for _ in 0..<100 {
+      if try coffer("event", "list", "--refused").out.contains(request) { break }
+      usleep(100_000)
+    }
     let yearly = stories.first { $0.name.hasSuffix("upgrade-to-year") }!
     moved = yearly.key(of: yearly.subscriptions[0])
     _ = try coffer(

@@ -55,6 +55,7 @@ import Testing
     }
     return lines.joined(separator: "\n").split(separator: "\n\n").flatMap { paragraph in
       paragraph.replacing("\n", with: " ").split(separator: #/[.!?:] /#).map(String.init)
+        .filter { $0.contains(where: \.isLetter) }
     }
   }
 
