@@ -4,7 +4,7 @@ internal import KnownStores
 /// The text behind `--help`, made from the commands' own descriptions.
 enum HelpText {
   private static let width = 80
-  private static let rowWidth = 90
+  private static let rowWidth = min(90, Terminal.width)
 
   /// What fits a screen: the commands of each group by their first words, and where to read on.
   static func overview() -> String {
