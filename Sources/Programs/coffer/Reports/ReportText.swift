@@ -26,7 +26,7 @@ struct ReportText {
     }
     text += titled("the months up to it", history)
     text += titled("storage, as of now", storage)
-    return text + "\n" + notes.map { Prose.text($0, width: 100) }.joined()
+    return text + "\n" + notes.map { Prose.text($0, width: min(100, Terminal.width)) }.joined()
   }
 
   private func titled(_ title: String, _ table: Table) -> String {
@@ -140,30 +140,29 @@ struct ReportText {
 enum ReportNotes {
   static func all(_ figures: ReportFigures) -> [String] {
     var notes = [
-      "A subscriber is a purchase with those that continue it, while a plan is owed because of it and "
-        + "no trial runs; what was given by an operator is not counted.",
-      "It is told as it is known today: opening + new + returned + changed in - changed out - lost = "
+      "A subscriber is a purchase, with those that continue it, while it gives a plan and no trial runs. "
+        + "Grants of operators are not counted.",
+      "The figures are as known today: opening + new + returned + changed in - changed out - lost = "
         + "closing.",
-      "Churn is those lost of those at the opening.",
-      "Revenue is what the stores say was paid in the month, taxes included; currencies are never "
-        + "added up. What a store keeps of it is not known here.",
-      "\(figures.storage.openedCount.grouped) accounts were opened in the month.",
+      "Churn is the share of the opening subscribers who were lost.",
+      "Revenue is what the stores reported as paid in the month, taxes included. Currencies are not "
+        + "added up. The stores' commissions are not known here.",
+      "\(figures.storage.openedCount.grouped) accounts were created in the month.",
     ]
     if let toDate = figures.month.toDate {
       notes.insert(
-        "\(figures.month.month.title) is not over. It counts what happened before \(toDate); closing "
-          + "is as of then, and the month before it is whole.", at: 0)
+        "\(figures.month.month.title) is not over. It counts what happened before \(toDate). Closing "
+          + "is as of then, and the month before is complete.", at: 0)
     }
     let untold = figures.month.untold
     if untold.paymentCount + untold.reversalCount > 0 {
       notes.append(
-        "Of \(untold.paymentCount.grouped) payments and \(untold.reversalCount.grouped) reversals no "
-          + "store told how much they were; they are in no sum. What came before amounts were kept is "
-          + "read with coffer event replay.")
+        "The amounts of \(untold.paymentCount.grouped) payments and "
+          + "\(untold.reversalCount.grouped) reversals are unknown, and in no sum.")
     }
     if figures.environment != "live" {
       notes.append(
-        "These are the purchases of the \(figures.environment), as it is what grants here.")
+        "These are purchases of the \(figures.environment), which grants plans here.")
     }
     return notes
   }
