@@ -145,7 +145,7 @@ extension JSONScan {
     }
   }
 
-  /// In quotes: U+FFFC, the object replacement character, and the number in letters of six bits.
+  /// In quotes: U+FFFC, the object replacement character, and the number in letters of five bits.
   private static func writeStandIn(
     _ number: Int, to output: UnsafeMutableBufferPointer<UInt8>, _ written: inout Int
   ) {
@@ -153,21 +153,32 @@ extension JSONScan {
     unsafe output[written + 1] = 0xEF
     unsafe output[written + 2] = 0xBF
     unsafe output[written + 3] = 0xBC
-    unsafe output[written + 4] = letter(number >> 12)
-    unsafe output[written + 5] = letter(number >> 6)
-    unsafe output[written + 6] = letter(number)
-    unsafe output[written + 7] = UInt8(ascii: "\"")
-    written += 8
+    unsafe output[written + 4] = letter(number >> 15)
+    unsafe output[written + 5] = letter(number >> 10)
+    unsafe output[written + 6] = letter(number >> 5)
+    unsafe output[written + 7] = letter(number)
+    unsafe output[written + 8] = UInt8(ascii: "\"")
+    written += 9
   }
 
-  /// Three of them number more strings than a text of the largest size has.
-  private static func letter(_ number: Int) -> UInt8 { UInt8(0x30 + number & 63) }
+  /// `0` to `O`. Six bits would reach the backslash, and a stand-in that escapes its own quote makes
+  /// another text of what was sent.
+  private static let letters = UInt8(ascii: "0")...UInt8(ascii: "O")
+
+  /// Four of them number all that are lifted.
+  private static func letter(_ number: Int) -> UInt8 { letters.lowerBound + UInt8(number & 31) }
 
   /// Which lifted string this one stands in for; nil where it is one itself.
   static func number(ofStandIn text: UnsafeRawBufferPointer) -> Int? {
-    guard text.count == 6, unsafe text[0] == 0xEF, unsafe text[1] == 0xBF, unsafe text[2] == 0xBC
+    guard text.count == 7, unsafe text[0] == 0xEF, unsafe text[1] == 0xBF, unsafe text[2] == 0xBC
     else { return nil }
-    return unsafe Int(text[3] - 0x30) << 12 | Int(text[4] - 0x30) << 6 | Int(text[5] - 0x30)
+    var number = 0
+    for index in 3..<7 {
+      let letter = unsafe text[index]
+      guard letters.contains(letter) else { return nil }
+      number = number << 5 | Int(letter - letters.lowerBound)
+    }
+    return number
   }
 
   /// Whether all of it is ASCII, without a backslash.

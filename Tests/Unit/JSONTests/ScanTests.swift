@@ -22,7 +22,22 @@ struct ScanTests {
     }
   }
 
-  @Test(arguments: ["\u{FFFC}000", "\u{FFFC}00", "\u{FFFC}"])
+  /// The 45th once ended in a backslash, which took its closing quote: what followed was read as another text, or
+  /// stopped the program. The fuzzer found it.
+  @Test(arguments: [44, 45, 46, 65, 2817, 2900])
+  func `a long string may be followed by a comma alone, however many there are`(count: Int) throws {
+    let strings = (0..<count).map { "a string that is long enough \($0)" }
+    let list = strings.map { #""\#($0)""# }.joined(separator: ",")
+    let json = try JSON.parse(Array("[\(list)]".utf8))
+    #expect(try json.requireArray().map(\.string) == strings)
+    for rest in [#""""#, #""x""#, #","#, #"",""#, #":1"#, #"","x""#] {
+      #expect(throws: JSONError.self) {
+        try JSON.parse(Array("[\(list)\(rest)]".utf8)).requireArray().map(\.string)
+      }
+    }
+  }
+
+  @Test(arguments: ["\u{FFFC}0000", "\u{FFFC}000", "\u{FFFC}00", "\u{FFFC}"])
   func `a string that looks like a stand-in is itself`(text: String) throws {
     let long = String(repeating: "a", count: 100)
     let json = try JSON.parse(Array(#"["\#(text)", "\#(long)"]"#.utf8))
