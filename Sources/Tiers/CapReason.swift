@@ -4,7 +4,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case neverSubscribed = "never_subscribed"
   /// A paid period.
   case subscribed
-  /// A paid period whose payment the customer's bank contests; kept until that is decided.
+  /// A paid period whose payment the customer's bank disputes; kept until that is decided.
   case contested
   case trial
   /// A payment is failing and access is kept for a while.
@@ -27,7 +27,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   /// Given by an admin and taken back.
   case grantRevoked = "grant_revoked"
   case refunded
-  /// Taken away while the customer's bank contests the payment; a won dispute brings it back.
+  /// Taken away while the customer's bank disputes the payment; a won dispute brings it back.
   case disputed
 
   /// Whether a paid plan is owed.

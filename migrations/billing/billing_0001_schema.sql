@@ -136,8 +136,10 @@ CREATE TABLE subscriptions (
 
 CREATE INDEX subscriptions_owner ON subscriptions (owner, environment) WHERE owner IS NOT NULL;
 
--- A change of a subscription's state or owner: when it came true (`at_ms`), when it was noticed, and the
--- entry that caused it. It is a history for people, and nothing is derived from it. Rows stay.
+-- A change of a subscription's state, of its owner or of what it entitles to: when it came true (`at_ms`),
+-- when it was noticed, and the entry that caused it. `owed_before` and `owed_after` are what it entitled to
+-- and does not any more, and the reverse, where an entry changed that. A renewal changes that alone: its two
+-- states are the same. It is a history for people, and nothing is derived from it. Rows stay.
 CREATE TABLE transitions (
   object TEXT NOT NULL,
   number INTEGER NOT NULL,
@@ -148,22 +150,13 @@ CREATE TABLE transitions (
   state_after TEXT NOT NULL,
   entry INTEGER,
   noticed_ms INTEGER NOT NULL,
+  owed_before TEXT,
+  owed_after TEXT,
   PRIMARY KEY (object, number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX transitions_former_owner ON transitions (state_before)
   WHERE cause = 'owner' AND state_before <> 'none';
-
--- A change of what a subscription entitles to, beside its transitions: a renewal changes neither state nor
--- owner. Rows stay.
-CREATE TABLE owed_changes (
-  object TEXT NOT NULL,
-  entry INTEGER NOT NULL,
-  noticed_ms INTEGER NOT NULL,
-  owed_before TEXT NOT NULL,
-  owed_after TEXT NOT NULL,
-  PRIMARY KEY (object, entry, noticed_ms)
-) STRICT, WITHOUT ROWID;
 
 -- Something about a subscription that needs attention, as its derivation found it. `until_ms` is when it
 -- settles by itself. A row goes when the derivation finds it no more.

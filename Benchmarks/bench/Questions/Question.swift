@@ -51,7 +51,7 @@ struct Question {
         words: explain + ["--at", subject.nextWeek]),
       Question(name: "Charged twice?", words: attention),
       Question(name: "Refunded, and still there? Refunded in part?", words: explain),
-      Question(name: "Does the bank contest a payment?", words: attention),
+      Question(name: "Does the bank dispute a payment?", words: attention),
       Question(name: "The store is down. Does anybody lose space?", words: attention),
       Question(name: "Whose is this purchase? Claimed by two?", words: attention),
       Question(name: "They deleted their account, and are billed on.", words: attention),

@@ -33,7 +33,7 @@ package struct Attention: Sendable, Equatable {
     case openOrder = "open_order"
     /// A delivery that its store signed and nobody here can read.
     case undecodableDelivery = "undecodable_delivery"
-    /// A payment that the bank contests, until it is decided.
+    /// A payment that the bank disputes, until it is decided.
     case dispute
     /// A store that could not be compared with for hours.
     case unreconciled

@@ -50,15 +50,10 @@ package struct DeliveryEffect: Sendable {
     subscriptions = try keys.compactMap { key in
       try Subscription(key, at: now, reading: reader)
     }
-    changes = try keys.flatMap { key in
-      try EntitlementExplanation.Transition.all(
-        of: key, from: delivery.number, reading: reader
-      ).map { Change(subscription: key, transition: $0) }
+    let history = try keys.flatMap { key in
+      try NotedChange.all(of: key, from: delivery.number, reading: reader)
     }
-    owed = try keys.flatMap { key in
-      try OwedChange.all(of: key, from: delivery.number, reading: reader)
-        .map { Owed(subscription: key, change: $0) }
-    }
+    (changes, owed) = (history.compactMap(\.change), history.compactMap(\.owed))
     let objects = try Set(
       keys.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, ledger.stores))
     held = try reading.mirrors(of: objects.sorted())
@@ -81,17 +76,11 @@ package struct DeliveryEffect: Sendable {
     let keys = try ledger.subscriptions(of: object, reading: reader)
       .prefix(Self.subscriptionCountMax)
     subscriptions = try keys.compactMap { try Subscription($0, at: now, reading: reader) }
-    let entries = try keys.flatMap { key in
-      try Self.entries(of: key, from: first, through: last, reading: reader).map { (key, $0) }
+    let history = try keys.flatMap { key in
+      try Self.entries(of: key, from: first, through: last, reading: reader)
+        .flatMap { try NotedChange.all(of: key, from: $0, reading: reader) }
     }
-    changes = try entries.flatMap { key, entry in
-      try EntitlementExplanation.Transition.all(of: key, from: entry, reading: reader)
-        .map { Change(subscription: key, transition: $0) }
-    }
-    owed = try entries.flatMap { key, entry in
-      try OwedChange.all(of: key, from: entry, reading: reader)
-        .map { Owed(subscription: key, change: $0) }
-    }
+    (changes, owed) = (history.compactMap(\.change), history.compactMap(\.owed))
     (held, requests) = ([], [])
   }
 
@@ -101,10 +90,8 @@ package struct DeliveryEffect: Sendable {
   ) throws -> [Int64] {
     try reader.rows(
       """
-      SELECT entry FROM billing.transitions
+      SELECT DISTINCT entry FROM billing.transitions
       WHERE object = $1 AND noticed_ms >= $2 AND noticed_ms <= $3 AND entry IS NOT NULL
-      UNION SELECT entry FROM billing.owed_changes
-      WHERE object = $1 AND noticed_ms >= $2 AND noticed_ms <= $3
       ORDER BY entry LIMIT 100
       """, .text(key.description), .instant(first), .instant(last)
     ) { row in try row.integer(0) }
@@ -129,20 +116,36 @@ extension DeliveryEffect.Subscription {
   }
 }
 
-extension EntitlementExplanation.Transition {
-  /// What came from one delivery or decision, in its order.
-  fileprivate static func all(
+/// One row of a subscription's history: a change of its state or owner, of what it is owed, or of both.
+private struct NotedChange {
+  let change: DeliveryEffect.Change?
+  let owed: DeliveryEffect.Owed?
+
+  /// More of them one delivery or decision never brings.
+  private static let countMax: Int64 = 100
+
+  /// What came from one delivery or decision, in its order: again where it was replayed.
+  static func all(
     of key: ObjectKey, from entry: Int64, reading reader: Reader
-  ) throws -> [EntitlementExplanation.Transition] {
+  ) throws -> [NotedChange] {
     try reader.rows(
       """
-      SELECT at_ms, noticed_ms, cause, state_before, state_after FROM billing.transitions
-      WHERE object = $1 AND entry = $2 ORDER BY number
-      """, .text(key.description), .integer(entry)
+      SELECT at_ms, noticed_ms, cause, state_before, state_after, owed_before, owed_after
+      FROM billing.transitions WHERE object = $1 AND entry = $2 ORDER BY number LIMIT $3
+      """, .text(key.description), .integer(entry), .integer(countMax)
     ) { row in
-      EntitlementExplanation.Transition(
-        at: try row.instant(0), noticed: try row.instant(1), cause: try row.text(2),
+      let noticed = try row.instant(1)
+      let transition = EntitlementExplanation.Transition(
+        at: try row.instant(0), noticed: noticed, cause: try row.text(2),
         before: try row.text(3), after: try row.text(4), entry: entry)
+      var owed: OwedChange?
+      if let before = try row.optionalText(5), let after = try row.optionalText(6) {
+        owed = try OwedChange(noticed: noticed, before: before, after: after)
+      }
+      return NotedChange(
+        change: transition.before == transition.after
+          ? nil : DeliveryEffect.Change(subscription: key, transition: transition),
+        owed: owed.map { DeliveryEffect.Owed(subscription: key, change: $0) })
     }
   }
 }

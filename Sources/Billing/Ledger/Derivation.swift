@@ -36,6 +36,8 @@ package struct Derivation {
     let cause: Cause
     let before: String
     let after: String
+    /// Beside the last one of an entry that changed what is owed.
+    var owed: OwedChange?
   }
 
   /// Derives from everything the transaction sees, and writes what changed.
@@ -66,15 +68,13 @@ package struct Derivation {
       try noteRenewal(
         derived, since: subscription.renewalSince, cause, storedCoverage, in: transaction)
       noteOwner(derived)
+      if entry != nil { noteOwed(derived, cause, storedCoverage) }
     }
     reading.memory.coverages[key] = coverage
     newAlarms = coverage.alarms.subtracting(storedCoverage.alarms)
     derived.transitionCount += Int64(transitions.count)
     if let stored, derived.says(theSameAs: stored) { return }
     try writeTransitions(entry: entry, in: transaction)
-    if let entry, let change = OwedChange(from: storedCoverage, to: coverage, at: now) {
-      try change.write(of: key, from: entry, in: transaction)
-    }
     try derived.write(key, in: transaction)
     reading.memory.subscriptions[key]?.row = derived
     if !coverage.unmappedProducts.isEmpty || !storedCoverage.unmappedProducts.isEmpty {
@@ -160,18 +160,33 @@ package struct Derivation {
         after: derived.owner?.description ?? "none"))
   }
 
+  /// A renewal changes neither state nor owner: its row says the same state twice.
+  private mutating func noteOwed(
+    _ derived: SubscriptionRow, _ cause: Cause, _ storedCoverage: Coverage
+  ) {
+    guard derived.coverage != stored?.coverage,
+      let change = OwedChange(from: storedCoverage, to: coverage, at: now)
+    else { return }
+    if transitions.isEmpty {
+      let label = derived.label.rawValue
+      transitions = [Transition(at: now, cause: cause, before: label, after: label)]
+    }
+    transitions[transitions.count - 1].owed = change
+  }
+
   private func writeTransitions(entry: Int64?, in transaction: Transaction) throws {
     // Counted from those that are there: the row that counts them may be lost.
     for transition in transitions {
       try transaction.execute(
         """
         INSERT INTO billing.transitions (object, number, at_ms, cause, state_before, state_after,
-          entry, noticed_ms)
+          entry, noticed_ms, owed_before, owed_after)
         VALUES ($1,
           (SELECT coalesce(max(number), 0) + 1 FROM billing.transitions WHERE object = $1),
-          $2, $3, $4, $5, $6, $7)
+          $2, $3, $4, $5, $6, $7, $8, $9)
         """, .text(key.description), .instant(transition.at), .text(transition.cause.rawValue),
-        .text(transition.before), .text(transition.after), .integer(entry), .instant(now))
+        .text(transition.before), .text(transition.after), .integer(entry), .instant(now),
+        .text(transition.owed?.beforeText), .text(transition.owed?.afterText))
     }
   }
 }

@@ -196,14 +196,14 @@ extension EntitlementExplanation {
   /// Purchases that went without a decision, as a store named another owner.
   private var lossEvents: [Event] {
     lost.filter { lost in !decisions.contains { $0.sequence == lost.entry } }.map {
-      Event(at: $0.at, text: "a purchase went from your account")
+      Event(at: $0.at, text: "a purchase was transferred away from your account")
     }
   }
 
   /// What a step of the account's schedule came of, as far as nothing else tells.
   private func happened(_ step: Schedule.Boundary, since before: Schedule.Boundary) -> String {
     if before.reason == .quotaSet, step.reason != .quotaSet {
-      return "the time of the size that we had set was over"
+      return "the size that we had set ran out"
     }
     return replaced(by: step, before)
       ?? reason(of: step, since: before)
@@ -211,11 +211,11 @@ extension EntitlementExplanation {
 
   private func reason(of step: Schedule.Boundary, since before: Schedule.Boundary) -> String {
     switch step.reason {
-    case .neverSubscribed: "what had been bought counted no more"
+    case .neverSubscribed: "what had been bought no longer counted"
     case .subscribed where before.reason == .refunded && isPaid(since: before, at: step):
-      "the payment that had gone back came after all"
+      "the refund of the payment was reversed"
     case .subscribed: "the period was found paid"
-    case .contested: "the bank contested the payment"
+    case .contested: "the bank disputed the payment"
     case .trial: "a free trial began"
     case .grace: "the payment for the next period failed"
     case .leeway: "a period began whose payment nobody has reported yet"
@@ -223,12 +223,12 @@ extension EntitlementExplanation {
     case .courtesy: "a period began without a payment"
     case .granted: "the plan that we gave your account began to count"
     case .quotaSet: "we set your account's size"
-    case .paymentFailed: "the time for a payment was over"
+    case .paymentFailed: "the time for a payment ran out"
     case .lapsed: "the plan ended"
-    case .grantRevoked: "the plan ended that we had given your account"
-    case .refunded where isUnshared(step): "the purchase was shared with your account no more"
-    case .refunded: "the payment went back"
-    case .disputed: "the bank contested the payment"
+    case .grantRevoked: "the plan that we gave your account ended"
+    case .refunded where isUnshared(step): "the purchase was no longer shared with your account"
+    case .refunded: "the payment was refunded"
+    case .disputed: "the bank disputed the payment"
     }
   }
 
@@ -259,7 +259,7 @@ extension EntitlementExplanation {
       } || grants.contains { $0.planID == before.planID && $0.holds(at: step.from) }
     if isOwed { return "what the plans hold was changed" }
     return before.reason == .granted
-      ? "the plan ended that we had given your account" : "the larger plan ended"
+      ? "the plan that we gave your account ended" : "the larger plan ended"
   }
 
   /// Whether the plan of a step is owed since then, or was heard of then.
@@ -320,11 +320,11 @@ extension Bill.Reversal {
     case (.refund, .open): return "a refund of \(sum) was begun"
     case (.refund, .void): return "a refund of \(sum) was begun that came to nothing"
     case (.dispute, .done): return "the bank took \(sum) back"
-    case (.dispute, .open): return "the bank contested a payment of \(sum)"
-    case (.dispute, .void): return "the bank contested a payment of \(sum), which came to nothing"
+    case (.dispute, .open): return "the bank disputed a payment of \(sum)"
+    case (.dispute, .void): return "the bank disputed a payment of \(sum), which came to nothing"
     case (.revocation, .void): return "the store took the purchase back and gave it again"
     case (.revocation, _): return "the store took the purchase back"
-    case (.unshared, _): return "the purchase was shared with your account no more"
+    case (.unshared, _): return "the purchase was no longer shared with your account"
     }
   }
 }

@@ -171,14 +171,14 @@ extension LedgerReading {
   /// How many transitions of a subscription are told.
   private static let transitionCountMax: Int64 = 50
 
-  /// Before `noticed_ms` was kept, what no clock did bore the time at which it was noticed.
+  /// The newest first.
   fileprivate func transitions(
     of key: ObjectKey
   ) throws -> [EntitlementExplanation.Transition] {
     try database.rows(
       """
       SELECT at_ms, noticed_ms, cause, state_before, state_after, entry FROM billing.transitions
-      WHERE object = $1 ORDER BY number DESC LIMIT $2
+      WHERE object = $1 AND state_before <> state_after ORDER BY number DESC LIMIT $2
       """, .text(key.description), .integer(Self.transitionCountMax)
     ) { row in
       let (at, cause) = (try row.instant(0), try row.text(2))

@@ -25,7 +25,7 @@ extension EntitlementExplanation {
       paused.map { "its subscription is paused, until \(resumption(of: $0))" }
       ?? "\(because(current)), \(until(current, after: now))"
     if usedByteCount > current.capByteCount {
-      text += "; it holds \(ByteCount.text(usedByteCount)), so that nothing can be added until it "
+      text += "; it holds \(ByteCount.text(usedByteCount)), so nothing can be added until it "
       text += "holds less, and nothing is deleted"
     }
     if let paidTwice {
@@ -41,7 +41,8 @@ extension EntitlementExplanation {
     if let leaving {
       let end =
         erases.map { "it is erased from \(date($0)) on" } ?? "it is erased once it is exported"
-      return "nothing can be written any more, as its end was asked for on \(date(leaving)): \(end)"
+      return "nothing can be written any more, as its deletion was requested on \(date(leaving)): "
+        + end
     }
     return suspended.map { "nothing can be written now, as it was suspended on \(date($0))" }
   }
@@ -63,8 +64,8 @@ extension EntitlementExplanation {
   }
 
   private var future: String {
-    if isErasedThen { return "If nothing more comes, the account is erased by then." }
-    return "If nothing more comes, your account may store \(size(owedThen)) on \(date(moment)) "
+    if isErasedThen { return "If nothing changes, the account is erased by then." }
+    return "If nothing changes, your account may store \(size(owedThen)) on \(date(moment)) "
       + "because \(because(owedThen)), \(until(owedThen, after: moment))."
   }
 
@@ -94,7 +95,7 @@ extension EntitlementExplanation {
     if !agrees, let store = storeWithoutPast(owed) {
       known = "\(store) tells how the purchase stands now, and no more how it stood then."
     } else if !agrees {
-      known = "By what is known today it was owed \(size(owed)) then, because "
+      known = "As known today, it was entitled to \(size(owed)) then, because "
       known += because(owed, isPast: true)
       known += noticedLater.map { ", which was not known before \(date($0))." } ?? "."
     }
@@ -159,18 +160,18 @@ extension EntitlementExplanation {
     let be = isPast ? "was" : "is"
     return switch boundary.reason {
     case .neverSubscribed where !lost.isEmpty, .lapsed where isLost(at: boundary.from):
-      "its purchase went from it"
+      "its purchase was transferred away"
     case .neverSubscribed: isPast ? "no plan had been bought" : "no plan was ever bought"
     case .subscribed: "the current period \(be) paid"
-    case .contested: "the current period \(be) paid, though the bank contests the payment"
+    case .contested: "the current period \(be) paid, though the bank disputes the payment"
     case .trial: isPast ? "a free trial ran" : "a free trial runs"
-    case .grace: "the last payment failed and \(be) being tried again"
+    case .grace: "the last payment failed and the store \(be) retrying it"
     case .leeway where !isPast && asksForNothing:
       "a period is expected that nobody has reported yet"
     case .leeway: "a payment \(be) expected that nobody has reported yet"
     case .storeUnreachable:
       "a renewal \(be) expected and the store \(isPast ? "did" : "does") not answer"
-    case .courtesy: "it \(be) kept though no payment came"
+    case .courtesy: "it \(be) kept without a payment"
     case .granted: "we gave it the plan"
     case .quotaSet: "we set that size for it"
     case .paymentFailed where isPast || awaitsPayment: "the last payment failed"
@@ -178,9 +179,9 @@ extension EntitlementExplanation {
     case .lapsed: "the plan \(isPast ? "had ended" : "has ended")"
     case .grantRevoked: "the plan that we gave it \(isPast ? "had ended" : "has ended")"
     case .refunded where isUnshared(boundary):
-      "the purchase \(be) shared with it no more"
-    case .refunded: "the payment went back"
-    case .disputed: "the bank contests the payment"
+      "the purchase \(be) no longer shared with it"
+    case .refunded: "the payment was refunded"
+    case .disputed: "the bank disputes the payment"
     }
   }
 

@@ -1,11 +1,10 @@
 package import Base
 internal import JSON
-internal import Storage
 internal import Subscriptions
 package import Tiers
 
-/// What a delivery or a decision changed of what one subscription is owed: a renewal changes neither
-/// its state nor its owner.
+/// What a delivery or a decision changed of what one subscription is owed. It stands beside the transition of
+/// state or owner that came with it. A renewal comes with none, and has a row of its own.
 package struct OwedChange: Sendable, Equatable {
   package let noticed: Instant
   /// What was owed and is not any more, ascending.
@@ -45,36 +44,15 @@ package struct OwedChange: Sendable, Equatable {
     return spans
   }
 
-  func write(of key: ObjectKey, from entry: Int64, in transaction: Transaction) throws {
-    try transaction.execute(
-      """
-      INSERT INTO billing.owed_changes (object, entry, noticed_ms, owed_before, owed_after)
-      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (object, entry, noticed_ms) DO NOTHING
-      """, .text(key.description), .integer(entry), .instant(noticed), .text(Self.text(before)),
-      .text(Self.text(after)))
-  }
-
-  /// What one delivery or decision changed, in its order: again where it was replayed.
-  static func all(
-    of key: ObjectKey, from entry: Int64, reading reader: Reader
-  ) throws -> [OwedChange] {
-    try reader.rows(
-      """
-      SELECT noticed_ms, owed_before, owed_after FROM billing.owed_changes
-      WHERE object = $1 AND entry = $2 ORDER BY noticed_ms LIMIT 100
-      """, .text(key.description), .integer(entry)
-    ) { row in
-      OwedChange(
-        noticed: try row.instant(0), before: try spans(row.text(1)),
-        after: try spans(row.text(2)))
-    }
-  }
-
-  private init(noticed: Instant, before: [Span], after: [Span]) {
+  /// From what `beforeText` and `afterText` said.
+  init(noticed: Instant, before: String, after: String) throws {
     self.noticed = noticed
-    self.before = before
-    self.after = after
+    self.before = try Self.spans(before)
+    self.after = try Self.spans(after)
   }
+
+  var beforeText: String { Self.text(before) }
+  var afterText: String { Self.text(after) }
 
   private static func text(_ spans: [Span]) -> String {
     let json = JSONValue.array(

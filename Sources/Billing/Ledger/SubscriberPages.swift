@@ -211,7 +211,8 @@ package struct SubscriberPages {
         """
         SELECT object, at_ms, noticed_ms, cause, state_before, state_after
         FROM billing.transitions
-        WHERE object IN (\(list.parameters)) AND cause <> 'owner' ORDER BY object, number
+        WHERE object IN (\(list.parameters)) AND cause <> 'owner' AND state_before <> state_after
+        ORDER BY object, number
         """, list.values
       ) { row in
         let at = try row.instant(1)

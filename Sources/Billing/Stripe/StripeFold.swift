@@ -97,7 +97,7 @@ struct StripeFold {
     return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
   }
 
-  /// The part for which the customer's bank contests the payment has that for its reason.
+  /// The part for which the customer's bank disputes the payment has that for its reason.
   private func contested(
     _ interval: Coverage.Interval, _ period: StripeBilled
   ) -> [Coverage.Interval] {

@@ -77,7 +77,7 @@ package struct StripeRefund: Mirrored {
   }
 }
 
-/// A payment that the customer's bank contests.
+/// A payment that the customer's bank disputes.
 package struct StripeDispute: Mirrored {
   package let paymentIntent: String?
   package let charge: String?

@@ -207,7 +207,7 @@ extension StripeTemplate {
     }
     """)
 
-  /// A payment that the bank contests.
+  /// A payment that the bank disputes.
   static let dispute = StripeTemplate(
     """
     {

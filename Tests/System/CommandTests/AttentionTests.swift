@@ -77,20 +77,11 @@ struct AttentionTests {
     #expect(first.out.hasSuffix("\n1 of 7; see --limit\n"))
   }
 
-  /// Of a terminal of that many columns, without colours.
-  private func screen(_ line: String, _ width: Int) throws -> String {
-    let shown = try Finished(
-      path: "/usr/bin/script",
-      ["-qec", "stty cols \(width); \(Binaries.directory)/coffer \(line)", "/dev/null"],
-      environment: environment.merging(["NO_COLOR": "1", "TERM": "xterm"]) { $1 })
-    return shown.out.replacing("\r\n", with: "\n")
-  }
-
   @Test(arguments: [80, 120])
   func `a screen shows what is urgent and where to read on, at its width`(width: Int) throws {
     try write(Self.fill)
-    try expectGolden(try screen("attention", width), "attention-\(width)")
-    try expectGolden(try screen("--help", width), "help-\(width)")
+    try expectGolden(try Finished.screen("attention", width, environment), "attention-\(width)")
+    try expectGolden(try Finished.screen("--help", width, environment), "help-\(width)")
   }
 
   @Test func `a runbook that names commands for a kind names the command that the list gives`()

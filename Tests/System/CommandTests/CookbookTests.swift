@@ -66,12 +66,12 @@ struct CookbookTests {
         "entitlement", "explain", "ada", "--at", "2026-03-05T12:00:00Z", says: "2026-03-05"),
       "What will happen if the customer does nothing?": ask(
         "entitlement", "explain", "ada", "--at", "2027-06-01T00:00:00Z",
-        says: "If nothing more comes"),
+        says: "If nothing changes"),
       "Charged twice?": ask(
         "attention", says: "double_payment", shop.accounts["refunds-of-parts"] ?? "-", code: 2),
       "Refunded, and still there? Refunded in part?": ask(
         "entitlement", "explain", account("refunds-of-parts"), says: "given back and contested"),
-      "Does the bank contest a payment?": ask("attention", says: "dispute", code: 2),
+      "Does the bank dispute a payment?": ask("attention", says: "dispute", code: 2),
       "The store is down. Does anybody lose space?": ask(
         "attention", says: "store_unanswered", code: 2),
       "Whose is this purchase? Claimed by two?": ask(

@@ -30,6 +30,17 @@ struct Finished {
     self.errors = Files.text(errors) ?? ""
   }
 
+  /// What `coffer` shows on a terminal of that many columns, without colours. `line` is the shell's.
+  static func screen(
+    _ line: String, _ width: Int, _ environment: [String: String]
+  ) throws -> String {
+    let shown = try Finished(
+      path: "/usr/bin/script",
+      ["-qec", "stty cols \(width); \(Binaries.directory)/coffer \(line)", "/dev/null"],
+      environment: environment.merging(["NO_COLOR": "1", "TERM": "xterm"]) { $1 })
+    return shown.out.replacing("\r\n", with: "\n")
+  }
+
   /// Waits for what `start` started, until it ends.
   static func code(of child: pid_t) throws -> Int32 {
     var status: Int32 = 0

@@ -46,7 +46,7 @@ struct LeavingCommandTests {
     #expect(try act("account", "delete", "ada").code == 0)
     let refused = try act("account", "resume", "ada")
     #expect(refused.code == 1)
-    #expect(refused.errors.contains("its end was asked for, and coffer deletion cancel keeps it"))
+    #expect(refused.errors.contains("its deletion was requested; coffer deletion cancel keeps it"))
     #expect(try coffer("account", "show", "ada").out.contains("suspended  -\ndeletion   waiting"))
   }
 

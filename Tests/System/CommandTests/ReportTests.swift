@@ -58,6 +58,13 @@ struct ReportTests {
     try refuseOnFullDisk()
   }
 
+  @Test(arguments: [80, 120])
+  func `on a terminal no line is wider than it`(width: Int) throws {
+    let screen = try Finished.screen("report --month 2026-09", width, shop.environment)
+    for line in screen.split(separator: "\n") { #expect(line.count <= width, "\(line)") }
+    try expectGolden(screen, "report-\(width)")
+  }
+
   @Test func `the running month is reported to date, and says so in every form`() throws {
     let page = shop.scratch.path + "/running.html"
     let text = try shop.coffer("report", "--month", "2026-11", "--html", page)

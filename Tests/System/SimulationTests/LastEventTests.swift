@@ -31,7 +31,7 @@ struct LastEventTests {
     try shop.pass(.minutes(10))
     let sentences = try shop.installation.sentences(for: shop.account)
     #expect(
-      sentences[0].hasSuffix("because the payment went back, until the next period is paid."))
+      sentences[0].hasSuffix("because the payment was refunded, until the next period is paid."))
     #expect(
       sentences[2] == "Next, the subscription is billed again on 2026-10-21 14:13 UTC, which "
         + "brings the plan back; cancelling ends that.")

@@ -45,7 +45,7 @@ extension Command {
           let why = suspends ? "suspended already" : "not suspended"
           let rest =
             deletion == nil || suspends
-            ? "" : ": its end was asked for, and coffer deletion cancel keeps it"
+            ? "" : ": its deletion was requested; coffer deletion cancel keeps it"
           throw CommandFailure(.refused, "account \(account.id) is \(why)\(rest)")
         }
         let word = suspends ? "suspended" : "resumed"

@@ -30,12 +30,30 @@ struct Table {
   /// No wider than the terminal; as wide as it needs where there is none.
   var text: String { text(width: Terminal.width) }
 
-  /// No wider than `width`: sentences are wrapped, ids lose their middle, and then so do other cells.
+  /// No wider than `width`: sentences are wrapped, ids lose their middle, and then so do other cells. What
+  /// still is too wide has columns nearer to each other, or each row as a list of its cells.
   func text(width: Int) -> String {
-    let widths = widths(within: width)
-    return ([(cells: columns.map(\.title), tint: Terminal.Tint.title)] + rows).map { row in
-      line(row.cells, widths).map { Terminal.tinted($0, row.tint) + "\n" }.joined()
-    }.joined()
+    for gap in [2, 1] {
+      let widths = widths(within: width, gap: gap)
+      guard Self.width(of: widths, gap: gap) <= width else { continue }
+      return ([(cells: columns.map(\.title), tint: Terminal.Tint.title)] + rows).map { row in
+        line(row.cells, widths, gap: gap).map { Terminal.tinted($0, row.tint) + "\n" }.joined()
+      }.joined()
+    }
+    return lists(width: width)
+  }
+
+  /// Each row as lines of a title and a cell.
+  private func lists(width: Int) -> String {
+    let room = columns.map(\.title.count).max() ?? 0
+    return rows.map { row in
+      zip(columns, row.cells).map { column, cell in
+        Terminal.tinted(
+          Self.padded(column.title, room) + "  " + Folded.text(cell, to: width - room - 2), row.tint
+        )
+          + "\n"
+      }.joined()
+    }.joined(separator: "\n")
   }
 
   /// The same for a page; a row that begins with `all` is the sum of the others.
@@ -57,12 +75,16 @@ struct Table {
   private static let foldedWidthMin = 9
   private static let wrappedWidthMin = 20
 
-  private func widths(within width: Int) -> [Int] {
+  private static func width(of widths: [Int], gap: Int) -> Int {
+    widths.reduce(gap * (widths.count - 1), +)
+  }
+
+  private func widths(within width: Int, gap: Int) -> [Int] {
     var widths = columns.indices.map { column in
       ([columns[column].title] + rows.map { $0.cells[column] }).map(\.count).max() ?? 0
     }
     guard width < .max else { return widths }
-    func excess() -> Int { widths.reduce(2 * (widths.count - 1), +) - width }
+    func excess() -> Int { Self.width(of: widths, gap: gap) - width }
     if let last = columns.indices.last, columns[last].alignment == .wrapped, excess() > 0 {
       widths[last] = max(min(widths[last], Self.wrappedWidthMin), widths[last] - excess())
     }
@@ -78,11 +100,11 @@ struct Table {
   }
 
   /// A row, of several lines where its end is wrapped.
-  private func line(_ row: [String], _ widths: [Int]) -> [String] {
+  private func line(_ row: [String], _ widths: [Int], gap: Int) -> [String] {
     var line = ""
     var beneath: [String] = []
     for (index, cell) in row.enumerated() {
-      line += index == 0 ? "" : "  "
+      line += index == 0 ? "" : String(repeating: " ", count: gap)
       switch columns[index].alignment {
       case .left, .folded: line += Self.padded(Folded.text(cell, to: widths[index]), widths[index])
       case .right: line += String(repeating: " ", count: widths[index] - cell.count) + cell

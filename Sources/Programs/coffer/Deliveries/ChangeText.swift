@@ -25,7 +25,7 @@ struct ChangeText: Sendable {
           index == 0 ? "owed" : "", index < owed.0.count ? owed.0[index] : "-",
           index < owed.1.count ? owed.1[index] : "-")
       }
-      text += "\n\(Printable.text(key.description))\n" + EventText.indented(table.text)
+      text += "\n\(Printable.text(key.description))\n" + EventText.indented(table)
     }
     for account in change.accounts {
       let (before, after) = (
@@ -35,7 +35,7 @@ struct ChangeText: Sendable {
       for moment in Set((before + after).map(\.from)).sorted() {
         table.add(moment.description, cap(before, moment), cap(after, moment))
       }
-      text += "\naccount \(account)\n" + EventText.indented(table.text)
+      text += "\naccount \(account)\n" + EventText.indented(table)
     }
     return text.isEmpty ? "\nnothing that is owed would be another\n" : text
   }

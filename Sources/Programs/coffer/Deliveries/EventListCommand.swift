@@ -92,7 +92,7 @@ extension Command {
         let seen = "\(DeliveryPage.lookedAtCountMax) deliveries were looked through"
         let notice = page.next.map { "\(shown ?? seen); go on with --after \($0)" }
         return Answer(
-          text: EventText.table(page.deliveries, at: now),
+          text: EventText.table(page.deliveries, at: now).text,
           json: [
             "deliveries": .array(page.deliveries.map { .object(EventText.members($0)) }),
             "next": page.next.map { .integer($0) } ?? .null,

@@ -28,7 +28,7 @@ struct ShownEvent: Sendable {
           subscription.key.description, subscription.label.rawValue,
           subscription.owner?.description ?? "nobody")
       }
-      text += "\nis about\n" + EventText.indented(table.text)
+      text += "\nis about\n" + EventText.indented(table)
     }
     if !effect.changes.isEmpty {
       var table = Table(
@@ -41,7 +41,7 @@ struct ShownEvent: Sendable {
           "\(change.transition.before) -> \(change.transition.after)", change.transition.cause,
           change.subscription.description)
       }
-      text += "\nchanged\n" + EventText.indented(table.text)
+      text += "\nchanged\n" + EventText.indented(table)
     }
     text += owed
     text += "\nholds\n"
@@ -52,7 +52,7 @@ struct ShownEvent: Sendable {
     if !effect.requests.isEmpty {
       var table = Table(("OBJECT", .left), ("WHY", .left))
       for request in effect.requests { table.add(request.object.description, request.reason) }
-      text += "\nhad read again\n" + EventText.indented(table.text)
+      text += "\nhad read again\n" + EventText.indented(table)
     }
     if let message {
       text += "\nas it came\n" + EventText.indented(Self.printable(message))
@@ -81,7 +81,7 @@ struct ShownEvent: Sendable {
         }
       }
       return "\nowed for \(Printable.text(owed.subscription.description))\n"
-        + EventText.indented(table.text)
+        + EventText.indented(table)
     }.joined()
   }
 
@@ -244,6 +244,12 @@ enum EventText {
     }.joined()
   }
 
+  /// No wider than the terminal.
+  static func indented(_ table: Table) -> String {
+    let indent = "  "
+    return indented(table.text(width: Terminal.width - indent.count))
+  }
+
   static func count(_ total: DeliveryPage.Total) -> String {
     let count = Int64(total.count).grouped
     return switch total.limit {
@@ -253,7 +259,7 @@ enum EventText {
     }
   }
 
-  static func table(_ deliveries: [DeliverySummary], at now: Instant) -> String {
+  static func table(_ deliveries: [DeliverySummary], at now: Instant) -> Table {
     var table = Table(
       ("NUMBER", .right), ("RECEIVED", .left), ("STORE", .left), ("BY", .left), ("TYPE", .left),
       ("BECAME", .left), ("AGAIN", .right), ("DELIVERY", .left))
@@ -264,7 +270,7 @@ enum EventText {
         delivery.disposition.rawValue + (delivery.isConflicting ? ", conflicting" : ""),
         delivery.redeliveryCount == 0 ? "-" : "\(delivery.redeliveryCount)", delivery.deliveryID)
     }
-    return table.text
+    return table
   }
 
   static let shape: JSONShape = [

@@ -43,7 +43,7 @@ struct SuppositionText: Sendable {
     let none = supposition.unchanged.map {
       "nothing would be another, because \(Self.sentence($0))\n"
     }
-    return "\n" + EventText.indented(table.text) + (none.map { "\n\($0)" } ?? "")
+    return "\n" + EventText.indented(table) + (none.map { "\n\($0)" } ?? "")
   }
 
   private func state(_ derived: DerivedState.Subscription?) -> String {

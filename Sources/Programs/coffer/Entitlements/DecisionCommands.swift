@@ -152,7 +152,7 @@ extension Command {
           guard try AccountDeletion.find(account.id, reading: transaction) == nil else {
             throw CommandFailure(
               .refused,
-              "account \(account.shown) leaves: its end was asked for, and coffer deletion cancel keeps it"
+              "account \(account.shown) leaves: its deletion was requested; coffer deletion cancel keeps it"
             )
           }
           try requireSeparable(key, from: account, transaction)

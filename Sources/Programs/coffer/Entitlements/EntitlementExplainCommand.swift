@@ -16,7 +16,7 @@ extension Command {
       "explain this time: 2026-01-05T10:00:00Z, 2026-01-05, 2h (ago) or +30d (without new events)",
     .time)
   private static let wide = Parameter<Bool>.flag(
-    "--wide", text: "do not shorten ids")
+    "--wide", text: "do not shorten ids, as in a pipe")
 
   static let entitlementExplain = Command(
     words: ["entitlement", "explain"],
@@ -51,7 +51,8 @@ extension Command {
         }
         return Answer(
           text: ExplanationText(
-            explanation: explanation, account: account, actors: actors, isWide: invocation[wide]
+            explanation: explanation, account: account, actors: actors,
+            isWide: invocation[wide] || !Terminal.isOutput
           ).text,
           json: ExplanationJSON.value(explanation, of: account, actors))
       }

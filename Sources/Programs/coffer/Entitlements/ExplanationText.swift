@@ -160,7 +160,7 @@ struct ExplanationText {
     switch reason {
     case .neverSubscribed: "no plan was ever owed"
     case .subscribed: "the period is paid"
-    case .contested: "the period is paid, and the customer's bank contests the payment"
+    case .contested: "the period is paid, and the customer's bank disputes the payment"
     case .trial: "a trial runs"
     case .grace: "a payment is failing and access is kept for a while"
     case .leeway: "the renewal has not been seen yet"
@@ -176,7 +176,7 @@ struct ExplanationText {
     case .refunded where explanation.isUnshared(explanation.current):
       "who pays for it shares it with the account no more"
     case .refunded: "the payment was refunded"
-    case .disputed: "the customer's bank contests the payment"
+    case .disputed: "the customer's bank disputes the payment"
     }
   }
 }

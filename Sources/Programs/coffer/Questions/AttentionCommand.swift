@@ -169,7 +169,7 @@ extension Attention {
     case .openOrder: "the order \(subject) has no answer from its store: \(detail)"
     case .stuckFlow: "the flow \(subject) is stuck: \(detail)"
     case .undecodableDelivery: "\(shownSubject): \(detail)"
-    case .dispute: "\(shownSubject): the bank contests \(detail)"
+    case .dispute: "\(shownSubject): the bank disputes \(detail)"
     case .doublePayment:
       "\(subject) pays for more than one subscription; only the largest plan counts"
     case .unowned: "\(shownSubject) is paid for but belongs to no account"

@@ -237,7 +237,7 @@ struct FindResult: Sendable {
           ?? found.deleted.map { "gone since \($0)" } ?? found.deletion?.text ?? "is no account"
         table.add(found.id.description, found.account?.username ?? "-", since, found.by)
       }
-      parts.append("accounts\n" + EventText.indented(table.text))
+      parts.append("accounts\n" + EventText.indented(table))
     }
     if !twice.isEmpty {
       let lines = twice.map { account, paid in
@@ -260,7 +260,7 @@ struct FindResult: Sendable {
           found.key.description, found.label.rawValue, owner,
           by.isEmpty ? "itself or its account" : by.prefix(3).joined(separator: ", "))
       }
-      parts.append("purchases\n" + EventText.indented(table.text))
+      parts.append("purchases\n" + EventText.indented(table))
     }
     if !finding.others.isEmpty {
       parts.append(
@@ -271,7 +271,7 @@ struct FindResult: Sendable {
     if !finding.refusedClaims.isEmpty {
       parts.append(
         "refused claims\n"
-          + EventText.indented(RefusedClaimText.table(finding.refusedClaims, at: now).text))
+          + EventText.indented(RefusedClaimText.table(finding.refusedClaims, at: now)))
     }
     if !finding.deliveries.isEmpty {
       parts.append(

@@ -13,7 +13,7 @@ extension Command {
   private static let number = Parameter<String>.required(
     "number", text: "any number of the purchase, as its store or its customer quotes it", .text)
   private static let wide = Parameter<Bool>.flag(
-    "--wide", text: "do not shorten ids")
+    "--wide", text: "do not shorten ids, as in a pipe")
 
   static let subscriptionShow = Command(
     words: ["subscription", "show"],
@@ -57,7 +57,8 @@ extension Command {
         }
         return Answer(
           text: found.text(
-            fallbackPlanID: configuration.catalogue.fallbackPlanID, isWide: invocation[wide]),
+            fallbackPlanID: configuration.catalogue.fallbackPlanID,
+            isWide: invocation[wide] || !Terminal.isOutput),
           json: found.json)
       }
     })

@@ -15,8 +15,10 @@ struct ReportText {
       figures.until.map { "between \(figures.made) and \($0)" } ?? "at \(figures.made)"
     let toDate = figures.month.toDate.map { ", until \($0)" } ?? ""
     var text = "\(figures.title)\(toDate), as known \(times)\n"
-    text += "catalogue \(Printable.text(figures.catalogue.version)), digest "
-    text += "\(figures.catalogue.digest)\n"
+    let catalogue = "catalogue \(Printable.text(figures.catalogue.version)), digest "
+    text +=
+      catalogue
+      + Folded.text(figures.catalogue.digest, to: max(16, Terminal.width - catalogue.count)) + "\n"
     text += titled("subscribers", subscribers)
     text += titled("why they were lost", reasons)
     text += titled("trials", trials)
@@ -36,7 +38,7 @@ struct ReportText {
   var subscribers: Table {
     var table = Table(
       ("STORE", .left), ("PLAN", .left), ("INTERVAL", .left), ("OPENING", .right), ("NEW", .right),
-      ("RETURNED", .right), ("CHANGED IN", .right), ("CHANGED OUT", .right), ("LOST", .right),
+      ("RETURNED", .right), ("IN", .right), ("OUT", .right), ("LOST", .right),
       ("CLOSING", .right), ("CHURN", .right))
     func add(_ names: [String], _ movement: MonthlyReport.Movement) {
       table.add(
@@ -142,8 +144,8 @@ enum ReportNotes {
     var notes = [
       "A subscriber is a purchase, with those that continue it, while it gives a plan and no trial runs. "
         + "Grants of operators are not counted.",
-      "The figures are as known today: opening + new + returned + changed in - changed out - lost = "
-        + "closing.",
+      "The figures are as known today: opening + new + returned + in - out - lost = closing. In and out "
+        + "are those who changed their plan or interval.",
       "Churn is the share of the opening subscribers who were lost.",
       "Revenue is what the stores reported as paid in the month, taxes included. Currencies are not "
         + "added up. The stores' commissions are not known here.",

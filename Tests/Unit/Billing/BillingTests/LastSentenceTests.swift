@@ -52,8 +52,8 @@ struct LastSentenceTests {
       .grant(customer.account, planID: "plus", from: day(0), until: day(20), note: "a friend"),
       at: day(1))
     #expect(
-      try last(harness, customer, at: 21, rules) == "Last, on 2026-01-21 00:00 UTC, the plan ended "
-        + "that we had given your account, and your account went from 2 kB (plan Plus) to 1 kB "
+      try last(harness, customer, at: 21, rules) == "Last, on 2026-01-21 00:00 UTC, the plan that "
+        + "we gave your account ended, and your account went from 2 kB (plan Plus) to 1 kB "
         + "(plan Premium).")
   }
 

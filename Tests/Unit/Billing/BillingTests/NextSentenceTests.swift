@@ -204,6 +204,6 @@ struct NextSentenceTests {
     #expect(erased.isErasedThen)
     #expect(
       erased.sentences(usedByteCount: 0)[0]
-        == "If nothing more comes, the account is erased by then.")
+        == "If nothing changes, the account is erased by then.")
   }
 }

@@ -114,7 +114,8 @@ final class RecordedInstallation {
       try reader.rows(
         """
         SELECT object, at_ms, noticed_ms, state_before, state_after FROM billing.transitions
-        WHERE cause <> 'owner' AND object LIKE $1 ORDER BY object, number
+        WHERE cause <> 'owner' AND state_before <> state_after AND object LIKE $1
+        ORDER BY object, number
         """, .text(store + ":%")
       ) { row in
         (

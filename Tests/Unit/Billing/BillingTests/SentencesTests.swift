@@ -55,7 +55,7 @@ struct SentencesTests {
     #expect(
       explanation.sentences(usedByteCount: 5000) == [
         "Your account may store 10 B (plan Free) because no plan was ever bought, until a plan is "
-          + "bought; it holds 5 kB, so that nothing can be added until it holds less, and nothing "
+          + "bought; it holds 5 kB, so nothing can be added until it holds less, and nothing "
           + "is deleted.",
         "Nothing has happened yet: no plan was ever bought.",
         "Nothing changes by itself from here on.",
@@ -145,10 +145,10 @@ struct SentencesTests {
     }
     #expect(
       try sentences(about: 20)[0] == "Your account may store 10 B (plan Free) because its purchase "
-        + "went from it, until a plan is bought.")
+        + "was transferred away, until a plan is bought.")
     #expect(
-      try sentences(about: 5)[1] == "By what is known today it was owed 10 B (plan Free) then, "
-        + "because its purchase went from it.")
+      try sentences(about: 5)[1] == "As known today, it was entitled to 10 B (plan Free) then, "
+        + "because its purchase was transferred away.")
   }
 
   @Test func `the end of a size that was set is told as that`() throws {
@@ -157,7 +157,7 @@ struct SentencesTests {
     try harness.decide(.quota(account, byteCount: 500, until: day(10), note: "a talk"), at: day(1))
     #expect(
       try harness.explanation(account, at: day(20)).sentences(usedByteCount: 0)[1]
-        == "Last, on 2026-01-11 00:00 UTC, the time of the size that we had set was over, and your "
+        == "Last, on 2026-01-11 00:00 UTC, the size that we had set ran out, and your "
         + "account went from 500 B (plan Free) to 10 B (plan Free).")
   }
 
@@ -211,7 +211,7 @@ struct SentencesTests {
       explanation.sentences(usedByteCount: 0) == [
         "On 2026-01-12 00:00 UTC your account could store 1 kB (plan Premium) because the current "
           + "period was paid.",
-        "By what is known today it was owed 10 B (plan Free) then, because the plan had ended, "
+        "As known today, it was entitled to 10 B (plan Free) then, because the plan had ended, "
           + "which was not known before 2026-01-13 00:00 UTC.",
         "That size held until 2026-01-13 00:00 UTC, and then it was 10 B (plan Free).",
       ])
@@ -251,7 +251,7 @@ struct SentencesTests {
     #expect(explanation.subscriptions.first?.labelThen == .renewalPending)
     #expect(
       explanation.sentences(usedByteCount: 0).first
-        == "If nothing more comes, your account may store 10 B (plan Free) on 2026-02-10 00:00 UTC "
+        == "If nothing changes, your account may store 10 B (plan Free) on 2026-02-10 00:00 UTC "
         + "because the plan has ended, until its payment is reported.")
   }
 
