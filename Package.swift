@@ -147,8 +147,20 @@ let package = Package(
     module(
       "Billing/Ledger",
       [
-        "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "ProviderAPI", "Report",
-        "Storage", "Stores", "Subscriptions", "Tiers",
+        "Base", "Compression", "Configuration", "Crypto", "JSON", "Jobs", "ProviderAPI", "Storage",
+        "Stores", "Subscriptions", "Tiers",
+      ]),
+    module(
+      "Billing/Answers",
+      [
+        "Base", "Crypto", "Jobs", "Ledger", "ProviderAPI", "Report", "Storage", "Stores",
+        "Subscriptions", "Tiers",
+      ]),
+    module(
+      "Billing/Repair",
+      [
+        "Answers", "Base", "Crypto", "JSON", "Jobs", "Ledger", "Storage", "Stores", "Subscriptions",
+        "Tiers",
       ]),
     .target(
       name: "OpenAPI", path: "Sources/OpenAPI",
@@ -157,9 +169,9 @@ let package = Package(
     module(
       "Billing/Flows",
       [
-        "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
-        "Jobs", "Ledger", "ProviderAPI", "Requests", "Storage",
-        "Stores", "Stripe", "Subscriptions", "Tiers",
+        "Answers", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON", "Jobs",
+        "Ledger", "ProviderAPI", "Requests", "Storage", "Stores", "Stripe", "Subscriptions",
+        "Tiers",
       ]),
     module(
       "Billing/Orders",
@@ -170,9 +182,9 @@ let package = Package(
     module(
       "Billing/Billing",
       [
-        "Audit", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
-        "Tiers",
-        "Configuration", "HTTPSignatures", "Subscriptions", "ProviderAPI", "Jobs", "KnownStores",
+        "Answers", "Audit", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage",
+        "Endpoints", "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "ProviderAPI",
+        "Jobs", "KnownStores",
         "Flows", "Ledger", "OpenAPI", "Orders", "Requests", "Stores",
       ]),
 
@@ -190,12 +202,10 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON", "HTTPMessages",
-        "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers", "Configuration", "Flows",
-        "JWS", "Jobs",
-        "KnownStores", "Ledger", "Orders", "ProviderAPI", "Report", "Requests", "Stores",
-        "Subscriptions", "Stripe",
-        "Sync",
+        "Answers", "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON",
+        "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers",
+        "Configuration", "Flows", "JWS", "Jobs", "KnownStores", "Ledger", "Orders", "ProviderAPI",
+        "Repair", "Report", "Requests", "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
 
     // What tests share.
@@ -253,7 +263,8 @@ let package = Package(
     support(
       "Support/BillingSimulation",
       [
-        "Apple", "BTCPay", "Base", "Billing", "ClaimingDevice", "Configuration",
+        "Answers", "Apple", "BTCPay", "Base", "Billing", "ClaimingDevice", "Configuration",
+        "Repair",
         "Crypto", "Endpoints", "Flows",
         "Google",
         "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger", "ProviderAPI",
@@ -353,8 +364,8 @@ let package = Package(
         "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
         "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
         "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Ledger", "Stores", "KnownStores", "BTCPay", "Compression", "Flows", "Goldens", "Orders",
-        "Report", "Sync",
+        "Answers", "Ledger", "Repair", "Stores", "KnownStores", "BTCPay", "Compression", "Flows",
+        "Goldens", "Orders", "Report", "Sync",
         "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
@@ -377,11 +388,13 @@ let package = Package(
     tests(
       "System/SimulationTests",
       [
-        "Apple", "BTCPay", "Base", "Billing", "BillingSimulation", "Configuration", "Crypto",
+        "Answers", "Apple", "BTCPay", "Base", "Billing", "BillingSimulation", "Configuration",
+        "Crypto",
         "Flows",
         "Google", "HTTPMessages", "HTTPServer", "JSON", "Jobs", "KnownStores", "Ledger",
         "ProviderAPI", "ProviderFakes",
-        "RecordedAPI", "RecordedStories", "SeededRandom", "Simulation", "Storage", "Stores",
+        "Repair", "RecordedAPI", "RecordedStories", "SeededRandom", "Simulation", "Storage",
+        "Stores",
         "Stripe",
         "Subscriptions", "TestEngines", "Tiers",
       ]),

@@ -10,7 +10,7 @@ struct BillingMetrics: Sendable {
 
   private let deliveries: [Delivered: Metrics.Counter]
   private let refusals: Refusals
-  private let alarms: [Recorded.Alarm.Name: Metrics.Counter]
+  private let alarms: [AlarmName: Metrics.Counter]
   private let notes: [String: Metrics.Counter]
   private let redeliveries: Metrics.Counter
   private let conflicts: Metrics.Counter
@@ -60,7 +60,7 @@ struct BillingMetrics: Sendable {
         ("disposition", delivered.disposition.rawValue))
     }
     refusals = Refusals(metrics)
-    alarms = Self.counters(Recorded.Alarm.Name.allCases) { name in
+    alarms = Self.counters(AlarmName.allCases) { name in
       metrics.counter(
         "coffer_billing_alarms_total", "What an operator must look at, by kind.",
         label: ("alarm", name.rawValue))

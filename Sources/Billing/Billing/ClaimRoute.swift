@@ -125,7 +125,7 @@ struct ClaimRoute: AccountWrite {
       throw FlowProblem.leaving(departure)
     }
     // Whose it is must not change until it is decided: of two claims at once the later sees the earlier.
-    try Ledger.lockSequence(in: transaction)
+    try LedgerSequence.lock(in: transaction)
     let key = purchase.key
     let ownership = try ledger.ownership(of: key, with: purchase.delivery, reading: transaction)
     if let refusal = Refusal(ownership, for: account) {

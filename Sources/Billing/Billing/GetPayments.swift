@@ -1,9 +1,10 @@
+internal import Answers
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 package import JSON
-package import Ledger
+internal import Ledger
 internal import Requests
 internal import Storage
 internal import Subscriptions

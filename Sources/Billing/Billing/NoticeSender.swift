@@ -1,3 +1,4 @@
+internal import Answers
 internal import Tiers
 package import Base
 internal import Configuration

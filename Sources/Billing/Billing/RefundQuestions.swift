@@ -1,3 +1,4 @@
+internal import Answers
 internal import Base
 internal import Configuration
 internal import Crypto

@@ -1,6 +1,7 @@
+internal import Answers
 internal import Base
 package import JSON
-package import Ledger
+internal import Ledger
 internal import Subscriptions
 internal import Tiers
 

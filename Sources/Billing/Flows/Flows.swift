@@ -1,3 +1,4 @@
+internal import Answers
 package import Base
 internal import Crypto
 internal import JSON

@@ -1,3 +1,4 @@
+package import Answers
 package import Base
 internal import Billing
 internal import ClaimingDevice
@@ -12,6 +13,7 @@ package import Jobs
 internal import KnownStores
 package import Ledger
 package import ProviderFakes
+internal import Repair
 internal import Simulation
 package import Storage
 package import Stores
@@ -339,11 +341,11 @@ package final class Installation {
   }
 
   /// What reconciliations repaired, the newest first, with what that changed.
-  package func repairs() throws -> [(repair: Repair, effect: DeliveryEffect?)] {
+  package func repairs() throws -> [(repair: RepairedDifference, effect: DeliveryEffect?)] {
     let now = self.now
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
     return try database.read { reader in
-      try Repair.all(of: nil, after: nil, limit: 1000, reading: reader).map { repair in
+      try RepairedDifference.all(of: nil, after: nil, limit: 1000, reading: reader).map { repair in
         (repair, try repair.effect(at: now, ledger: ledger, reading: reader))
       }
     }

@@ -1,3 +1,4 @@
+import Answers
 import Tiers
 import KnownStores
 import Apple

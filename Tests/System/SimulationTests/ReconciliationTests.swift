@@ -1,3 +1,4 @@
+import Answers
 import Google
 import Apple
 import Apple

@@ -18,7 +18,8 @@ import Testing
   /// What must work for a store that nobody has thought of.
   private static let core = [
     "Sources/Billing/Billing/", "Sources/Billing/Jobs/", "Sources/Billing/KnownStores/",
-    "Sources/Billing/Ledger/", "Sources/Billing/ProviderAPI/", "Sources/Billing/Stores/",
+    "Sources/Billing/Ledger/", "Sources/Billing/Answers/", "Sources/Billing/Repair/",
+    "Sources/Billing/ProviderAPI/", "Sources/Billing/Stores/",
     "Sources/Billing/Subscriptions/", "Sources/Configuration/", "Sources/Endpoints/",
     "Sources/Tiers/",
   ]

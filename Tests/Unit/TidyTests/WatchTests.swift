@@ -54,8 +54,8 @@ import Testing
   }
 
   @Test func `every alarm is explained to whoever gets it`() throws {
-    let source = try Self.text("Sources/Billing/Ledger/Recorded.swift")
-    let list = try #require(source.split(separator: "enum Name: String").last)
+    let source = try Self.text("Sources/Billing/Ledger/Rows/AlarmName.swift")
+    let list = try #require(source.split(separator: "enum AlarmName: String").last)
       .prefix { $0 != "}" }
     let pages =
       try Self.text("ops/runbooks/CofferAlarm.md")

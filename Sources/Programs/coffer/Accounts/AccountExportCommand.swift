@@ -1,3 +1,4 @@
+internal import Answers
 internal import Archive
 internal import Base
 internal import Configuration
@@ -5,6 +6,7 @@ internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import Repair
 internal import Storage
 internal import Stores
 internal import Subscriptions

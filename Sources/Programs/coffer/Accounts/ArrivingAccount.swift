@@ -5,6 +5,7 @@ internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import Repair
 internal import Storage
 internal import Stores
 internal import Subscriptions

@@ -172,7 +172,7 @@ struct Act: Sendable {
 
   /// The sequence comes before every other lock, as for whoever writes to the ledger.
   private func lock(in transaction: Transaction) throws {
-    if database.owned == .billing { try Ledger.lockSequence(in: transaction) }
+    if database.owned == .billing { try LedgerSequence.lock(in: transaction) }
   }
 
   private func answer(_ effect: Effect, _ entry: AuditEntry, text: String) -> Answer {

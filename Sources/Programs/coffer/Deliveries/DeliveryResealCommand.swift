@@ -3,6 +3,7 @@ internal import Base
 internal import Configuration
 internal import JSON
 internal import Ledger
+internal import Repair
 internal import Storage
 
 extension Command {

@@ -1,6 +1,8 @@
+internal import Answers
 internal import Base
 internal import JSON
 internal import Ledger
+internal import Repair
 internal import Storage
 internal import Stores
 internal import Subscriptions

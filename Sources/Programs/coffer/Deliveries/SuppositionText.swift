@@ -1,6 +1,7 @@
 internal import Base
 internal import JSON
 internal import Ledger
+internal import Repair
 internal import Subscriptions
 internal import Tiers
 

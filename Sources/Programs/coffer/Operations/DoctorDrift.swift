@@ -1,8 +1,10 @@
+internal import Answers
 internal import Base
 internal import Configuration
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import Repair
 internal import Storage
 internal import Subscriptions
 

@@ -1,3 +1,4 @@
+internal import Answers
 internal import Base
 internal import JSON
 internal import Ledger
@@ -6,12 +7,12 @@ internal import Subscriptions
 
 /// A row of `reconcile list --repaired`.
 struct ListedRepair: Sendable {
-  private let repair: Repair
+  private let repair: RepairedDifference
   /// The delivery that had been lost, where it is still kept.
   private let delivery: DeliverySummary?
   private let effect: DeliveryEffect?
 
-  init(_ repair: Repair, _ ledger: Ledger, at now: Instant, _ reader: Reader) throws {
+  init(_ repair: RepairedDifference, _ ledger: Ledger, at now: Instant, _ reader: Reader) throws {
     self.repair = repair
     delivery =
       if case .delivery(let number) = repair.subject {

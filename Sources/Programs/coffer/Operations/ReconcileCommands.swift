@@ -77,7 +77,7 @@ extension Command {
       are kept.
 
       --repaired lists each repair: the run, the lost delivery or the purchase that was read, its account, \
-      and what changed. The first \(Repair.countMax.grouped) repairs of a run are kept. For more, use \
+      and what changed. The first \(RepairedDifference.countMax.grouped) repairs of a run are kept. For more, use \
       coffer event show or coffer entitlement explain.
       """,
     examples: ["coffer reconcile list --repaired --limit 20"],
@@ -116,14 +116,14 @@ extension Command {
       let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
       let (page, rows) = try database.read { reader in
         let last = try invocation[after].map { name in
-          guard let last = try Repair.find(name, reading: reader) else {
+          guard let last = try RepairedDifference.find(name, reading: reader) else {
             throw CommandFailure(
               .usage, "--after takes <store>/<run>/<subject>, as the page before says")
           }
           return last
         }
         let page = ListPage(
-          try Repair.all(
+          try RepairedDifference.all(
             of: invocation[of], after: last, limit: invocation[limit] + 1, reading: reader),
           limit: invocation[limit], cursor: \.name)
         return (page, try page.rows.map { try ListedRepair($0, ledger, at: now, reader) })

@@ -2,6 +2,7 @@ internal import Base
 internal import Configuration
 internal import JSON
 internal import Ledger
+internal import Repair
 internal import Tiers
 
 /// What `plan diff` has to say.

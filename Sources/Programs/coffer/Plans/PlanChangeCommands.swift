@@ -3,6 +3,7 @@ internal import Configuration
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import Repair
 internal import Storage
 internal import Sync
 internal import Tiers

@@ -1,3 +1,4 @@
+internal import Answers
 internal import Audit
 internal import Base
 internal import JSON

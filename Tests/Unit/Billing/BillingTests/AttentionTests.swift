@@ -1,3 +1,4 @@
+import Answers
 import Apple
 import Base
 import Billing

@@ -1,9 +1,11 @@
+import Answers
 import Apple
 import Base
 import Crypto
 import JSON
 import KnownStores
 import Ledger
+import Repair
 import Storage
 import Subscriptions
 import TestEngines

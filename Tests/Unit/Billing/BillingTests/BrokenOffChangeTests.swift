@@ -1,9 +1,11 @@
+import Answers
 import Base
 import Billing
 import Crypto
 import Jobs
 import KnownStores
 import Ledger
+import Repair
 import SeededRandom
 import Storage
 import Stripe

@@ -1,3 +1,4 @@
+import Answers
 import Billing
 import Stripe
 import Base

@@ -1,3 +1,4 @@
+import Answers
 import Apple
 import BTCPay
 import Base
@@ -16,6 +17,7 @@ import Ledger
 import ProviderAPI
 import RecordedAPI
 import RecordedStories
+import Repair
 import Storage
 import Stores
 import Stripe

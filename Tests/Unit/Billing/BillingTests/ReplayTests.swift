@@ -1,7 +1,9 @@
+import Answers
 import Base
 import KnownStores
 import Ledger
 import RecordedStories
+import Repair
 import Storage
 import Stores
 import Stripe

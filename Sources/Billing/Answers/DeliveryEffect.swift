@@ -1,0 +1,205 @@
+package import Base
+package import Ledger
+package import Storage
+package import Stores
+package import Subscriptions
+internal import Tiers
+
+/// What a delivery changed, and what of it still counts.
+package struct DeliveryEffect: Sendable {
+  /// The subscriptions that it speaks of, ascending.
+  package let subscriptions: [Subscription]
+  /// What became of them in its transaction, in the order in which it did.
+  package let changes: [Change]
+  /// What it changed of what they are owed.
+  package let owed: [Owed]
+  /// The objects of which nothing outdates what it says, ascending.
+  package let held: [ObjectKey]
+  /// What it had read again, and why.
+  package let requests: [Request]
+
+  package struct Subscription: Sendable {
+    package let key: ObjectKey
+    package let label: Label
+    package let owner: Identifier?
+  }
+
+  package struct Change: Sendable {
+    package let subscription: ObjectKey
+    package let transition: EntitlementExplanation.Transition
+  }
+
+  package struct Owed: Sendable {
+    package let subscription: ObjectKey
+    package let change: OwedChange
+  }
+
+  package struct Request: Sendable {
+    package let object: ObjectKey
+    package let reason: String
+  }
+
+  /// More than this one delivery never speaks of.
+  private static let subscriptionCountMax = 200
+
+  package init(
+    of delivery: DeliverySummary, at now: Instant, ledger: Ledger, reading reader: Reader
+  ) throws {
+    let reading = ledger.reading(reader)
+    let keys = try reading.subscriptions(named: delivery, ledger.stores)
+      .prefix(Self.subscriptionCountMax)
+    subscriptions = try keys.compactMap { key in
+      try Subscription(key, at: now, reading: reader)
+    }
+    let history = try keys.flatMap { key in
+      try NotedChange.all(of: key, from: delivery.number, reading: reader)
+    }
+    (changes, owed) = (history.compactMap(\.change), history.compactMap(\.owed))
+    let objects = try Set(
+      keys.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, ledger.stores))
+    held = try reading.mirrors(of: objects.sorted())
+      .filter { $0.delivery == delivery.number }.map { $0.fact.key }
+    requests = try (Set(keys).union(objects)).sorted().flatMap { key in
+      try reader.rows(
+        """
+        SELECT reason FROM billing.read_requests WHERE object = $1 AND delivery = $2
+        ORDER BY reason
+        """, .text(key.description), .integer(delivery.number)
+      ) { row in Request(object: key, reason: try row.text(0)) }
+    }
+  }
+
+  /// What changed of an object's subscriptions while it was read, by what came between two times.
+  init(
+    ofReading object: ObjectKey, from first: Instant, through last: Instant, at now: Instant,
+    ledger: Ledger, reading reader: Reader
+  ) throws {
+    let keys = try ledger.subscriptions(of: object, reading: reader)
+      .prefix(Self.subscriptionCountMax)
+    subscriptions = try keys.compactMap { try Subscription($0, at: now, reading: reader) }
+    let history = try keys.flatMap { key in
+      try Self.entries(of: key, from: first, through: last, reading: reader)
+        .flatMap { try NotedChange.all(of: key, from: $0, reading: reader) }
+    }
+    (changes, owed) = (history.compactMap(\.change), history.compactMap(\.owed))
+    (held, requests) = ([], [])
+  }
+
+  /// What came between two times and changed a subscription, ascending.
+  private static func entries(
+    of key: ObjectKey, from first: Instant, through last: Instant, reading reader: Reader
+  ) throws -> [Int64] {
+    try reader.rows(
+      """
+      SELECT DISTINCT entry FROM billing.transitions
+      WHERE object = $1 AND noticed_ms >= $2 AND noticed_ms <= $3 AND entry IS NOT NULL
+      ORDER BY entry LIMIT 100
+      """, .text(key.description), .instant(first), .instant(last)
+    ) { row in try row.integer(0) }
+  }
+
+  /// Whose storage follows from what it speaks of, and from whom it took it.
+  package var accounts: [Identifier] {
+    let before = changes.filter { $0.transition.cause == "owner" }
+      .compactMap { Identifier($0.transition.before) }
+    return Set(subscriptions.compactMap { $0.owner } + before).sorted()
+  }
+}
+
+extension DeliveryEffect.Subscription {
+  /// Nil where nothing was derived of it.
+  init?(_ key: ObjectKey, at now: Instant, reading database: some Queryable) throws {
+    guard let row = try SubscriptionRow(key, reading: database) else { return nil }
+    self.key = key
+    label = Label(
+      try Coverage(text: row.coverage), withoutAccess: row.labelWithoutAccess, at: now)
+    owner = row.owner
+  }
+}
+
+/// One row of a subscription's history: a change of its state or owner, of what it is owed, or of both.
+private struct NotedChange {
+  let change: DeliveryEffect.Change?
+  let owed: DeliveryEffect.Owed?
+
+  /// More of them one delivery or decision never brings.
+  private static let countMax: Int64 = 100
+
+  /// What came from one delivery or decision, in its order: again where it was replayed.
+  package static func all(
+    of key: ObjectKey, from entry: Int64, reading reader: Reader
+  ) throws -> [NotedChange] {
+    try reader.rows(
+      """
+      SELECT at_ms, noticed_ms, cause, state_before, state_after, owed_before, owed_after
+      FROM billing.transitions WHERE object = $1 AND entry = $2 ORDER BY number LIMIT $3
+      """, .text(key.description), .integer(entry), .integer(countMax)
+    ) { row in
+      let noticed = try row.instant(1)
+      let transition = EntitlementExplanation.Transition(
+        at: try row.instant(0), noticed: noticed, cause: try row.text(2),
+        before: try row.text(3), after: try row.text(4), entry: entry)
+      var owed: OwedChange?
+      if let before = try row.optionalText(5), let after = try row.optionalText(6) {
+        owed = try OwedChange(noticed: noticed, before: before, after: after)
+      }
+      return NotedChange(
+        change: transition.before == transition.after
+          ? nil : DeliveryEffect.Change(subscription: key, transition: transition),
+        owed: owed.map { DeliveryEffect.Owed(subscription: key, change: $0) })
+    }
+  }
+}
+
+extension LedgerReading {
+  /// What the store's id in a delivery may name.
+  package func keys(of delivery: DeliverySummary, _ stores: StoreList) throws -> [ObjectKey] {
+    guard let object = delivery.object, let store = stores[delivery.provider] else { return [] }
+    return store.keys(named: object).filter { key in
+      delivery.environment.map { $0 == key.environment } ?? true
+    }
+  }
+
+  /// The subscriptions that a delivery speaks of, ascending.
+  package func subscriptions(named delivery: DeliverySummary, _ stores: StoreList) throws
+    -> [ObjectKey]
+  {
+    try subscriptions(concernedBy: try keys(of: delivery, stores))
+  }
+
+  /// Enough of what hangs on a payment or a customer.
+  private static let concernedCountMax = 200
+
+  /// The subscriptions among these objects, and those that they belong to; ascending.
+  func subscriptions(concernedBy keys: [ObjectKey]) throws -> [ObjectKey] {
+    var found: Set<ObjectKey> = []
+    for key in keys {
+      let objects = try reach(from: key, parts: true, countMax: Self.concernedCountMax)
+      let rows = try mirrors(of: objects)
+      found.formUnion(try Affected.subscriptions(by: rows.map(\.fact), self))
+      for object in objects {
+        let kind = try stores.store(of: object).traits.subscriptionKind
+        if object.kind == kind { found.insert(object) }
+      }
+    }
+    return try found.filter { try stored($0).row != nil }.sorted()
+  }
+}
+
+extension RepairedDifference {
+  /// What it changed of the subscriptions that it is about; nil of a delivery that is not kept any more.
+  package func effect(
+    at now: Instant, ledger: Ledger, reading reader: Reader
+  ) throws -> DeliveryEffect? {
+    switch subject {
+    case .delivery(let number):
+      guard let delivery = try DeliverySummary.find(number: number, reading: reader) else {
+        return nil
+      }
+      return try DeliveryEffect(of: delivery, at: now, ledger: ledger, reading: reader)
+    case .object(let key):
+      return try DeliveryEffect(
+        ofReading: key, from: since, through: found, at: now, ledger: ledger, reading: reader)
+    }
+  }
+}

@@ -1,0 +1,233 @@
+package import Base
+internal import Ledger
+package import Storage
+package import Stores
+package import Subscriptions
+package import Tiers
+
+/// A kept delivery as an operator sees it, without what is sealed.
+package struct DeliverySummary: Sendable {
+  /// Its place among deliveries and decisions.
+  package let number: Int64
+  package let provider: ObjectKey.Provider
+  /// Nil where it could not be read.
+  package let environment: StoreEnvironment?
+  package let deliveryID: String
+  package let type: String
+  package let apiVersion: String?
+  /// The store's id of what it speaks of.
+  package let object: String?
+  package let created: Instant?
+  package let received: Instant
+  package let disposition: DecodedDelivery.Disposition
+  /// Whether the same id came with another meaning before.
+  package let isConflicting: Bool
+  package let redeliveryCount: Int64
+  /// When it arrived again for the last time; nil if it never did.
+  package let redelivered: Instant?
+  /// The secret or key that proved it; nil for an answer to a read.
+  package let proof: String?
+
+  /// Why it could not be decoded; nil if it could.
+  package let error: String?
+
+  package enum Origin: String, Sendable {
+    case webhook
+    /// A list of its store, in which reconciliation found what no webhook had brought.
+    case list
+    /// An answer to a read of ours.
+    case read
+    /// A purchase that a client posted.
+    case claim
+  }
+
+  /// From where it came first, which its id tells, or its proof.
+  package var origin: Origin {
+    if deliveryID.hasPrefix("read:") { return .read }
+    if deliveryID.hasPrefix("client:") { return .claim }
+    return proof.map(StoreListing.isProof) == true ? .list : .webhook
+  }
+
+  /// What `init` reads, in its order.
+  private static let columns = """
+    id, provider, environment, delivery_id, type, api_version, object, created_ms, received_ms,
+    disposition, conflicting, redelivery_count, redelivered_ms, proof, error
+    """
+
+  private init(_ row: borrowing Row) throws {
+    number = try row.integer(0)
+    guard let provider = ObjectKey.Provider(rawValue: try row.text(1)),
+      let disposition = DecodedDelivery.Disposition(rawValue: try row.text(9))
+    else { throw DatabaseError.statement("a delivery's store or disposition is unknown") }
+    self.provider = provider
+    environment = StoreEnvironment(rawValue: try row.text(2))
+    deliveryID = try row.text(3)
+    type = try row.text(4)
+    apiVersion = try row.optionalText(5)
+    object = try row.optionalText(6)
+    created = try row.optionalInstant(7)
+    received = try row.instant(8)
+    self.disposition = disposition
+    isConflicting = try row.integer(10) > 0
+    redeliveryCount = try row.integer(11)
+    redelivered = try row.optionalInstant(12)
+    proof = try row.optionalText(13)
+    error = try row.optionalText(14)
+  }
+
+  /// All that came under one id, of one store or any, in the order in which it came.
+  package static func find(
+    _ deliveryID: String, of stores: [any Store], reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    try stores.flatMap { store in
+      try database.rows(
+        """
+        SELECT \(columns) FROM billing.deliveries
+        WHERE provider = $1 AND environment IN ('live', 'sandbox', 'unknown') AND delivery_id = $2
+        ORDER BY id LIMIT 100
+        """, .text(store.provider.rawValue), .text(deliveryID)
+      ) { row in try DeliverySummary(row) }
+    }
+  }
+
+  /// Whatever a text names: a number, as `#17` or, where no store has that for an id, as `17`; an id as
+  /// we keep it or as its store shows it.
+  package static func named(
+    _ text: String, of stores: [any Store], reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    let isNumber = text.hasPrefix("#")
+    var found = isNumber ? [] : try find(text, of: stores, reading: database)
+    if found.isEmpty, let number = Int64(isNumber ? text.dropFirst() : text[...]) {
+      found = [try find(number: number, reading: database)].compactMap { $0 }
+    }
+    guard found.isEmpty else { return found }
+    return try stores.filter(\.traits.deliveriesNameWebhook).flatMap { store in
+      try webhooks(of: store, reading: database).flatMap { webhook in
+        try find("\(webhook):\(text)", of: [store], reading: database)
+      }
+    }
+  }
+
+  /// More webhooks nobody has.
+  private static let webhookCountMax = 100
+
+  /// What the ids of a store's deliveries begin with, by the index: one row is read for each.
+  private static func webhooks(
+    of store: any Store, reading database: some Queryable
+  ) throws -> [String] {
+    var found: [String] = []
+    // Ids without a colon are looked at, too: without a bound of their own each would be one more read.
+    var lookedAtCount = 0
+    for environment in StoreEnvironment.allCases {
+      var behind = ""
+      while lookedAtCount < webhookCountMax,
+        let id = try database.first(
+          """
+          SELECT delivery_id FROM billing.deliveries
+          WHERE provider = $1 AND environment = $2 AND delivery_id > $3
+          ORDER BY delivery_id LIMIT 1
+          """, .text(store.provider.rawValue), .text(environment.rawValue), .text(behind),
+          row: { row in try row.text(0) })
+      {
+        lookedAtCount += 1
+        let webhook = String(id.prefix { $0 != ":" })
+        if webhook != id { found.append(webhook) }
+        // What follows a colon.
+        behind = webhook == id ? id : webhook + ";"
+      }
+    }
+    return found
+  }
+
+  package static func find(
+    number: Int64, reading database: some Queryable
+  ) throws -> DeliverySummary? {
+    try database.first(
+      "SELECT \(columns) FROM billing.deliveries WHERE id = $1", .integer(number)
+    ) { row in try DeliverySummary(row) }
+  }
+
+  /// Those of any of the objects, the newest first, below `number`.
+  package static func of(
+    objects: [String], below number: Int64, from first: Int64, _ filter: DeliveryFilter,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    var found: [DeliverySummary] = []
+    for list in SQLList.slices(of: objects.map { .text($0) }, after: 3) {
+      found += try database.rows(
+        """
+        SELECT \(columns) FROM billing.deliveries
+        WHERE object IN (\(list.parameters)) AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
+        """,
+        values: [.integer(number), .integer(first), .integer(filter.readCountMax)] + list.values
+      ) { row in try DeliverySummary(row) }
+    }
+    return found.sorted { $0.number > $1.number }
+  }
+
+  /// Those of a type.
+  package static func of(
+    type: String, below number: Int64, from first: Int64, _ filter: DeliveryFilter,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    try database.rows(
+      """
+      SELECT \(columns) FROM billing.deliveries
+      WHERE type = $1 AND id < $2 AND id >= $3 ORDER BY id DESC LIMIT $4
+      """, .text(type), .integer(number), .integer(first), .integer(filter.readCountMax)
+    ) { row in try DeliverySummary(row) }
+  }
+
+  /// Those that can change nobody's storage: not about us, unreadable, or of a sandbox that does not
+  /// count.
+  static func withoutEffect(
+    below number: Int64, from first: Int64, _ filter: DeliveryFilter, sandboxCounts: Bool,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    let values: [SQLValue] = [
+      .integer(number), .integer(first), .integer(filter.readCountMax),
+    ]
+    var found = try database.rows(
+      """
+      SELECT \(columns) FROM billing.deliveries
+      WHERE (disposition = 'foreign' OR disposition = 'premature' OR disposition = 'undecodable')
+        AND id < $1 AND id >= $2
+      ORDER BY id DESC LIMIT $3
+      """, values: values
+    ) { row in try DeliverySummary(row) }
+    if !sandboxCounts {
+      let known = Set(found.map(\.number))
+      found += try database.rows(
+        """
+        SELECT \(columns) FROM billing.deliveries
+        WHERE environment = 'sandbox' AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
+        """, values: values
+      ) { row in try DeliverySummary(row) }.filter { !known.contains($0.number) }
+    }
+    return found.sorted { $0.number > $1.number }
+  }
+
+  /// The numbers of those that nobody could read when they came, ascending, from behind one.
+  package static func undecodable(
+    of provider: ObjectKey.Provider?, after number: Int64, reading reader: Reader
+  ) throws -> [Int64] {
+    try reader.rows(
+      "SELECT id, provider FROM billing.deliveries WHERE disposition = 'undecodable' AND id > $1",
+      .integer(number)
+    ) { row in (id: try row.integer(0), provider: try row.text(1)) }
+    .filter { provider == nil || $0.provider == provider?.rawValue }.map(\.id).sorted()
+  }
+
+  /// Whatever came, in the order of its numbers.
+  package static func all(
+    below number: Int64, from first: Int64, _ filter: DeliveryFilter,
+    reading database: some Queryable
+  ) throws -> [DeliverySummary] {
+    try database.rows(
+      """
+      SELECT \(columns) FROM billing.deliveries
+      WHERE id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
+      """, .integer(number), .integer(first), .integer(filter.readCountMax)
+    ) { row in try DeliverySummary(row) }
+  }
+}

@@ -1,0 +1,81 @@
+package import Base
+package import Ledger
+package import Storage
+package import Subscriptions
+internal import Tiers
+
+/// A purchase of an account's, as far as buying and changing must know.
+package struct OwnedPurchase: Sendable {
+  package let key: ObjectKey
+  package let label: Label
+  package let willRenew: Bool
+  /// When the last period ends that was paid, or given on trial.
+  package let paidUntil: Instant?
+
+  /// Whether it goes on by itself, or may be mended: it stands in the way of another one.
+  package var isCurrent: Bool { label.isCurrent }
+}
+
+extension Label {
+  var isCurrent: Bool {
+    switch self {
+    case .trialing, .active, .grace, .renewalPending, .onHold, .paused: true
+    case .pending, .expired, .revoked, .superseded: false
+    }
+  }
+}
+
+extension Ledger {
+  /// Nobody has more that anybody looks at.
+  private static let purchaseCountMax = 200
+
+  /// Whether nothing was ever paid for or tried by an account, in any store: neither what it owns, nor what went
+  /// from it.
+  package func isFirstPurchase(
+    of account: Identifier, reading reader: some Queryable
+  ) throws -> Bool {
+    let went = try reader.first(
+      """
+      SELECT 1 FROM billing.transitions
+      WHERE cause = 'owner' AND state_before <> 'none' AND state_before = $1 LIMIT 1
+      """, .text(account.description)
+    ) { try $0.integer(0) }
+    guard went == nil else { return false }
+    let owned = try reader.rows(
+      """
+      SELECT environment, coverage FROM billing.subscriptions
+      WHERE owner = $1 ORDER BY updated_ms DESC, object LIMIT $2
+      """, .id(account), .integer(Self.purchaseCountMax)
+    ) { row in (try row.text(0), try row.text(1)) }
+    return try !owned.contains { environment, text in
+      try rules.grants(environment, to: account)
+        && Coverage(text: text).intervals.contains { $0.why == .trial || $0.why == .subscribed }
+    }
+  }
+
+  /// What an account owns that counts for it; the newest derived first.
+  package func purchases(
+    of account: Identifier, at now: Instant, reading reader: some Queryable
+  ) throws -> [OwnedPurchase] {
+    try reader.rows(
+      """
+      SELECT object, environment, label_without_access, will_renew, coverage
+      FROM billing.subscriptions WHERE owner = $1 ORDER BY updated_ms DESC, object LIMIT $2
+      """, .id(account), .integer(Self.purchaseCountMax)
+    ) { row in
+      (
+        try row.text(0), try row.text(1), try row.text(2), try row.integer(3) == 1,
+        try row.text(4)
+      )
+    }.compactMap { object, environment, label, willRenew, text in
+      guard rules.grants(environment, to: account), let key = ObjectKey(object),
+        let without = Label(rawValue: label)
+      else { return nil }
+      let coverage = try Coverage(text: text)
+      let paid = coverage.intervals.filter { $0.why == .subscribed || $0.why == .trial }
+      return OwnedPurchase(
+        key: key, label: Label(coverage, withoutAccess: without, at: now), willRenew: willRenew,
+        paidUntil: paid.map(\.to).max())
+    }
+  }
+}

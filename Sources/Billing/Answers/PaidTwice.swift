@@ -1,0 +1,87 @@
+package import Base
+package import Ledger
+package import Storage
+internal import Stores
+package import Subscriptions
+internal import Tiers
+
+/// What an account pays for at one time though caps never add up, and what of it is one too many.
+package struct PaidTwice: Sendable {
+  /// What counts: the largest plan; of equal ones the one that was paid for first.
+  package let kept: Part
+  /// What adds nothing, as it is to be refunded.
+  package let surplus: [Part]
+
+  package struct Part: Sendable {
+    package let key: ObjectKey
+    /// What people call its store.
+    package let store: String
+    package let planID: String
+    /// What was paid for the time that runs; nil where the store does not tell.
+    package let payment: Bill.Payment?
+    /// Whether its store gives money back when Coffer orders it; else its customer asks there.
+    package let isRefundedHere: Bool
+
+    /// For people: the amount, and where it was paid.
+    package var price: String {
+      payment?.amount.map { "\($0) at \(store)" } ?? "an amount that \(store) does not tell"
+    }
+  }
+
+  /// More than these are not looked at.
+  private static let countMax = 50
+
+  /// Nil where no more than one of an account's subscriptions is paid for at that moment.
+  init?(
+    _ subscriptions: [EntitlementExplanation.Subscription], _ catalogue: Catalogue,
+    _ stores: StoreList, at now: Instant
+  ) throws {
+    let paid = try subscriptions.compactMap { subscription in
+      try Self.rank(subscription, catalogue, stores, at: now)
+    }.sorted { ($1.size, $0.since, $0.part.key) < ($0.size, $1.since, $1.part.key) }
+    guard let first = paid.first, paid.count > 1 else { return nil }
+    kept = first.part
+    surplus = paid.dropFirst().map(\.part)
+  }
+
+  /// The same, read of an account of which it was noted that it pays twice.
+  package init?(
+    by account: Identifier, at now: Instant, of ledger: Ledger, reading reader: Reader
+  ) throws {
+    let isNoted =
+      try reader.first(
+        "SELECT 1 FROM billing.double_payments WHERE account_id = $1", .id(account)
+      ) { try $0.integer(0) } != nil
+    guard isNoted else { return nil }
+    let (reading, catalogue) = (ledger.reading(reader), try ledger.catalogue(reading: reader))
+    let keys = try reader.rows(
+      "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object LIMIT $2",
+      .id(account), .integer(Self.countMax)
+    ) { row in ObjectKey(try row.text(0)) }
+    let found = try keys.compactMap { $0 }.compactMap { key in
+      try EntitlementExplanation.Subscription(key, at: now, about: now, catalogue, reading)
+    }.filter { ledger.rules.grants($0.environment.rawValue, to: account) }
+    try self.init(found, catalogue, ledger.stores, at: now)
+  }
+
+  private static func rank(
+    _ subscription: EntitlementExplanation.Subscription, _ catalogue: Catalogue,
+    _ stores: StoreList, at now: Instant
+  ) throws -> (part: Part, size: Int64, since: Instant)? {
+    let paid = subscription.intervals.filter { $0.why == .subscribed || $0.why == .contested }
+    guard let current = paid.last(where: { $0.from <= now && now < $0.to }) else { return nil }
+    let payments = subscription.bill.payments.filter { $0.state == .paid }
+    let running = payments.first { payment in
+      payment.from.map { $0 <= now } ?? false && payment.to.map { now < $0 } ?? false
+    }
+    let store = try stores.store(of: subscription.key)
+    let part = Part(
+      key: subscription.key, store: subscription.store, planID: current.planID,
+      payment: running ?? payments.first,
+      isRefundedHere: store.traits.orders.contains(.refund))
+    return (
+      part, catalogue.plan(current.planID)?.byteCount ?? 0,
+      paid.map(\.from).min() ?? current.from
+    )
+  }
+}

@@ -1,0 +1,268 @@
+package import Base
+package import Ledger
+package import Report
+package import Storage
+internal import Stores
+internal import Subscriptions
+internal import Tiers
+
+/// Every purchase of the environment that grants, with those that continue it, a page at a time: what the
+/// monthly report is summed over.
+///
+/// It reads what was derived and what stores told, in a few statements for a page, and changes nothing.
+package struct SubscriberPages {
+  private let ledger: Ledger
+  private let reader: Reader
+  private let now: Instant
+  private let catalogue: Catalogue
+  private let pageCount: Int
+  /// Where the next page begins: what a later one of these goes on from.
+  package private(set) var place: Place
+
+  package struct Place: Equatable, Sendable {
+    /// The last subscription that was read; nil behind the last of all.
+    package let last: String?
+    /// How many were read.
+    package let readCount: Int64
+
+    package init(last: String?, readCount: Int64) {
+      self.last = last
+      self.readCount = readCount
+    }
+
+    package static let start = Place(last: "", readCount: 0)
+  }
+
+  /// A chain of purchases longer than this is no customer's.
+  private static let chainCountMax = 32
+
+  package init(
+    of ledger: Ledger, at now: Instant, from place: Place = .start, pageCount: Int = 256,
+    reading reader: Reader
+  ) throws {
+    self.ledger = ledger
+    self.place = place
+    self.pageCount = pageCount
+    self.reader = reader
+    self.now = now
+    catalogue = ledger.rules.keeping(try SoldPlans.all(reading: reader)).catalogue
+  }
+
+  /// How many subscriptions there are to read, of either environment.
+  package static func count(_ reader: Reader) throws -> Int64 {
+    try reader.first("SELECT count(*) FROM billing.subscriptions") { try $0.integer(0) } ?? 0
+  }
+
+  /// The subscribers of the next page; nil behind the last.
+  package mutating func next() throws -> [Subscriber]? {
+    guard let after = place.last else { return nil }
+    let page = try reader.rows(
+      """
+      SELECT \(DerivedRow.columns) FROM billing.subscriptions WHERE object > $1
+      ORDER BY object LIMIT $2
+      """, .text(after), .integer(pageCount)
+    ) { row in try DerivedRow(row) }
+    place = Place(
+      last: page.count == pageCount ? page.last?.object : nil,
+      readCount: place.readCount + Int64(page.count))
+    let chains = try chains(page.filter { counts($0) })
+    let purchases = try purchases(chains.flatMap { $0 })
+    return chains.map { chain in
+      Subscriber(chain.compactMap { purchases[$0.object] }, catalogue)
+    }
+  }
+
+  private func counts(_ row: DerivedRow) -> Bool {
+    row.environment == ledger.rules.grantingEnvironment.rawValue
+  }
+
+  // MARK: chains
+
+  /// Each purchase that continues none with those that continue it.
+  private func chains(_ page: [DerivedRow]) throws -> [[DerivedRow]] {
+    let older = try predecessors(of: page.map(\.object))
+    var chains = page.filter { older[$0.object] == nil }.map { [$0] }
+    var ends = Dictionary(
+      uniqueKeysWithValues: chains.enumerated().map { ($1[0].object, $0) })
+    for _ in 1..<Self.chainCountMax where !ends.isEmpty {
+      let newer = try successors(of: Array(ends.keys))
+      let rows = try self.rows(newer.map(\.object)).filter { counts($0) }
+      // Of several that it continues, a purchase counts with the first alone.
+      let first = try predecessors(of: rows.map(\.object))
+      var next: [String: Int] = [:]
+      for row in rows {
+        guard let index = first[row.object].flatMap({ ends[$0] }),
+          !chains[index].contains(where: { $0.object == row.object })
+        else { continue }
+        chains[index].append(row)
+        next[row.object] = index
+      }
+      ends = next
+    }
+    return chains
+  }
+
+  /// The first of the purchases of the same environment that each continues, where there is one.
+  private func predecessors(of objects: [String]) throws -> [String: String] {
+    var found: [String: String] = [:]
+    for list in SQLList.slices(of: objects.map { .text($0) }, after: 1) {
+      try reader.query(
+        """
+        SELECT l.target, min(l.origin) FROM billing.links l
+        JOIN billing.subscriptions s ON s.object = l.origin AND s.environment = $1
+        WHERE l.target IN (\(list.parameters)) AND l.kind = 'predecessor' GROUP BY l.target
+        """, [.text(ledger.rules.grantingEnvironment.rawValue)] + list.values
+      ) { row in
+        found[try row.text(0)] = try row.text(1)
+        return true
+      }
+    }
+    return found
+  }
+
+  private func successors(of objects: [String]) throws -> [(target: String, object: String)] {
+    try SQLList.slices(of: objects.map { .text($0) }, after: 0).flatMap { list in
+      try reader.rows(
+        """
+        SELECT target, origin FROM billing.links
+        WHERE target IN (\(list.parameters)) AND kind = 'successor'
+        """, values: list.values
+      ) { row in (try row.text(0), try row.text(1)) }
+    }
+  }
+
+  private func rows(_ objects: [String]) throws -> [DerivedRow] {
+    try SQLList.slices(of: Set(objects).sorted().map { .text($0) }, after: 0).flatMap { list in
+      try reader.rows(
+        """
+        SELECT \(DerivedRow.columns) FROM billing.subscriptions
+        WHERE object IN (\(list.parameters)) ORDER BY object
+        """, values: list.values
+      ) { row in try DerivedRow(row) }
+    }
+  }
+
+  // MARK: purchases
+
+  private func purchases(_ rows: [DerivedRow]) throws -> [String: Purchase] {
+    let bills = try bills(of: rows.compactMap { ObjectKey($0.object) })
+    let changes = try changes(of: rows.map(\.object))
+    var purchases: [String: Purchase] = [:]
+    for row in rows {
+      guard let key = ObjectKey(row.object), let bill = bills[key] else { continue }
+      let coverage = try Coverage(text: row.coverage)
+      purchases[row.object] = Purchase(
+        store: key.provider.rawValue, coverage: coverage, bill: bill,
+        changes: (changes[row.object] ?? [])
+          + row.changesByClock(coverage, upTo: now))
+    }
+    return purchases
+  }
+
+  /// What the stores told of products and money.
+  private func bills(of keys: [ObjectKey]) throws -> [ObjectKey: Bill] {
+    let reading = ledger.reading(reader)
+    var subscriptions: [ObjectKey: Subscription] = [:]
+    for key in keys { subscriptions[key] = try ledger.stores.subscription(key) }
+    let holders = try holders(of: keys)
+    for row in try reading.mirrors(of: holders.keys.sorted()) {
+      for key in holders[row.fact.key] ?? [] {
+        subscriptions[key]?.insert(row.fact, delivery: row.delivery)
+      }
+    }
+    return subscriptions.mapValues { $0.record.bill }
+  }
+
+  /// The subscriptions that each object tells of: as `LedgerReading.reach` finds them, for many at once.
+  private func holders(of keys: [ObjectKey]) throws -> [ObjectKey: Set<ObjectKey>] {
+    var holders = Dictionary(uniqueKeysWithValues: keys.map { ($0, Set([$0])) })
+    var open = keys.map(\.description)
+    while !open.isEmpty {
+      var found: [(target: ObjectKey, origin: ObjectKey, isBridge: Bool)] = []
+      for list in SQLList.slices(of: open.map { .text($0) }, after: 0) {
+        try reader.query(
+          """
+          SELECT target, origin, kind FROM billing.links
+          WHERE target IN (\(list.parameters)) AND kind IN ('part', 'bridge')
+          """, list.values
+        ) { row in
+          if let target = ObjectKey(try row.text(0)), let origin = ObjectKey(try row.text(1)) {
+            found.append((target, origin, try row.text(2) == "bridge"))
+          }
+          return true
+        }
+      }
+      var next: Set<ObjectKey> = []
+      for link in found {
+        let owners = holders[link.target] ?? []
+        let known = holders[link.origin] ?? []
+        guard !owners.isSubset(of: known) else { continue }
+        holders[link.origin] = known.union(owners)
+        if link.isBridge { next.insert(link.origin) }
+      }
+      open = next.map(\.description).sorted()
+    }
+    return holders
+  }
+
+  private func changes(of objects: [String]) throws -> [String: [Purchase.Change]] {
+    var changes: [String: [Purchase.Change]] = [:]
+    for list in SQLList.slices(of: objects.map { .text($0) }, after: 0) {
+      try reader.query(
+        """
+        SELECT object, at_ms, noticed_ms, cause, state_before, state_after
+        FROM billing.transitions
+        WHERE object IN (\(list.parameters)) AND cause <> 'owner' AND state_before <> state_after
+        ORDER BY object, number
+        """, list.values
+      ) { row in
+        let at = try row.instant(1)
+        let byClock = try row.text(3) == "clock"
+        guard let after = Label(rawValue: try row.text(5)) else { return true }
+        changes[try row.text(0), default: []].append(
+          Purchase.Change(
+            at: at, noticed: byClock ? at : try row.instant(2),
+            before: Label(rawValue: try row.text(4)), after: after))
+        return true
+      }
+    }
+    return changes
+  }
+}
+
+/// What was derived of one subscription, as far as the report needs it.
+private struct DerivedRow {
+  package let object: String
+  let environment: String
+  let coverage: String
+  private let label: Label
+  private let labelWithoutAccess: Label
+  private let updated: Instant
+
+  package static let columns =
+    "object, environment, coverage, label, label_without_access, updated_ms"
+
+  init(_ row: borrowing Row) throws {
+    object = try row.text(0)
+    environment = try row.text(1)
+    coverage = try row.text(2)
+    guard let label = Label(rawValue: try row.text(3)),
+      let labelWithoutAccess = Label(rawValue: try row.text(4))
+    else { throw DatabaseError.statement("a subscription's label is unknown") }
+    (self.label, self.labelWithoutAccess) = (label, labelWithoutAccess)
+    updated = try row.instant(5)
+  }
+
+  /// What time did since anything was last told, as `Derivation` will write it with the next fact.
+  func changesByClock(_ coverage: Coverage, upTo now: Instant) -> [Purchase.Change] {
+    var before = label
+    var changes: [Purchase.Change] = []
+    for moment in coverage.boundaries(after: updated, upTo: now) {
+      let after = Label(coverage, withoutAccess: labelWithoutAccess, at: moment)
+      guard after != before else { continue }
+      changes.append(Purchase.Change(at: moment, noticed: moment, before: before, after: after))
+      before = after
+    }
+    return changes
+  }
+}

@@ -1,0 +1,201 @@
+package import Base
+package import Ledger
+package import Storage
+internal import Stores
+package import Subscriptions
+package import Tiers
+
+/// What an account is told of what it pays for: what holds, until when, and what stands in the way.
+///
+/// One picture for all stores, and the same to the account's devices and to whoever is told of changes.
+package struct SubscriptionOverview: Sendable {
+  package let account: Identifier
+  package let now: Instant
+  /// What holds.
+  package let current: Schedule.Boundary
+  /// When it holds no more, if nothing more comes; nil: without an end.
+  package let accessEnds: Instant?
+  /// When time alone may change any of this next.
+  package let nextChange: Instant?
+  /// Whether the account is being deleted, so that it can buy nothing.
+  package let isLeaving: Bool
+  /// Whether it never paid for or tried anything, so that a trial of the catalogue's would be given.
+  package let isFirstPurchase: Bool
+  /// Where plans are bought by wishes to this server; nil where they are not.
+  package let seller: ObjectKey.Provider?
+  /// Those that give access first, and of these what is sure before what hangs in the balance.
+  package let subscriptions: [Subscription]
+
+  package struct Subscription: Sendable {
+    package let key: ObjectKey
+    /// What people call its store.
+    package let store: String
+    package let environment: StoreEnvironment
+    package let label: Label
+    package let willRenew: Bool
+    /// What it gives, or gave last; nil where nothing was ever owed.
+    package let planID: String?
+    /// The end of the period that is paid for, or of the trial; of one that is over, when it ended.
+    package let validUntil: Instant?
+    package let grace: Grace?
+    /// The payment that fails.
+    package let failure: Failure?
+    package let pause: Pause?
+    /// The store's ids of what it is for.
+    package let items: [Bill.Item]
+    let nextChange: Instant?
+    /// Where its store lets customers manage it; nil where that is done here.
+    package let managePage: String?
+    package let isManagedHere: Bool
+    /// Whether it may go on at the `seller`.
+    package let mayMigrate: Bool
+    /// Whether it goes on by itself, or may be mended: it stands in the way of another one.
+    package let isCurrent: Bool
+  }
+
+  package struct Grace: Sendable, Hashable {
+    package let since: Instant
+    package let until: Instant
+  }
+
+  package struct Failure: Sendable, Hashable {
+    package let since: Instant
+    /// Nil where the store does not tell.
+    package let amount: Money?
+    /// What a payment is to be made for, by its store's id; nil where nobody can pay it by itself.
+    package let invoice: ObjectKey?
+  }
+
+  /// The one that gives the plan that holds; else the first.
+  package var main: Subscription? {
+    subscriptions.first { $0.label.givesAccess && $0.planID == current.planID }
+      ?? subscriptions.first
+  }
+
+  /// Of one account, told at most this many, the newest.
+  private static let subscriptionCountMax: Int64 = 50
+
+  fileprivate init(
+    of account: Identifier, at now: Instant, _ ledger: Ledger, reading database: any Queryable
+  ) throws {
+    self.account = account
+    self.now = now
+    isLeaving = try LeavingAccount.isLeaving(account, reading: database)
+    isFirstPurchase = try ledger.isFirstPurchase(of: account, reading: database)
+    let catalogue = try ledger.catalogue(reading: database)
+    seller = ledger.seller(of: catalogue)
+    let stored = try EntitlementRows.schedule(of: account, reading: database)
+    // Of many accounts billing never heard.
+    let schedule = Schedule(stored: stored) ?? .free(catalogue)
+    let current = schedule.entry(at: now)
+    self.current = current
+    accessEnds = schedule.boundaries.first {
+      $0.from > now && ($0.capByteCount < current.capByteCount || !$0.reason.givesAccess)
+    }.flatMap { current.reason.givesAccess ? $0.from : nil }
+    let reading = ledger.reading(database)
+    let keys = try database.rows(
+      """
+      SELECT object FROM billing.subscriptions WHERE owner = $1
+      ORDER BY updated_ms DESC, object LIMIT $2
+      """, .id(account), .integer(Self.subscriptionCountMax)
+    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+    let all = try keys.compactMap { key in
+      try Subscription(
+        key, at: now, reading, counts: { ledger.rules.grants($0.rawValue, to: account) })
+    }
+    nextChange =
+      (schedule.boundaries.map { $0.from }.filter { $0 > now } + all.compactMap { $0.nextChange })
+      .min()
+    subscriptions =
+      all
+      .filter { $0.label != .superseded }
+      .sorted { ($0.rank, $0.key) < ($1.rank, $1.key) }
+  }
+}
+
+extension Ledger {
+  /// What an account is told.
+  package func overview(
+    of account: Identifier, at now: Instant, reading database: any Queryable
+  ) throws -> SubscriptionOverview {
+    try SubscriptionOverview(of: account, at: now, self, reading: database)
+  }
+
+  fileprivate func seller(of catalogue: Catalogue) -> ObjectKey.Provider? {
+    guard let provider = stores.seller?.provider else { return nil }
+    let isSelling = catalogue.paid.contains { plan in
+      !plan.isAddition && plan.products.contains { $0.provider == provider.rawValue }
+    }
+    return isSelling ? provider : nil
+  }
+}
+
+extension SubscriptionOverview.Subscription {
+  fileprivate init?(
+    _ key: ObjectKey, at now: Instant, _ reading: LedgerReading,
+    counts: (StoreEnvironment) -> Bool
+  ) throws {
+    guard let row = try reading.stored(key).row else { return nil }
+    let traits = try reading.stores.store(of: key).traits
+    let record = try reading.subscription(key).record
+    let bill = record.bill
+    let coverage = try Coverage(text: row.coverage)
+    self.key = key
+    store = traits.title
+    managePage = traits.managePage
+    isManagedHere = traits.isManagedHere
+    mayMigrate = reading.stores.mayMigrate(from: key.provider)
+    environment = row.environment
+    label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
+    isCurrent = label.isCurrent && counts(environment)
+    willRenew = row.willRenew
+    nextChange = coverage.boundaries(after: now, upTo: .distantFuture).first
+    let paid = coverage.intervals.filter { $0.why.isPaidFor && $0.from <= now }
+    let told = coverage.entry(at: now) ?? coverage.intervals.last { $0.to <= now }
+    planID = told?.planID ?? coverage.intervals.first?.planID
+    validUntil = paid.map { $0.to }.max() ?? told?.to
+    let grace = coverage.intervals.filter { $0.why == .grace }
+    self.grace =
+      grace.contains { $0.contains(now) }
+      ? SubscriptionOverview.Grace(
+        since: grace.map { $0.from }.min()!, until: grace.map { $0.to }.max()!) : nil
+    pause = record.pause
+    let failing = bill.payments.first { $0.state == .failing }
+    let fails =
+      label == .grace || label == .onHold || pause?.reason == .paymentFailed || failing != nil
+    let isOver = label == .expired || label == .revoked
+    failure =
+      fails && !isOver
+      ? SubscriptionOverview.Failure(
+        since: failing?.at ?? grace.map { $0.from }.min() ?? validUntil ?? now,
+        amount: failing?.amount,
+        invoice: failing.map { key.sibling($0.object.kind, $0.object.id) }) : nil
+    items = bill.items
+  }
+
+  /// Which is told first.
+  fileprivate var rank: Int {
+    switch label {
+    case .active: 0
+    case .trialing: 1
+    case .grace: 2
+    case .renewalPending: 3
+    case .onHold: 4
+    case .paused: 5
+    case .pending: 6
+    case .expired, .revoked, .superseded: 7
+    }
+  }
+}
+
+extension CapReason {
+  /// Whether it is the paid period or trial itself, not what is given beyond it.
+  fileprivate var isPaidFor: Bool {
+    switch self {
+    case .subscribed, .contested, .trial, .courtesy: true
+    case .neverSubscribed, .grace, .leeway, .storeUnreachable, .granted, .quotaSet, .paymentFailed,
+      .lapsed, .grantRevoked, .refunded, .disputed:
+      false
+    }
+  }
+}

@@ -1,0 +1,100 @@
+package import Base
+package import Storage
+package import Subscriptions
+
+/// Claims of a purchase that was, or may have been, somebody else's: a customer with two accounts
+/// mostly, whom only an operator can help.
+package enum RefusedClaims {
+  /// More of one purchase, or of one account, are no customers'.
+  private static let countMax: Int64 = 10
+
+  /// How long one is kept.
+  package static let keptSpan = Instant.Span.days(30)
+  /// How many outdated rows go with one that comes.
+  private static let sweepCountMax: Int64 = 20
+
+  /// Keeps that an account's claim was refused, or that it was again.
+  package static func note(
+    _ key: ObjectKey, of account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws {
+    let counts = try transaction.first(
+      """
+      SELECT (SELECT count(*) FROM billing.refused_claims
+          WHERE object = $1 AND account_id <> $2),
+        (SELECT count(*) FROM billing.refused_claims
+          WHERE account_id = $2 AND object <> $1)
+      """, .text(key.description), .id(account)
+    ) { row in (try row.integer(0), try row.integer(1)) }
+    guard let counts, max(counts.0, counts.1) < countMax else { return }
+    try transaction.execute(
+      """
+      INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)
+      ON CONFLICT (object, account_id) DO UPDATE SET refused_ms = excluded.refused_ms
+      """, .text(key.description), .id(account), .instant(now))
+    try sweep(at: now, in: transaction)
+  }
+
+  /// Those of an account that nothing has answered, the newest first.
+  package static func all(
+    of account: Identifier, at now: Instant, reading database: some Queryable
+  ) throws -> [RefusedClaim] {
+    try database.rows(
+      """
+      SELECT object, refused_ms FROM billing.refused_claims
+      WHERE account_id = $1 AND refused_ms > $2 ORDER BY refused_ms DESC, object LIMIT $3
+      """, .id(account), .instant(now - keptSpan), .integer(countMax)
+    ) { row in (ObjectKey(try row.text(0)), try row.instant(1)) }
+    .compactMap { key, refused in
+      key.map { RefusedClaim(account: account, subscription: $0, refused: refused) }
+    }
+  }
+
+  /// Those of a purchase that nothing has answered, the newest first.
+  package static func all(
+    about key: ObjectKey, at now: Instant, reading database: some Queryable
+  ) throws -> [RefusedClaim] {
+    try database.rows(
+      """
+      SELECT account_id, refused_ms FROM billing.refused_claims
+      WHERE object = $1 AND refused_ms > $2 ORDER BY refused_ms DESC, account_id LIMIT $3
+      """, .text(key.description), .instant(now - keptSpan), .integer(countMax)
+    ) { row in
+      RefusedClaim(account: try row.id(0), subscription: key, refused: try row.instant(1))
+    }
+  }
+
+  private static func sweep(at now: Instant, in transaction: Transaction) throws {
+    let outdated = try transaction.rows(
+      """
+      SELECT object, account_id FROM billing.refused_claims WHERE refused_ms <= $1
+      ORDER BY refused_ms, object LIMIT $2
+      """, .instant(now - keptSpan), .integer(sweepCountMax)
+    ) { row in (try row.text(0), try row.id(1)) }
+    for (object, account) in outdated {
+      try transaction.execute(
+        "DELETE FROM billing.refused_claims WHERE object = $1 AND account_id = $2",
+        .text(object), .id(account))
+    }
+  }
+
+  /// What was decided answers them.
+  static func settle(_ decision: Decision, in transaction: Transaction) throws {
+    switch decision {
+    case .claim(_, let object), .transfer(_, let object, _):
+      try transaction.execute(
+        "DELETE FROM billing.refused_claims WHERE object = $1", .text(object.description))
+    case .accountDeleted(let account):
+      try transaction.execute(
+        "DELETE FROM billing.refused_claims WHERE account_id = $1", .id(account))
+    case .grant, .ungrant, .quota, .quotaCleared: break
+    }
+  }
+}
+
+/// That an account claimed what was, or may have been, somebody else's.
+package struct RefusedClaim: Sendable {
+  package let account: Identifier
+  package let subscription: ObjectKey
+  /// The last time.
+  package let refused: Instant
+}

@@ -1,0 +1,70 @@
+package import Base
+package import Jobs
+package import Storage
+internal import Subscriptions
+
+/// Asks for renewals that nobody told of: at the end of a paid period, while the renewal is
+/// expected, the subscription is read. One job for each subscription, moved on from period to period.
+package struct RenewalChecks: Sendable {
+  let ledger: Ledger
+  let clock: Clock
+
+  package init(ledger: Ledger, clock: Clock) {
+    self.ledger = ledger
+    self.clock = clock
+  }
+
+  static let job = "renewal"
+
+  package var handler: JobHandler {
+    JobHandler(Self.job) { lease throws(JobFailure) in
+      guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
+      let now = clock.now()
+      return JobResult(
+        readBegan: nil,
+        writes: { transaction in try ledger.checkRenewal(of: key, at: now, in: transaction) })
+    }
+  }
+}
+
+extension Ledger {
+  /// Has a subscription read whose renewal is due and was not seen, and looks again later.
+  func checkRenewal(of key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
+    try LedgerSequence.lock(in: transaction)
+    guard isReadable(key), let row = try SubscriptionRow(key, reading: transaction) else {
+      return
+    }
+    let coverage = try Coverage(text: row.coverage)
+    // One that comes after the leeway, because nobody was there to look, asks once all the same.
+    if coverage.awaitsRenewal(at: now) || row.willRenew && coverage.lacksRenewal(at: now) {
+      try Jobs.request(Self.readJob, key.description, due: now, in: transaction)
+    }
+    guard let next = coverage.nextRenewalCheck(after: now) else { return }
+    try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
+  }
+
+  /// Sees to it that somebody looks when the paid time of a subscription ends. A check that waits
+  /// already is as good where it comes first: it finds out when to look next.
+  func expectRenewal(
+    of key: ObjectKey, _ coverage: Coverage, at now: Instant, in transaction: Transaction
+  ) throws {
+    guard isReadable(key), let next = coverage.nextRenewalCheck(after: now) else { return }
+    let waiting = try Jobs.find(RenewalChecks.job, key.description, reading: transaction)?.due
+    if let waiting, waiting <= next { return }
+    try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
+  }
+
+  /// Which of the objects, in their text form, are subscriptions that would renew as far as is known.
+  package static func renewing(
+    _ objects: [String], reading database: some Queryable
+  ) throws -> Set<String> {
+    var renewing: Set<String> = []
+    for object in objects {
+      let willRenew = try database.first(
+        "SELECT will_renew FROM billing.subscriptions WHERE object = $1", .text(object)
+      ) { row in try row.integer(0) == 1 }
+      if willRenew == true { renewing.insert(object) }
+    }
+    return renewing
+  }
+}

@@ -1,0 +1,112 @@
+package import Base
+package import Storage
+package import Stores
+package import Subscriptions
+
+/// What a human should look at of one subscription, as its derivation finds it.
+package struct AttentionRows: Equatable {
+  /// One thing to look at; equal ones are one thing, whenever they are found.
+  struct Row: Hashable {
+    let kind: Attention.Kind
+    /// The product, the payment, or the reversal; empty where it is the subscription itself.
+    let about: String
+    /// Since when, where a fact says so; else since it is found.
+    let since: Instant?
+    /// When it settles by itself; nil: it is told for a while.
+    let until: Instant?
+  }
+
+  private let rows: [Row]
+
+  /// What is over by itself, or whose remedy leaves no trace, is told so long.
+  private static let toldSpan = Instant.Span.days(30)
+
+  package init(
+    _ subscription: Subscription, _ coverage: Coverage, traits: StoreTraits, rules: LedgerRules
+  ) {
+    guard subscription.environment == rules.grantingEnvironment else {
+      self.rows = []
+      return
+    }
+    var rows = coverage.alarms.map { Row($0) }
+    let end = coverage.intervals.map { $0.to }.max()
+    let ownership = subscription.ownership
+    switch ownership.evidence {
+    case .contested: rows.append(Row(.contestedOwner, until: end ?? .distantFuture))
+    case .none:
+      if let end { rows.append(Row(.unowned, until: end)) }
+    case .deletedAccount:
+      if subscription.willRenew, !subscription.hasMoved {
+        rows.append(Row(.stillBilled, until: .distantFuture))
+      }
+    case .token, .predecessor, .claim, .transfer: break
+    }
+    if subscription.isDirty { rows.append(Row(.contradiction, until: .distantFuture)) }
+    if let since = subscription.unacknowledgedSince, let span = traits.acknowledgementSpan {
+      rows.append(Row(.unacknowledged, since: since, until: since + span))
+    }
+    self.rows = Set(rows).sorted {
+      ($0.kind.rawValue, $0.about) < ($1.kind.rawValue, $1.about)
+    }
+  }
+
+  /// Equal for the same things; empty where there are none.
+  var text: String {
+    rows.map { row in
+      "\(row.kind.rawValue) \(row.about) \(row.since?.milliseconds ?? 0) "
+        + "\(row.until?.milliseconds ?? 0)\n"
+    }.joined()
+  }
+
+  /// What stays keeps the time at which it was found.
+  package func write(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
+    let object = SQLValue.text(key.description)
+    let stored = try transaction.rows(
+      "SELECT kind, about FROM billing.attention WHERE object = $1", object
+    ) { row in (try row.text(0), try row.text(1)) }
+    for (kind, about) in stored
+    where !rows.contains(where: { $0.kind.rawValue == kind && $0.about == about }) {
+      try transaction.execute(
+        "DELETE FROM billing.attention WHERE object = $1 AND kind = $2 AND about = $3", object,
+        .text(kind), .text(about))
+    }
+    for row in rows {
+      let isStored = stored.contains { $0.0 == row.kind.rawValue && $0.1 == row.about }
+      if isStored, row.until == nil { continue }
+      try transaction.execute(
+        """
+        INSERT INTO billing.attention (object, kind, about, since_ms, until_ms)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (object, kind, about) DO UPDATE SET until_ms = excluded.until_ms
+        """, object, .text(row.kind.rawValue), .text(row.about), .instant(row.since ?? now),
+        .instant(row.until ?? now + Self.toldSpan))
+    }
+  }
+}
+
+extension AttentionRows.Row {
+  fileprivate init(
+    _ kind: Attention.Kind, about: String = "", since: Instant? = nil, until: Instant? = nil
+  ) {
+    self.init(kind: kind, about: about, since: since, until: until)
+  }
+
+  /// An alarm stays among the facts for ever: only what ends with it is told until it ends.
+  fileprivate init(_ alarm: Coverage.Alarm) {
+    switch alarm {
+    case .unknownProduct(let price, let product):
+      self.init(.unknownProduct, about: price ?? product ?? "", until: .distantFuture)
+    case .unmappedProduct(let id): self.init(.unmappedProduct, about: id, until: .distantFuture)
+    case .unknownStatus(let status): self.init(.unknownStatus, about: status)
+    case .paidAfterEnd(let invoice): self.init(.paidAfterEnd, about: invoice)
+    case .unpaidItem(let product): self.init(.unpaidTime, about: product)
+    case .activeWithoutPayment: self.init(.unpaidTime)
+    case .reversal(.disputeOpened, let object):
+      self.init(.dispute, about: object, until: .distantFuture)
+    case .reversal(let kind, let object):
+      self.init(.reversal, about: "\(kind.rawValue) \(object)")
+    case .irregularPayment(let irregularity, let object):
+      self.init(.irregularPayment, about: "\(irregularity.rawValue) \(object)")
+    }
+  }
+}

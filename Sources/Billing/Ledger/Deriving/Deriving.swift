@@ -1,0 +1,134 @@
+package import Base
+package import Storage
+internal import Stores
+package import Subscriptions
+package import Tiers
+
+extension Ledger {
+  /// Derives subscriptions and writes the schedules of the accounts that follow them.
+  package func derive(
+    _ keys: [ObjectKey], cause: Derivation.Cause, entry: Int64?, at now: Instant,
+    in transaction: Transaction, each: (Derivation) -> Void = { _ in }
+  ) throws {
+    try derive(
+      keys, reading(transaction), cause: cause, entry: { _ in entry }, at: now, in: transaction,
+      each: each)
+  }
+
+  /// Returns the accounts that now pay twice and did not before.
+  @discardableResult
+  package func derive(
+    _ keys: [ObjectKey], _ stored: LedgerReading, cause: Derivation.Cause,
+    entry: (ObjectKey) -> Int64?, at now: Instant, in transaction: Transaction,
+    each: (Derivation) -> Void
+  ) throws -> [Identifier] {
+    guard !keys.isEmpty else { return [] }
+    let rules = try current.find(at: now, in: transaction)
+    var accounts: Set<Identifier> = []
+    var concerned: Set<Identifier> = []
+    for key in keys {
+      let derivation = try Derivation(
+        of: key, stored, cause: cause, entry: entry(key), rules: rules, at: now)
+      try derivation.write(in: transaction)
+      stored.memory.note(derivation)
+      accounts.formUnion(derivation.accounts)
+      concerned.formUnion(
+        derivation.accounts.union([derivation.ownership.account].compactMap { $0 }))
+      try expectRenewal(of: key, derivation.coverage, at: now, in: transaction)
+      if derivation.awaitsAcknowledgement {
+        try requireAcknowledgement(of: key, at: now, in: transaction)
+      }
+      each(derivation)
+    }
+    try tellApps(of: concerned.subtracting(accounts).sorted(), at: now, in: transaction)
+    return try accounts.sorted().filter { account in
+      try writeSchedule(of: account, stored, under: rules, at: now, in: transaction)
+    }
+  }
+
+  /// Has accounts looked at of which apps may have to be told something.
+  private func tellApps(
+    of accounts: [Identifier], at now: Instant, in transaction: Transaction
+  ) throws {
+    guard tellsApps ?? true, !accounts.isEmpty else { return }
+    if tellsApps == nil, try Notices.receiver(reading: transaction) == nil { return }
+    for account in accounts { try Notices.request(account, at: now, in: transaction) }
+  }
+
+  /// Writes an account's schedule as it follows from what is stored.
+  package func writeSchedule(
+    of account: Identifier, at now: Instant, in transaction: Transaction
+  ) throws {
+    try writeSchedule(
+      of: account, reading(transaction), under: try current.find(at: now, in: transaction), at: now,
+      in: transaction)
+  }
+
+  /// What an account may store over time: what its subscriptions and grants owe, or what was set
+  /// instead.
+  package static func schedule(
+    _ coverages: [Coverage], _ decided: [Decided], under rules: LedgerRules
+  ) -> Schedule {
+    let grants = Grant.active(among: decided).map { $0.coverage }
+    return Schedule(coverages + grants, catalogue: rules.catalogue)
+      .overridden(by: QuotaOverride.all(among: decided).map(\.override))
+  }
+
+  /// Writes an account's schedule from what its subscriptions and grants owe; returns whether it
+  /// began to pay twice.
+  @discardableResult
+  private func writeSchedule(
+    of account: Identifier, _ stored: LedgerReading, under rules: LedgerRules, at now: Instant,
+    in transaction: Transaction
+  ) throws -> Bool {
+    let coverages = try coverages(of: account, stored, under: rules)
+    let before = try stored.account(account)
+    let schedule = Self.schedule(coverages, before.decided, under: rules)
+    try EntitlementRows.write(
+      schedule, over: before.boundaries, of: account, unknown: .free(rules.catalogue), at: now,
+      in: transaction)
+    try UnknownAccount.note(account, schedule, at: now, in: transaction)
+    try tellApps(of: [account], at: now, in: transaction)
+    stored.memory.accounts[account]?.boundaries = schedule.boundaries
+    let paid = coverages.filter { coverage in
+      let why = coverage.entry(at: now)?.why
+      return why == .subscribed || why == .contested
+    }
+    if paid.count < 2, before.boundaries.isEmpty { return false }
+    return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
+  }
+
+  /// What those subscriptions of an account owe that count for it.
+  package func coverages(
+    of account: Identifier, _ stored: LedgerReading, under rules: LedgerRules
+  ) throws -> [Coverage] {
+    let owned = try stored.database.rows(
+      """
+      SELECT object, environment, coverage FROM billing.subscriptions
+      WHERE owner = $1 ORDER BY object
+      """, .id(account)
+    ) { row in (try row.text(0), try row.text(1), try row.text(2)) }
+    return try owned.filter { rules.grants($0.1, to: account) }.map { object, _, text in
+      try ObjectKey(object).flatMap { stored.memory.coverages[$0] } ?? Coverage(text: text)
+    }
+  }
+}
+
+/// That an account pays for more than one subscription at once.
+private enum DoublePayment {
+  /// Returns whether it is new.
+  static func note(
+    _ account: Identifier, isDouble: Bool, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    guard isDouble else {
+      try transaction.execute(
+        "DELETE FROM billing.double_payments WHERE account_id = $1", .id(account))
+      return false
+    }
+    return try transaction.execute(
+      """
+      INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)
+      ON CONFLICT (account_id) DO NOTHING
+      """, .id(account), .instant(now)) > 0
+  }
+}

@@ -1,0 +1,124 @@
+package import Base
+package import Storage
+
+/// How far billing has come with an account that is to be gone.
+package struct LeavingAccount: Sendable {
+  package let account: Identifier
+  package var state: State
+  package let begun: Instant
+  /// When its end was asked for: an account that stayed may ask again.
+  package let asked: Instant
+  package let erased: Instant?
+
+  package enum State: String, Sendable {
+    /// Its stores are told to bill no more.
+    case stopping
+    /// It can still be kept.
+    case waiting
+    case erasing, erased
+  }
+
+  /// The kind of the jobs, one for each account, and of the one that finds them (`found`).
+  package static let job = "leaving"
+  package static let finder = "new"
+
+  package static func find(
+    _ account: Identifier, reading database: some Queryable
+  ) throws -> LeavingAccount? {
+    try database.first(
+      "SELECT state, begun_ms, asked_ms, erased_ms FROM billing.account_deletions WHERE account_id = $1",
+      .id(account)
+    ) { row in
+      LeavingAccount(
+        account: account, state: State(rawValue: try row.text(0)) ?? .stopping,
+        begun: try row.instant(1), asked: try row.instant(2),
+        erased: try row.optionalInstant(3))
+    }
+  }
+
+  /// Whether its deletion was asked for, heard of by billing or not.
+  package static func isLeaving(_ account: Identifier, reading database: any Queryable) throws
+    -> Bool
+  {
+    try database.first(
+      "SELECT 1 FROM sync.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in try row.integer(0) } != nil
+  }
+
+  /// How far the clocks of those who ask may be apart, and more.
+  private static let hearingSpan = Instant.Span.days(7)
+
+  /// Accounts that `coffer-sync`, or an operator, was asked to erase and billing has not heard of, and when:
+  /// those that are still there, and those that were erased before billing looked, as they are at once with
+  /// `--now`. They are heard in the order in which they were asked for, so what is older than the last that
+  /// was heard has been.
+  package static func unheard(
+    limit: Int, reading database: some Queryable
+  ) throws -> [(account: Identifier, asked: Instant)] {
+    let last = try database.first("SELECT max(asked_ms) FROM billing.account_deletions") { row in
+      try row.optionalInstant(0)
+    }
+    let start = last.flatMap { $0 }.map { $0 - hearingSpan } ?? .distantPast
+    let isUnheard = """
+      NOT EXISTS (SELECT 1 FROM billing.account_deletions AS b
+        WHERE b.account_id = d.account_id AND b.asked_ms = d.asked_ms)
+      """
+    return try database.rows(
+      """
+      SELECT account_id, asked_ms FROM sync.account_deletions AS d
+      WHERE erased_ms IS NULL AND \(isUnheard)
+      UNION ALL SELECT account_id, asked_ms FROM sync.account_deletions AS d
+      WHERE erased_ms IS NOT NULL AND asked_ms >= $2 AND \(isUnheard)
+      ORDER BY asked_ms, account_id LIMIT $1
+      """, .integer(Int64(limit)), .instant(start)
+    ) { row in (try row.id(0), try row.instant(1)) }
+  }
+
+  /// When it is erased (nil until it is exported), and whether that has begun; nil where it stays after all,
+  /// whether or not it has asked again.
+  package func erasure(
+    reading database: some Queryable
+  ) throws -> (moment: Instant?, hasBegun: Bool)? {
+    try database.first(
+      """
+      SELECT erase_ms, begun_ms FROM sync.account_deletions WHERE account_id = $1 AND asked_ms = $2
+      """, .id(account), .instant(asked)
+    ) { row in (try row.optionalInstant(0), try row.optionalInstant(1) != nil) }
+  }
+
+  /// Whether another Coffer has it: what it pays for goes on there, and is nothing to tell its stores of here.
+  static func hasMoved(_ account: Identifier, reading database: any Queryable) throws -> Bool {
+    try database.first(
+      "SELECT moved FROM sync.account_deletions WHERE account_id = $1", .id(account)
+    ) { row in try row.integer(0) == 1 } ?? false
+  }
+
+  package static func begin(
+    _ account: Identifier, asked: Instant, at now: Instant, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.account_deletions (account_id, state, begun_ms, asked_ms)
+      VALUES ($1, $2, $3, $4)
+      ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, begun_ms = excluded.begun_ms,
+        asked_ms = excluded.asked_ms
+      """, .id(account), .text(State.stopping.rawValue), .instant(now), .instant(asked))
+  }
+
+  package func become(
+    _ state: State, at now: Instant, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      """
+      UPDATE billing.account_deletions SET state = $2, erased_ms = $3
+      WHERE account_id = $1 AND asked_ms = $4
+      """, .id(account), .text(state.rawValue), .instant(state == .erased ? now : nil),
+      .instant(asked))
+  }
+
+  package func remove(in transaction: Transaction) throws {
+    try transaction.execute(
+      "DELETE FROM billing.account_deletions WHERE account_id = $1 AND asked_ms = $2", .id(account),
+      .instant(asked))
+  }
+}

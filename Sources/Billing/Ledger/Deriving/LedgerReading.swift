@@ -1,0 +1,124 @@
+internal import Base
+package import Storage
+package import Stores
+package import Subscriptions
+
+/// What is stored of objects and how they hang together, in the words of their stores.
+package struct LedgerReading: LinkReader {
+  package let stores: StoreList
+  package let database: any Queryable
+  package let memory: LedgerMemory
+
+  package func origins(of kind: Link.Kind, to target: ObjectKey) throws -> [ObjectKey] {
+    try database.rows(
+      "SELECT origin FROM billing.links WHERE target = $1 AND kind = $2 ORDER BY origin",
+      .text(target.description), .text(kind.rawValue)
+    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+  }
+
+  /// More than this are linked to one object only by mistake or malice.
+  private static let bridgedCountMax = 1000
+
+  package func bridged(to key: ObjectKey) throws -> [Fact] {
+    let objects = try reach(from: key, parts: false, countMax: Self.bridgedCountMax)
+    return try mirrors(of: objects).map(\.fact)
+  }
+
+  /// An object and whatever is linked to it by bridges, however far, with the parts of them all
+  /// where they are wanted; at most about `countMax`.
+  package func reach(from key: ObjectKey, parts: Bool, countMax: Int = .max) throws -> [ObjectKey] {
+    var objects = [key]
+    var seen: Set<ObjectKey> = [key]
+    var open: Set<ObjectKey> = [key]
+    var next = [key]
+    while !next.isEmpty, objects.count < countMax {
+      let origins = try self.origins(of: next)
+      next = []
+      for (origin, kind) in origins where parts || kind == .bridge {
+        if seen.insert(origin).inserted { objects.append(origin) }
+        if kind == .bridge, open.insert(origin).inserted { next.append(origin) }
+      }
+    }
+    return objects
+  }
+
+  /// What is linked to any of them from below.
+  private func origins(of targets: [ObjectKey]) throws -> [(ObjectKey, Link.Kind)] {
+    func decode(_ row: borrowing Row) throws -> (ObjectKey, Link.Kind)? {
+      guard let key = ObjectKey(try row.text(0)), let kind = Link.Kind(rawValue: try row.text(1))
+      else { return nil }
+      return (key, kind)
+    }
+    if targets.count == 1 {
+      return try database.rows(
+        "SELECT origin, kind FROM billing.links WHERE target = $1 AND kind <> 'predecessor'",
+        .text(targets[0].description), row: decode
+      ).compactMap { $0 }
+    }
+    return try SQLList.slices(of: targets.map { .text($0.description) }, after: 0).flatMap { list in
+      try database.rows(
+        """
+        SELECT origin, kind FROM billing.links
+        WHERE target IN (\(list.parameters)) AND kind <> 'predecessor'
+        """, values: list.values, row: decode
+      ).compactMap { $0 }
+    }
+  }
+
+  /// Who owns subscriptions, of those that somebody owns.
+  func owners(of keys: Set<ObjectKey>) throws -> [ObjectKey: Identifier] {
+    var owners: [ObjectKey: Identifier] = [:]
+    for list in SQLList.slices(of: keys.map { .text($0.description) }, after: 0) {
+      let rows = try database.rows(
+        """
+        SELECT object, owner FROM billing.subscriptions
+        WHERE object IN (\(list.parameters)) AND owner IS NOT NULL
+        """, values: list.values
+      ) { row in (ObjectKey(try row.text(0)), try row.optionalID(1)) }
+      for case (let key?, let owner?) in rows { owners[key] = owner }
+    }
+    return owners
+  }
+
+  /// What belongs to an object, the newest first.
+  private static let partCountMax = 16
+
+  /// What a reader of the object may need to know.
+  package func known(of key: ObjectKey) throws -> StoreRead.Known {
+    StoreRead.Known(
+      reasons: try database.rows(
+        "SELECT DISTINCT reason FROM billing.read_requests WHERE object = $1 ORDER BY reason",
+        .text(key.description)
+      ) { row in try row.text(0) },
+      parts: try parts(of: key, limit: Self.partCountMax))
+  }
+
+  /// What belongs to an object, the newest first.
+  func parts(of key: ObjectKey, limit: Int) throws -> [ObjectKey] {
+    try database.rows(
+      """
+      SELECT origin FROM billing.links WHERE target = $1 AND kind = 'part'
+      ORDER BY delivery DESC, origin LIMIT $2
+      """, .text(key.description), .integer(Int64(limit))
+    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+  }
+}
+
+extension LedgerReading {
+  /// Of a transaction that may have decided something, or of one that only reads.
+  package init(of stores: StoreList, database: any Queryable) {
+    self.init(stores: stores, database: database, memory: LedgerMemory(followsDecision: true))
+  }
+}
+
+extension Ledger {
+  package func reading(_ database: any Queryable) -> LedgerReading {
+    LedgerReading(of: stores, database: database)
+  }
+
+  /// For a transaction that decides nothing itself.
+  func readingFacts(_ transaction: Transaction) -> LedgerReading {
+    LedgerReading(
+      stores: stores, database: transaction, memory: LedgerMemory(followsDecision: false))
+  }
+}

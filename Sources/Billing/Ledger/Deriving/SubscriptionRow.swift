@@ -1,0 +1,143 @@
+package import Base
+package import Storage
+package import Subscriptions
+package import Tiers
+
+/// What was derived of a subscription the last time something changed.
+package struct SubscriptionRow {
+  package var owner: Identifier?
+  /// The object that names the owner, or `claim:<n>`, `transfer:<n>`, `predecessor`,
+  /// `contested`, `deleted_account`, `none`.
+  package var ownerEvidence: String
+  /// Where it counts: `live` or `sandbox`.
+  package var environment: StoreEnvironment
+  var label: Label
+  /// What it is whenever its coverage owes nothing.
+  package var labelWithoutAccess: Label
+  package var willRenew: Bool
+  package var isDirty: Bool
+  /// The coverage in its text form.
+  package var coverage: String
+  var policyVersion: String
+  var catalogueVersion: String
+  /// The digest of all rules.
+  package var rules: String
+  /// The number of the change that put them in force.
+  package var rulesChange: Int64
+  package var transitionCount: Int64
+  /// What needs attention about it, as `AttentionRows.text` says it.
+  var attention: String
+  /// When something last changed; not among what makes two rows differ.
+  package let updated: Instant
+
+  /// What `init(_:)` reads, in its order.
+  package static let columns = """
+    owner, owner_evidence, environment, label, label_without_access, will_renew, dirty, coverage,
+    policy_version, catalogue_version, transition_count, rules, updated_ms,
+    attention, rules_change
+    """
+  static let columnCount = 15
+
+  package init?(_ key: ObjectKey, reading database: some Queryable) throws {
+    let row = try database.first(
+      "SELECT \(Self.columns) FROM billing.subscriptions WHERE object = $1", .text(key.description)
+    ) { row in try SubscriptionRow(row) }
+    guard let row else { return nil }
+    self = row
+  }
+
+  /// What the facts and rules say at `now`.
+  package init(
+    _ subscription: Subscription, _ coverage: Coverage, _ attention: AttentionRows,
+    rules: LedgerRules, at now: Instant, transitionCount: Int64
+  ) {
+    let ownership = subscription.ownership
+    owner = ownership.account
+    ownerEvidence = ownership.evidence.text
+    environment = subscription.environment
+    labelWithoutAccess = subscription.labelWithoutAccess(coverage)
+    label = Label(coverage, withoutAccess: labelWithoutAccess, at: now)
+    willRenew = subscription.willRenew
+    isDirty = subscription.isDirty
+    self.coverage = coverage.text
+    policyVersion = rules.policyVersion
+    catalogueVersion = rules.catalogue.version
+    self.rules = rules.digest
+    rulesChange = rules.change
+    updated = now
+    self.transitionCount = transitionCount
+    self.attention = attention.text
+  }
+
+  init(_ row: borrowing Row) throws {
+    owner = try row.optionalID(0)
+    ownerEvidence = try row.text(1)
+    guard let environment = StoreEnvironment(rawValue: try row.text(2)),
+      let label = Label(rawValue: try row.text(3)),
+      let labelWithoutAccess = Label(rawValue: try row.text(4))
+    else { throw DatabaseError.statement("a subscription's environment or label is unknown") }
+    self.environment = environment
+    self.label = label
+    self.labelWithoutAccess = labelWithoutAccess
+    willRenew = try row.integer(5) == 1
+    isDirty = try row.integer(6) == 1
+    coverage = try row.text(7)
+    policyVersion = try row.text(8)
+    catalogueVersion = try row.text(9)
+    transitionCount = try row.integer(10)
+    rules = try row.text(11)
+    updated = try row.instant(12)
+    attention = try row.text(13)
+    rulesChange = try row.integer(14)
+  }
+
+  /// Whether nothing changed between the two but time.
+  package func says(theSameAs other: SubscriptionRow) -> Bool {
+    owesTheSame(as: other) && ownerEvidence == other.ownerEvidence && label == other.label
+      && labelWithoutAccess == other.labelWithoutAccess && willRenew == other.willRenew
+      && isDirty == other.isDirty && transitionCount == other.transitionCount
+      && attention == other.attention
+  }
+
+  /// Whether every schedule that follows from it is the same.
+  package func owesTheSame(as other: SubscriptionRow) -> Bool {
+    owner == other.owner && environment == other.environment && coverage == other.coverage
+      && rules == other.rules && rulesChange == other.rulesChange
+  }
+
+  package func write(_ key: ObjectKey, in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      INSERT INTO billing.subscriptions (object, environment, owner, owner_evidence, label,
+        label_without_access, will_renew, dirty, coverage, policy_version, catalogue_version,
+        transition_count, rules, updated_ms, attention, rules_change)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+      ON CONFLICT (object) DO UPDATE SET environment = excluded.environment, owner = excluded.owner,
+        owner_evidence = excluded.owner_evidence, label = excluded.label,
+        label_without_access = excluded.label_without_access,
+        will_renew = excluded.will_renew, dirty = excluded.dirty, coverage = excluded.coverage,
+        policy_version = excluded.policy_version, catalogue_version = excluded.catalogue_version,
+        transition_count = excluded.transition_count, rules = excluded.rules,
+        updated_ms = excluded.updated_ms, attention = excluded.attention,
+        rules_change = excluded.rules_change
+      """, .text(key.description), .text(environment.rawValue), .id(owner), .text(ownerEvidence),
+      .text(label.rawValue), .text(labelWithoutAccess.rawValue), .integer(willRenew ? 1 : 0),
+      .integer(isDirty ? 1 : 0), .text(coverage), .text(policyVersion), .text(catalogueVersion),
+      .integer(transitionCount), .text(rules), .instant(updated), .text(attention),
+      .integer(rulesChange))
+  }
+}
+
+extension Ownership.Evidence {
+  fileprivate var text: String {
+    switch self {
+    case .none: "none"
+    case .contested: "contested"
+    case .deletedAccount: "deleted_account"
+    case .token(let object): object
+    case .predecessor: "predecessor"
+    case .claim(let sequence): "claim:\(sequence)"
+    case .transfer(let sequence): "transfer:\(sequence)"
+    }
+  }
+}

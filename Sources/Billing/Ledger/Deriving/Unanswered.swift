@@ -1,0 +1,108 @@
+package import Base
+internal import Jobs
+package import Storage
+package import Subscriptions
+
+/// Since when reads of an object have failed: a stored fact like any other, so that what follows
+/// from it holds no clock. The first failure sets it, the first answer takes it away.
+package enum Unanswered {
+  package static func since(_ key: ObjectKey, reading database: some Queryable) throws -> Instant? {
+    try database.first(
+      "SELECT since_ms FROM billing.unanswered WHERE object = $1", .text(key.description)
+    ) { row in try row.instant(0) }
+  }
+
+  /// Returns whether reads did not fail before.
+  fileprivate static func begin(
+    _ key: ObjectKey, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    try transaction.execute(
+      """
+      INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)
+      ON CONFLICT (object) DO NOTHING
+      """, .text(key.description), .instant(now)) > 0
+  }
+
+  /// Returns whether reads did fail before.
+  fileprivate static func end(_ key: ObjectKey, in transaction: Transaction) throws -> Bool {
+    try transaction.execute(
+      "DELETE FROM billing.unanswered WHERE object = $1", .text(key.description)) > 0
+  }
+
+  fileprivate static func all(
+    after last: String, countMax: Int, reading database: some Queryable
+  ) throws -> [String] {
+    try database.rows(
+      "SELECT object FROM billing.unanswered WHERE object > $1 ORDER BY object LIMIT $2",
+      .text(last), .integer(countMax)
+    ) { row in try row.text(0) }
+  }
+}
+
+extension Ledger {
+  /// A read of a subscription failed: what it is owed may go on until the store answers. Where another
+  /// reader has settled the job meanwhile, it did.
+  package func noteFailedRead(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws
+  {
+    guard isReadable(key) else { return }
+    try LedgerSequence.lock(in: transaction)
+    guard try isOpen(key, reading: transaction), try knows(key, reading: transaction),
+      try Unanswered.begin(key, at: now, in: transaction)
+    else { return }
+    try derive([key], cause: .fact, entry: nil, at: now, in: transaction)
+  }
+
+  /// The store answers: `write` keeps what it said, and that alone decides.
+  package func noteAnswer(
+    _ key: ObjectKey, at now: Instant, in transaction: Transaction, _ write: () throws -> Void
+  ) throws {
+    try LedgerSequence.lock(in: transaction)
+    let didFail = try Unanswered.end(key, in: transaction)
+    try write()
+    if didFail { try derive([key], cause: .fact, entry: nil, at: now, in: transaction) }
+  }
+
+  /// Whether a read of it is still owed.
+  private func isOpen(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
+    try Jobs.find(Self.readJob, key.description, reading: database)?.due != nil
+  }
+
+  /// Whether nobody but an operator ever asked for a read of it: its store told nothing of it, and no
+  /// account claims it, so that nothing is lost where it is not read.
+  package func isKnownToNobody(
+    _ key: ObjectKey, reading database: some Queryable
+  ) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM billing.subscriptions WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.mirrors WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.read_requests WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.claims WHERE object = $1
+      UNION ALL SELECT 1 FROM billing.decisions WHERE object = $1
+      LIMIT 1
+      """, .text(key.description)
+    ) { row in try row.integer(0) } == nil
+  }
+
+  /// An operator dropped the read: nobody waits for an answer any more.
+  package func noteDropped(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
+    try noteAnswer(key, at: now, in: transaction) {}
+  }
+
+  /// Forgets failed reads that nothing would ever end: of stores that are asked no more, and those whose
+  /// job is settled. Returns the last object looked at, nil at the end.
+  package func forgetUnanswered(
+    after last: String, countMax: Int, at now: Instant, in transaction: Transaction
+  ) throws -> String? {
+    try LedgerSequence.lock(in: transaction)
+    let objects = try Unanswered.all(after: last, countMax: countMax, reading: transaction)
+    for key in objects.compactMap({ ObjectKey($0) }) {
+      let job = try Jobs.find(Self.readJob, key.description, reading: transaction)
+      let isWaitedFor = isReadable(key) && (job?.due != nil || job?.state == .dead)
+      guard !isWaitedFor else { continue }
+      _ = try Unanswered.end(key, in: transaction)
+      try derive([key], cause: .policy, entry: nil, at: now, in: transaction)
+    }
+    return objects.count < countMax ? nil : objects.last
+  }
+}

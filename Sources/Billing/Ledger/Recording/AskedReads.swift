@@ -1,0 +1,79 @@
+package import Base
+internal import Jobs
+package import Storage
+internal import Stores
+package import Subscriptions
+internal import Tiers
+
+extension Ledger {
+  /// Has a purchase read that only clients know of, when its place among them comes; nothing else is
+  /// kept of it before.
+  package func requestProof(
+    of key: ObjectKey, payload: [UInt8]?, lane: Int, trace: TraceContext? = nil, at now: Instant,
+    in transaction: Transaction
+  ) throws {
+    guard readable.contains(key.provider) else { return }
+    let confirmations = try stores.store(of: key).traits.confirmationCount
+    try Jobs.request(
+      Self.readJob, key.description, payload: payload, due: now, confirmations: confirmations,
+      lane: lane, trace: trace, in: transaction)
+  }
+
+  /// What became of the wish to have something read.
+  package enum Asked: Sendable {
+    case asked
+    /// Its store is never asked, for want of a key.
+    case withoutKey
+    /// It is read by a secret that only its store and who bought it know.
+    case withoutToken
+  }
+
+  /// The subscriptions that an object is known to belong to.
+  package func subscriptions(
+    of object: ObjectKey, reading database: any Queryable
+  ) throws -> [ObjectKey] {
+    let kind = try stores.store(of: object).traits.subscriptionKind
+    return try Affected.read(about: object, reading(database)).filter { $0.kind == kind }
+  }
+
+  /// Has a subscription or purchase read as soon as may be, also one of which nothing is known.
+  /// `payload` is the sealed secret that it is read by, where it was told anew; `reason` is for the reader
+  /// (`StoreRead.Known`); `isShallow` as for `Jobs.request`.
+  package func read(
+    _ key: ObjectKey, payload: [UInt8]? = nil, because reason: String? = nil,
+    isShallow: Bool = false, at now: Instant, in transaction: Transaction
+  ) throws -> Asked {
+    guard isReadable(key) else { return .withoutKey }
+    let object = key.description
+    if try stores.store(of: key).traits.readsBySecret, payload == nil,
+      try Jobs.find(Self.readJob, object, reading: transaction) == nil
+    {
+      return .withoutToken
+    }
+    if let reason {
+      // No delivery asks, and none has that number.
+      try transaction.execute(
+        """
+        INSERT INTO billing.read_requests (object, delivery, reason) VALUES ($1, 0, $2)
+        ON CONFLICT (object, delivery, reason) DO NOTHING
+        """, .text(object), .text(reason))
+    }
+    try Jobs.request(
+      Self.readJob, object, payload: payload, due: now, isShallow: isShallow, in: transaction)
+    return .asked
+  }
+
+  /// When the answer came of the last read of an object that is kept; nil where there is none.
+  package static func lastRead(
+    of key: ObjectKey, reading database: some Queryable
+  ) throws -> Instant? {
+    guard let job = try Jobs.find(readJob, key.description, reading: database) else { return nil }
+    return try database.first(
+      """
+      SELECT received_ms FROM billing.deliveries
+      WHERE provider = $1 AND environment = $2 AND delivery_id = $3 ORDER BY id DESC LIMIT 1
+      """, .text(key.provider.rawValue), .text(key.environment.rawValue),
+      .text(DecodedDelivery.answerID(to: job.committed, of: key))
+    ) { row in try row.instant(0) }
+  }
+}

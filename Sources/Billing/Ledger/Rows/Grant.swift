@@ -1,0 +1,61 @@
+package import Base
+package import Storage
+internal import Subscriptions
+internal import Tiers
+
+/// A plan given by an admin.
+package struct Grant: Sendable, Hashable {
+  package let id: Identifier
+  package let planID: String
+  package let from: Instant
+  /// Its end, or when it was taken back; nil is without end.
+  package let until: Instant?
+  /// Whether it was taken back before its end.
+  package let isRevoked: Bool
+  package let note: String
+
+  var coverage: Coverage {
+    Coverage(
+      intervals: [
+        Coverage.Interval(
+          planID: planID, from: from, to: until ?? .distantFuture, why: .granted,
+          evidence: .init(.grant, id.description))
+      ],
+      endings: until.map {
+        [Schedule.Ending(at: $0, reason: isRevoked ? .grantRevoked : .lapsed)]
+      } ?? [], alarms: [])
+  }
+
+  /// Every grant that the account ever had, as long as it stands or stood; none once it is gone.
+  package static func active(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> [Grant] {
+    active(among: try Decided.all(of: account, reading: database))
+  }
+
+  /// The same, of what was decided for an account in the order of its sequence.
+  static func active(among decisions: [Decided]) -> [Grant] {
+    var grants: [Grant] = []
+    var takenBack: [Identifier: Instant] = [:]
+    for decided in decisions {
+      switch decided.decision {
+      case .accountDeleted: return []
+      case .ungrant(_, let grant, _):
+        takenBack[grant] = min(takenBack[grant] ?? decided.at, decided.at)
+      case .grant(_, let plan, let from, let until, let note):
+        grants.append(
+          Grant(
+            id: decided.id, planID: plan, from: from, until: until, isRevoked: false, note: note))
+      case .quota, .quotaCleared, .claim, .transfer: continue
+      }
+    }
+    return grants.map { grant in
+      guard let end = takenBack[grant.id], grant.until.map({ end < $0 }) ?? true else {
+        return grant
+      }
+      return Grant(
+        id: grant.id, planID: grant.planID, from: grant.from, until: end, isRevoked: true,
+        note: grant.note)
+    }
+  }
+}

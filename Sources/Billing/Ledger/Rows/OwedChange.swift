@@ -1,0 +1,75 @@
+package import Base
+internal import JSON
+internal import Subscriptions
+package import Tiers
+
+/// What a delivery or a decision changed of what one subscription is owed. It stands beside the transition of
+/// state or owner that came with it. A renewal comes with none, and has a row of its own.
+package struct OwedChange: Sendable, Equatable {
+  package let noticed: Instant
+  /// What was owed and is not any more, ascending.
+  package let before: [Span]
+  /// What is owed and was not, ascending.
+  package let after: [Span]
+
+  /// A plan owed for one reason without a gap, whichever objects say so.
+  package struct Span: Sendable, Equatable {
+    package let planID: String
+    package let from: Instant
+    package fileprivate(set) var to: Instant
+    package let why: CapReason
+  }
+
+  /// Nil where the two owe the same.
+  init?(from before: Coverage, to after: Coverage, at noticed: Instant) {
+    let (old, new) = (Self.spans(of: before), Self.spans(of: after))
+    guard old != new else { return nil }
+    self.noticed = noticed
+    self.before = old.filter { !new.contains($0) }
+    self.after = new.filter { !old.contains($0) }
+  }
+
+  private static func spans(of coverage: Coverage) -> [Span] {
+    var spans: [Span] = []
+    for interval in coverage.intervals {
+      let before = spans.lastIndex { $0.planID == interval.planID && $0.why == interval.why }
+      if let before, interval.from <= spans[before].to {
+        spans[before].to = max(spans[before].to, interval.to)
+      } else {
+        spans.append(
+          Span(
+            planID: interval.planID, from: interval.from, to: interval.to, why: interval.why))
+      }
+    }
+    return spans
+  }
+
+  /// From what `beforeText` and `afterText` said.
+  package init(noticed: Instant, before: String, after: String) throws {
+    self.noticed = noticed
+    self.before = try Self.spans(before)
+    self.after = try Self.spans(after)
+  }
+
+  var beforeText: String { Self.text(before) }
+  var afterText: String { Self.text(after) }
+
+  private static func text(_ spans: [Span]) -> String {
+    let json = JSONValue.array(
+      spans.map { span in
+        .array([
+          .string(span.planID), .integer(span.from.milliseconds), .integer(span.to.milliseconds),
+          .string(span.why.rawValue),
+        ])
+      })
+    return String(decoding: json.encoded(), as: UTF8.self)
+  }
+
+  private static func spans(_ text: String) throws -> [Span] {
+    try JSON.parse(Array(text.utf8)).requireArray().map { span in
+      Span(
+        planID: try span[0].requireString(), from: try span[1].requireInstant(),
+        to: try span[2].requireInstant(), why: try span[3].requireReason())
+    }
+  }
+}

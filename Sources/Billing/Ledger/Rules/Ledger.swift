@@ -1,0 +1,50 @@
+internal import Base
+internal import Jobs
+package import Storage
+package import Stores
+package import Subscriptions
+internal import Tiers
+
+/// Records deliveries and decisions and derives everything else from them, in a storage transaction.
+///
+/// Any order and any repetition of the same deliveries leaves the same derived rows.
+package struct Ledger: Sendable {
+  package let stores: StoreList
+  /// As configured; what is in force may be another server's.
+  package let rules: LedgerRules
+  /// Whose API can be asked: what the others' objects need is noted and waits.
+  let readable: Set<ObjectKey.Provider>
+  /// Whether apps are told of changes; nil: the database knows.
+  let tellsApps: Bool?
+  let current: CurrentRules
+  let currentCatalogue = CurrentCatalogue()
+  let knownTerms = KnownTerms()
+  let notedProofs = NotedProofs()
+
+  package init(
+    stores: StoreList, rules: LedgerRules, readable: Set<ObjectKey.Provider> = [],
+    for deriver: Deriver = .server, tellsApps: Bool? = nil
+  ) {
+    self.tellsApps = tellsApps
+    self.stores = stores
+    self.rules = rules
+    self.readable = readable
+    current = CurrentRules(rules, for: deriver)
+  }
+
+  /// Throws a `ConfigurationError` unless the servers derive under these rules, or none ever ran.
+  package func requireServersRules(reading database: some Queryable) throws {
+    try current.requireServers(reading: database)
+  }
+
+  /// Whether its store can be asked of it.
+  package func isReadable(_ key: ObjectKey) -> Bool {
+    guard readable.contains(key.provider), let traits = stores[key.provider]?.traits else {
+      return false
+    }
+    return !traits.hasOneEnvironment || key.environment == rules.grantingEnvironment
+  }
+
+  /// The kind of the jobs that read an object again.
+  package static let readJob = "read"
+}

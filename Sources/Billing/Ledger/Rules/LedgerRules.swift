@@ -1,0 +1,87 @@
+package import Base
+package import Configuration
+package import Stores
+package import Subscriptions
+package import Tiers
+
+/// What turns facts into entitlement; a change of any of it derives everything again.
+package struct LedgerRules: Sendable {
+  package let policy: Policy
+  /// With what earlier catalogues sold, once it was read from the database.
+  package private(set) var catalogue: Catalogue
+  /// Whose subscriptions count: sandbox money buys nothing unless a deployment says so.
+  package let grantingEnvironment: StoreEnvironment
+  /// The accounts of testers and reviewers, for whom sandbox purchases count as well.
+  package let sandboxAccounts: Set<Identifier>
+  /// Names them all, as the SHA-256 of everything that a derived row depends on.
+  package var digest = ""
+  /// The number of the change that put them in force; 0 before any has.
+  private(set) var change: Int64 = 0
+
+  package init(
+    policy: Policy = .standard, catalogue: Catalogue,
+    grantingEnvironment: StoreEnvironment = .live, sandboxAccounts: Set<Identifier> = []
+  ) {
+    self.policy = policy
+    self.catalogue = catalogue
+    self.grantingEnvironment = grantingEnvironment
+    self.sandboxAccounts = sandboxAccounts
+    digest = content.digest
+  }
+
+  /// The same with another catalogue.
+  package func replacing(_ catalogue: Catalogue) -> LedgerRules {
+    LedgerRules(
+      policy: policy, catalogue: catalogue, grantingEnvironment: grantingEnvironment,
+      sandboxAccounts: sandboxAccounts)
+  }
+
+  /// The same with what earlier catalogues sold, which is still owed, since they are in force.
+  package func keeping(_ plans: [Plan], since change: Int64 = 0) -> LedgerRules {
+    var rules = self
+    rules.catalogue = catalogue.keeping(plans)
+    rules.change = change
+    return rules
+  }
+
+  /// Names everything but the catalogue that a derived row depends on.
+  var policyVersion: String {
+    let testers = sandboxAccounts.sorted().map(\.description).joined(separator: "+")
+    return "\(policy.version)/\(grantingEnvironment.rawValue)"
+      + (testers.isEmpty ? "" : "/\(testers)")
+  }
+
+  /// Whether what is owed in `environment` counts for the account.
+  package func grants(_ environment: String, to account: Identifier) -> Bool {
+    environment == grantingEnvironment.rawValue
+      || environment == StoreEnvironment.sandbox.rawValue && sandboxAccounts.contains(account)
+  }
+}
+
+extension LedgerRules {
+  /// As `coffer-billing` is configured, with the catalogue that holds.
+  package init(_ configuration: BillingConfiguration, _ catalogue: Catalogue) {
+    self.init(
+      catalogue: catalogue,
+      grantingEnvironment: configuration.grantingEnvironment,
+      sandboxAccounts: configuration.sandboxAccounts)
+  }
+
+  /// As the configuration of a command says, which must be that of `coffer-billing`.
+  package init(_ configuration: DatabaseConfiguration) {
+    self.init(
+      catalogue: configuration.catalogue,
+      grantingEnvironment: configuration.grantingEnvironment,
+      sandboxAccounts: configuration.sandboxAccounts)
+  }
+}
+
+extension Ledger {
+  /// As a command has it that asks for something to be read.
+  package init(stores: StoreList, _ configuration: DatabaseConfiguration) {
+    self.init(
+      stores: stores, rules: LedgerRules(configuration),
+      readable: Set(configuration.askedStores.compactMap { ObjectKey.Provider(rawValue: $0) }),
+      for: .command)
+  }
+}

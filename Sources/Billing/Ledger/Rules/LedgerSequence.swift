@@ -1,0 +1,26 @@
+package import Storage
+
+/// Numbers deliveries and decisions in one order. Whoever holds its lock is the only one who writes to the
+/// ledger.
+package enum LedgerSequence {
+  /// Waits for whoever writes to the ledger; what is read after it is current.
+  package static func lock(in transaction: Transaction) throws {
+    try transaction.execute("UPDATE billing.sequence SET last_number = last_number WHERE id = 1")
+  }
+
+  /// The next number of a delivery or a decision; taking it also locks the sequence.
+  package static func nextNumber(in transaction: Transaction) throws -> Int64 {
+    try takeNumbers(1, in: transaction)
+  }
+
+  /// The first of so many.
+  static func takeNumbers(_ count: Int, in transaction: Transaction) throws -> Int64 {
+    let last = try transaction.first(
+      """
+      UPDATE billing.sequence SET last_number = last_number + $1 WHERE id = 1 RETURNING last_number
+      """, .integer(count)
+    ) { row in try row.integer(0) }
+    guard let last else { throw DatabaseError.statement("billing.sequence has lost its row") }
+    return last - Int64(count) + 1
+  }
+}

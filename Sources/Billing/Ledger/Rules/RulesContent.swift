@@ -1,0 +1,40 @@
+internal import Base
+internal import Configuration
+package import JSON
+internal import Subscriptions
+internal import Tiers
+
+extension LedgerRules {
+  /// Everything that a derived row depends on, in one text: equal rules give equal texts.
+  package var content: JSONValue {
+    [
+      "policy": .string(policy.version), "environment": .string(grantingEnvironment.rawValue),
+      "sandbox_accounts": .array(sandboxAccounts.sorted().map { .string($0.description) }),
+      "catalogue": catalogue.content,
+    ]
+  }
+
+  /// The same policy with the rest as `content` says; nil where that names another policy, which is
+  /// code of another version of this program.
+  func with(content: JSON) throws -> LedgerRules? {
+    guard try content["policy"].requireString() == policy.version else { return nil }
+    return try adopting(content)
+  }
+
+  /// The same policy with the rest as `content` says, whichever policy that names.
+  func adopting(_ content: JSON) throws -> LedgerRules {
+    guard
+      let environment = StoreEnvironment(rawValue: try content["environment"].requireString())
+    else {
+      throw JSONError(code: .wrongType, path: "$.environment", message: "must be live or sandbox")
+    }
+    return LedgerRules(
+      policy: policy,
+      catalogue: try Catalogue(content: content["catalogue"], shown: content["shown"]),
+      grantingEnvironment: environment,
+      sandboxAccounts: Set(
+        try content["sandbox_accounts"].requireArray().compactMap {
+          Identifier(try $0.requireString())
+        }))
+  }
+}

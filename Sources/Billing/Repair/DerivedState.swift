@@ -1,0 +1,64 @@
+package import Base
+internal import Ledger
+internal import Storage
+package import Subscriptions
+package import Tiers
+
+/// What is derived of some subscriptions and of the accounts that own them, to be compared with what is
+/// derived of them otherwise.
+package struct DerivedState: Sendable {
+  package struct Subscription: Sendable, Equatable {
+    package let owner: Identifier?
+    package let label: Label
+    package let willRenew: Bool
+    package let intervals: [Coverage.Interval]
+  }
+
+  /// Nil for what nothing was derived of.
+  package private(set) var subscriptions: [ObjectKey: Subscription?] = [:]
+  /// Empty for accounts that billing never heard of.
+  package private(set) var schedules: [Identifier: [Schedule.Boundary]] = [:]
+
+  init(
+    of keys: [ObjectKey], at moment: Instant, reading database: some Queryable
+  ) throws {
+    for key in keys {
+      guard let row = try SubscriptionRow(key, reading: database) else {
+        subscriptions[key] = .some(nil)
+        continue
+      }
+      let coverage = try Coverage(text: row.coverage)
+      subscriptions[key] = Subscription(
+        owner: row.owner,
+        label: Label(coverage, withoutAccess: row.labelWithoutAccess, at: moment),
+        willRenew: row.willRenew, intervals: coverage.intervals)
+    }
+    try readSchedules(of: subscriptions.values.compactMap { $0?.owner }, reading: database)
+  }
+
+  /// Those of accounts that another state of the same subscriptions names.
+  mutating func readSchedules(
+    of accounts: [Identifier], reading database: some Queryable
+  ) throws {
+    for account in accounts where schedules[account] == nil {
+      schedules[account] = try EntitlementRows.schedule(of: account, reading: database)
+    }
+  }
+}
+
+/// Two states of the same subscriptions, one after the other.
+package struct DerivedChange: Sendable {
+  package let before: DerivedState
+  package let after: DerivedState
+
+  /// The subscriptions of which something is another, ascending.
+  package var subscriptions: [ObjectKey] {
+    after.subscriptions.keys.filter { before.subscriptions[$0] != after.subscriptions[$0] }
+      .sorted()
+  }
+
+  /// The accounts that may store otherwise at some time, ascending.
+  package var accounts: [Identifier] {
+    after.schedules.keys.filter { before.schedules[$0] != after.schedules[$0] }.sorted()
+  }
+}

@@ -1,0 +1,241 @@
+package import Answers
+package import Base
+package import Crypto
+package import Ledger
+package import Storage
+package import Stores
+internal import Subscriptions
+
+/// A kept delivery that the decoder of today has read again.
+package struct RedecodedDelivery: Sendable {
+  package let delivery: DeliverySummary
+  package let decoded: DecodedDelivery
+  /// What each fact's content is stored as.
+  fileprivate let contents: [String]
+  private let terms: [SearchRow]
+
+  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened, and what the decoder
+  /// throws for what it cannot read.
+  package init(
+    _ delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys, search: SearchKey?,
+    reading queryable: some Queryable
+  ) throws {
+    self.delivery = delivery
+    decoded = try KeptDelivery.decoded(
+      again: delivery, of: stores, sealing: sealing, reading: queryable)
+    contents = try decoded.facts.map { fact in
+      try stores.store(of: fact.key).stored(fact.object)
+    }
+    terms = SearchRow.all(decoded.terms, search)
+  }
+
+  fileprivate var facts: [(fact: Fact, content: String)] {
+    decoded.disposition == .joined ? Array(zip(decoded.facts, contents)) : []
+  }
+
+  fileprivate func writeTerms(in transaction: Transaction) throws {
+    for term in terms { try term.write(in: transaction) }
+  }
+
+  /// What the row says of it follows today's decoder.
+  fileprivate func writeRow(in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      UPDATE billing.deliveries SET type = $2, error = NULL, object = $3, disposition = $4, decoder = $5
+      WHERE id = $1
+      """, .integer(delivery.number), .text(decoded.type), .text(decoded.object),
+      .text(decoded.disposition.rawValue), .integer(DeliveryRow.decoderVersion))
+  }
+}
+
+/// What would hold without a delivery.
+package struct Supposition: Sendable {
+  package let change: DerivedChange
+  /// Why no subscription would be another; nil where one would.
+  package let unchanged: Unchanged?
+
+  package enum Unchanged: Sendable, Equatable {
+    /// It tells of no object; what became of it.
+    case saysNothing(DecodedDelivery.Disposition)
+    /// Others, the newest first, told more of the same objects.
+    case outdated(by: [String])
+    /// Others, the newest first, say the same.
+    case saidAgain(by: [String])
+    /// What is bought in the sandbox gives nothing here.
+    case sandbox
+    /// What it alone says decides on nothing that is owed.
+    case owesTheSame
+  }
+}
+
+extension Ledger {
+  /// Joins again what a kept delivery says, in the place of what it said to the decoder of its time.
+  package func replay(
+    _ again: RedecodedDelivery, at now: Instant, in transaction: Transaction
+  ) throws -> DerivedChange {
+    try LedgerSequence.lock(in: transaction)
+    let effect = try heldObjects(of: again.delivery, in: transaction)
+    let reading = reading(transaction)
+    let facts = again.facts
+    let contents = Dictionary(facts.map { ($0.fact.key, $0.content) }) { $1 }
+    for key in effect.held where try stored(key, again.delivery, transaction) != contents[key] {
+      try forget(key, again.delivery.number, in: transaction)
+    }
+    try join(facts, again.delivery.number, reading, in: transaction)
+    try again.writeRow(in: transaction)
+    try again.writeTerms(in: transaction)
+    return try derivedAgain(
+      effect.subscriptions, facts.map { $0.fact }, from: again.delivery.number, at: now,
+      about: now, in: transaction)
+  }
+
+  /// Takes away what one delivery says, and what only it says of links, and joins what others say of
+  /// the same objects: to be undone, as nothing is ever forgotten.
+  ///
+  /// `moment` is the time whose states are told.
+  package func suppose(
+    without delivery: RedecodedDelivery, among others: [RedecodedDelivery], at now: Instant,
+    about moment: Instant, in transaction: Transaction
+  ) throws -> Supposition {
+    try LedgerSequence.lock(in: transaction)
+    let number = delivery.delivery.number
+    let effect = try heldObjects(of: delivery.delivery, in: transaction)
+    let own = Set(delivery.facts.map { $0.fact.key } + effect.held).sorted()
+    let known = try contents(of: own, in: transaction)
+    for key in effect.held { try forget(key, number, in: transaction) }
+    for link in delivery.facts.flatMap({ $0.fact.links }) {
+      try link.forget(delivery: number, in: transaction)
+    }
+    let touched = Set(effect.held + delivery.facts.map { $0.fact.key })
+    let reading = reading(transaction)
+    for other in others where other.delivery.number != number {
+      let facts = other.facts.filter { touched.contains($0.fact.key) }
+      try join(facts, other.delivery.number, reading, in: transaction)
+    }
+    let left = try contents(of: own, in: transaction)
+    let change = try derivedAgain(
+      effect.subscriptions, delivery.facts.map { $0.fact }, from: number, at: now, about: moment,
+      in: transaction)
+    let reason: Supposition.Unchanged? =
+      if !change.subscriptions.isEmpty { nil } else if delivery.facts.isEmpty {
+        .saysNothing(delivery.decoded.disposition)
+      } else if known.contents == left.contents {
+        effect.held.isEmpty
+          ? .outdated(by: try ids(of: known.deliveries, in: transaction))
+          : .saidAgain(by: try ids(of: left.deliveries.subtracting([number]), in: transaction))
+      } else { try isOfSandbox(change, in: transaction) ? .sandbox : .owesTheSame }
+    return Supposition(change: change, unchanged: reason)
+  }
+
+  /// Whether all of its subscriptions are of the world that grants nothing.
+  private func isOfSandbox(_ change: DerivedChange, in transaction: Transaction) throws -> Bool {
+    let keys = change.after.subscriptions.keys
+    return try !keys.isEmpty
+      && keys.allSatisfy { key in
+        try SubscriptionRow(key, reading: transaction)
+          .map { $0.environment != rules.grantingEnvironment } ?? false
+      }
+  }
+
+  /// What is known of objects, and the deliveries that say it.
+  private func contents(
+    of keys: [ObjectKey], in transaction: Transaction
+  ) throws -> (contents: Set<String>, deliveries: Set<Int64>) {
+    var (contents, deliveries): (Set<String>, Set<Int64>) = ([], [])
+    for key in keys {
+      let rows = try transaction.rows(
+        "SELECT content, delivery FROM billing.mirrors WHERE object = $1", .text(key.description)
+      ) { row in (try row.text(0), try row.integer(1)) }
+      for (content, delivery) in rows {
+        contents.insert("\(key) \(content)")
+        deliveries.insert(delivery)
+      }
+    }
+    return (contents, deliveries)
+  }
+
+  private static let toldIDCountMax = 3
+
+  /// The stores' ids of the newest of them.
+  private func ids(of deliveries: Set<Int64>, in transaction: Transaction) throws -> [String] {
+    try deliveries.sorted(by: >).prefix(Self.toldIDCountMax).compactMap { number in
+      try transaction.first(
+        "SELECT delivery_id FROM billing.deliveries WHERE id = $1", .integer(number)
+      ) { row in try row.text(0) }
+    }
+  }
+
+  /// The deliveries that may speak of the same objects as this one, the newest first, itself left out;
+  /// at most `countMax`, and whether there are more.
+  package func deliveries(
+    beside delivery: DeliverySummary, countMax: Int, reading reader: Reader
+  ) throws -> (deliveries: [DeliverySummary], areMore: Bool) {
+    let reading = reading(reader)
+    let objects =
+      try reading.subscriptions(named: delivery, stores).flatMap { key in
+        try reading.objects(of: key)
+      } + reading.keys(of: delivery, stores)
+    var filter = DeliveryFilter()
+    filter.countMax = countMax
+    let found = try DeliverySummary.of(
+      objects: Set(objects.map(\.id)).sorted(), below: .max, from: 0, filter, reading: reader
+    ).filter { $0.number != delivery.number && $0.provider == delivery.provider }
+    return (Array(found.prefix(countMax)), found.count > countMax)
+  }
+
+  // MARK: parts
+
+  private func heldObjects(
+    of delivery: DeliverySummary, in transaction: Transaction
+  ) throws -> (held: [ObjectKey], subscriptions: [ObjectKey]) {
+    let reading = reading(transaction)
+    let subscriptions = try reading.subscriptions(named: delivery, stores)
+    let objects = try Set(
+      subscriptions.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, stores))
+    let held = try reading.mirrors(of: objects.sorted())
+      .filter { $0.delivery == delivery.number }.map { $0.fact.key }
+    return (held, subscriptions)
+  }
+
+  private func stored(
+    _ key: ObjectKey, _ delivery: DeliverySummary, _ transaction: Transaction
+  ) throws -> String? {
+    try transaction.first(
+      "SELECT content FROM billing.mirrors WHERE object = $1 AND delivery = $2",
+      .text(key.description), .integer(delivery.number)
+    ) { row in try row.text(0) }
+  }
+
+  private func forget(_ key: ObjectKey, _ number: Int64, in transaction: Transaction) throws {
+    try transaction.execute(
+      "DELETE FROM billing.mirrors WHERE object = $1 AND delivery = $2", .text(key.description),
+      .integer(number))
+  }
+
+  private func join(
+    _ facts: [(fact: Fact, content: String)], _ number: Int64, _ reading: LedgerReading,
+    in transaction: Transaction
+  ) throws {
+    for (fact, content) in facts {
+      _ = try reading.join(fact, content: content, delivery: number, in: transaction)
+      for link in fact.links { _ = try link.write(delivery: number, in: transaction) }
+    }
+  }
+
+  private func derivedAgain(
+    _ known: [ObjectKey], _ facts: [Fact], from number: Int64, at now: Instant,
+    about moment: Instant, in transaction: Transaction
+  ) throws -> DerivedChange {
+    let named = try Affected.subscriptions(by: facts, reading(transaction))
+    let keys = Set(known + named).sorted()
+    var before = try DerivedState(of: keys, at: moment, reading: transaction)
+    let owners = try keys.compactMap { key in
+      try reading(transaction).subscription(key).ownership.account
+    }
+    try before.readSchedules(of: owners, reading: transaction)
+    try derive(keys, cause: .fact, entry: number, at: now, in: transaction)
+    var after = try DerivedState(of: keys, at: moment, reading: transaction)
+    try after.readSchedules(of: Array(before.schedules.keys), reading: transaction)
+    return DerivedChange(before: before, after: after)
+  }
+}

@@ -1,0 +1,180 @@
+package import Base
+package import Crypto
+internal import Ledger
+package import Storage
+internal import Subscriptions
+
+/// After a rotation of keys: what older ones have sealed is sealed by the first, so that they can go.
+///
+/// Slice by slice beside whoever writes; what was broken off finds the rest by itself.
+package struct Resealing: Sendable {
+  /// How many were sealed anew.
+  package private(set) var count: Int64 = 0
+  /// How many no key opens; they stay as they are.
+  package private(set) var unopenedCount: Int64 = 0
+  private let sealing: SealingKeys
+  private let database: Database
+
+  /// How many numbers one transaction looks through, and how many bytes it seals at least before it ends.
+  private static let sliceCount: Int64 = 500
+  private static let sliceByteCount = 4 << 20
+
+  package init(_ database: Database, _ sealing: SealingKeys) {
+    self.database = database
+    self.sealing = sealing
+  }
+
+  /// What shows that a server may still seal with another key than the first.
+  package enum Obstacle: Sendable {
+    /// The newest delivery, of then, was sealed by another.
+    case newestDelivery(Instant)
+    /// One was that came not long ago, though a newer one was sealed by the first.
+    case recentDelivery(Instant)
+  }
+
+  /// A server that is not restarted seals something within so long, as a rule.
+  package static let restartSpan = Instant.Span.minutes(10)
+
+  /// To be asked before anything is sealed anew, which takes the traces away.
+  package static func obstacle(
+    to sealing: SealingKeys, at now: Instant, reading database: some Queryable
+  ) throws -> Obstacle? {
+    guard let newest = try KeptDelivery.sealed(by: sealing, reading: database) else { return nil }
+    guard newest.keyIndex == 0 else { return .newestDelivery(newest.received) }
+    var number = newest.number
+    while number > 0 {
+      let page = try database.rows(
+        """
+        SELECT id, received_ms, substr(sealed, 1, \(SealingKeys.prefixByteCount))
+        FROM billing.deliveries WHERE id <= $1 AND length(sealed) > 0 ORDER BY id DESC LIMIT $2
+        """, .integer(number), .integer(sliceCount)
+      ) { row in (try row.integer(0), try row.instant(1), try row.blob(2)) }
+      for (_, received, prefix) in page {
+        if received < now - restartSpan { return nil }
+        if prefix != sealing.newestHeader { return .recentDelivery(received) }
+      }
+      number = (page.last?.0 ?? 0) - 1
+    }
+    return nil
+  }
+
+  /// How many numbers of deliveries there are to look through.
+  package static func total(reading database: some Queryable) throws -> Int64 {
+    try database.first("SELECT id FROM billing.deliveries ORDER BY id DESC LIMIT 1") {
+      try $0.integer(0)
+    } ?? 0
+  }
+
+  /// Deliveries, then what jobs are given; `told` gets the number that was reached.
+  package mutating func run(told: (Int64) -> Void) throws {
+    let end = try database.read { try Self.total(reading: $0) }
+    var reached: Int64 = 0
+    while reached < end {
+      let (begin, sealing) = (reached, sealing)
+      let slice = try database.write(for: nil) { transaction in
+        try Self.resealDeliveries(after: begin, sealing, in: transaction)
+      }
+      add(slice)
+      reached = slice.reached
+      told(min(reached, end))
+    }
+    var place: Place? = Place(kind: "", object: "")
+    while let after = place {
+      let sealing = sealing
+      let (slice, next) = try database.write(for: nil) { transaction in
+        try Self.resealJobs(after: after, sealing, in: transaction)
+      }
+      add(slice)
+      place = next
+    }
+  }
+
+  private struct Slice: Sendable {
+    var count: Int64 = 0
+    var unopenedCount: Int64 = 0
+    var reached: Int64 = 0
+  }
+
+  private struct Place: Sendable {
+    let kind: String
+    let object: String
+  }
+
+  private mutating func add(_ slice: Slice) {
+    count += slice.count
+    unopenedCount += slice.unopenedCount
+  }
+
+  private static func resealDeliveries(
+    after begin: Int64, _ sealing: SealingKeys, in transaction: Transaction
+  ) throws -> Slice {
+    var slice = Slice(reached: begin + sliceCount)
+    var found: [(id: Int64, provider: String, deliveryID: String, sealed: [UInt8])] = []
+    var byteCount = 0
+    try transaction.query(
+      """
+      SELECT id, provider, delivery_id, sealed FROM billing.deliveries
+      WHERE id > $1 AND id <= $2 AND length(sealed) > 0 AND substr(sealed, 1, 5) <> $3
+      ORDER BY id
+      """, [.integer(begin), .integer(begin + sliceCount), .blob(sealing.newestHeader)]
+    ) { row in
+      found.append((try row.integer(0), try row.text(1), try row.text(2), try row.blob(3)))
+      byteCount += found.last?.sealed.count ?? 0
+      if byteCount < sliceByteCount { return true }
+      slice.reached = try row.integer(0)
+      return false
+    }
+    for delivery in found {
+      guard let provider = ObjectKey.Provider(rawValue: delivery.provider),
+        let sealed = opened({
+          try KeptDelivery.resealed(
+            delivery.sealed, of: provider, deliveryID: delivery.deliveryID, sealing)
+        })
+      else {
+        slice.unopenedCount += 1
+        continue
+      }
+      try transaction.execute(
+        "UPDATE billing.deliveries SET sealed = $2 WHERE id = $1", .integer(delivery.id),
+        .blob(sealed))
+      slice.count += 1
+    }
+    return slice
+  }
+
+  private static func resealJobs(
+    after place: Place, _ sealing: SealingKeys, in transaction: Transaction
+  ) throws -> (Slice, Place?) {
+    var slice = Slice()
+    let rows = try transaction.rows(
+      """
+      SELECT kind, object, payload FROM billing.jobs
+      WHERE kind > $1 OR (kind = $1 AND object > $2) ORDER BY kind, object LIMIT $3
+      """, .text(place.kind), .text(place.object), .integer(sliceCount)
+    ) { row in (Place(kind: try row.text(0), object: try row.text(1)), try row.optionalBlob(2)) }
+    for case (let job, let payload?) in rows
+    where !payload.starts(with: sealing.newestHeader) {
+      let key = ObjectKey(job.object)
+      guard let key,
+        let sealed = opened({
+          let context = PreparedDelivery.payloadContext(key)
+          return sealing.seal(try sealing.open(payload, context: context), context: context)
+        })
+      else {
+        slice.unopenedCount += 1
+        continue
+      }
+      // A request that came in between has brought another.
+      slice.count += Int64(
+        try transaction.execute(
+          "UPDATE billing.jobs SET payload = $3 WHERE kind = $1 AND object = $2 AND payload = $4",
+          .text(job.kind), .text(job.object), .blob(sealed), .blob(payload)))
+    }
+    return (slice, rows.count < sliceCount ? nil : rows.last?.0)
+  }
+
+  /// Nil where no key opens it.
+  private static func opened(_ body: () throws -> [UInt8]) -> [UInt8]? {
+    do { return try body() } catch { return nil }
+  }
+}
