@@ -180,6 +180,8 @@ let package = Package(
         "Stores", "Subscriptions", "Tiers",
       ]),
     module(
+      "Billing/Importing", ["Base", "Ledger", "Storage", "Stores", "Subscriptions"]),
+    module(
       "Billing/Billing",
       [
         "Answers", "Audit", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage",
@@ -204,7 +206,8 @@ let package = Package(
       [
         "Answers", "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON",
         "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers",
-        "Configuration", "Flows", "JWS", "Jobs", "KnownStores", "Ledger", "Orders", "ProviderAPI",
+        "Configuration", "Flows", "JWS", "Jobs", "Importing", "KnownStores", "Ledger", "Orders",
+        "ProviderAPI",
         "Repair", "Report", "Requests", "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
 
@@ -357,6 +360,7 @@ let package = Package(
         "ProviderAPI", "SeededRandom", "Stores", "Subscriptions",
         "Tiers",
       ]),
+    tests("Unit/Billing/ImportingTests", ["Importing", "SeededRandom"]),
     tests(
       "Unit/Billing/BillingTests",
       [

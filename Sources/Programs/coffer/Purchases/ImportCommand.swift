@@ -1,9 +1,13 @@
 internal import Base
 internal import Configuration
+internal import Crypto
+internal import Importing
 internal import JSON
 internal import KnownStores
 internal import Ledger
 internal import Storage
+internal import Subscriptions
+internal import Sync
 
 extension Command {
   private static let purchaseList = Parameter<String>.required(
@@ -45,19 +49,25 @@ extension Command {
       "problems": .list(["line": .integer, "account": .text, "store": .text, "problem": .text]),
     ],
     run: { invocation in
-      let list = try ImportFile(path: invocation[purchaseList])
+      let list = try importFile(at: invocation[purchaseList])
       if let path = invocation[failedRows] { try OutputFile.requireNew(path) }
       let (outcome, isAgreed) = try DatabaseSession.with(invocation, owning: .billing) {
         database, configuration in
         let ledger = Ledger(stores: .known, configuration)
         try database.read { try ledger.requireServersRules(reading: $0) }
+        let sealing = configuration.sealingKeys
         let steps = ImportSteps(
-          ledger: ledger, sealing: configuration.sealingKeys,
-          act: try Act(invocation, on: database), reason: invocation[Act.remark] ?? "")
+          ledger: ledger, isSealed: sealing != nil,
+          ImportSteps.Act(
+            try Act(invocation, on: database), because: invocation[Act.remark] ?? "", sealing))
         var run = PurchaseImport(list, database, configuration.clock, steps)
-        try run.check()
+        let checked = Progress("checking", .count(of: "rows"), of: Int64(list.rows.count))
+        try run.check { checked.done += Int64($0) }
         let isAgreed = invocation[Act.yes] || isWanted(run, invocation)
-        if isAgreed { try run.perform(waiting: .seconds(Int64(invocation[wait]))) }
+        if isAgreed {
+          let done = Progress("importing", .count(of: "rows"), of: Int64(run.wishCount))
+          try run.perform(waiting: .seconds(Int64(invocation[wait]))) { done.done += Int64($0) }
+        }
         return (run, isAgreed)
       }
       if let path = invocation[failedRows] {
@@ -65,6 +75,13 @@ extension Command {
       }
       return outcome.answer(isDone: isAgreed)
     })
+
+  private static func importFile(at path: String) throws(CommandFailure) -> ImportFile {
+    let bytes = try InputFile.bytes(at: path)
+    do throws(ImportProblem) { return try ImportFile(bytes) } catch {
+      throw CommandFailure(.refused, Printable.text("\(path): \(error.text)"))
+    }
+  }
 
   /// Asks whoever sits there, having shown what would be done.
   private static func isWanted(_ run: PurchaseImport, _ invocation: Invocation) -> Bool {
@@ -76,13 +93,6 @@ extension Command {
 
 extension PurchaseImport {
   private static let listedCountMax = 20
-
-  /// The rows that came to nothing, and those that wait still.
-  var report: String {
-    var report = ImportReport()
-    for (row, problem) in problems { report.add(row, problem) }
-    return report.text
-  }
 
   func answer(isDone: Bool) -> Answer {
     let code: ExitCode =
@@ -123,5 +133,27 @@ extension PurchaseImport {
     guard counts.toRead > 0 else { return nil }
     return "no answer came for a while; coffer-billing reads while it runs, and the same command "
       + "goes on"
+  }
+}
+
+extension ImportSteps.Act {
+  fileprivate init(_ act: Act, because reason: String, _ sealing: SealingKeys?) {
+    self.init(
+      account: { name, reader in
+        do { return try DatabaseSession.account(reader, name).id } catch let failure
+          as CommandFailure
+        {
+          throw ImportProblem(failure.text)
+        }
+      },
+      payload: { purchase, transaction in
+        try purchase.payload(sealing, reading: transaction)
+      },
+      note: { key, account, now, transaction in
+        let effect = Act.Effect(
+          subject: key.description, account: account, before: ["owner": .null],
+          after: ["claimed_by": .string(account.description)])
+        try act.note(effect, because: reason, at: now, in: transaction)
+      })
   }
 }

@@ -1,26 +1,26 @@
-internal import Configuration
-
 /// Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, lines and doubled
 /// quotes; lines end with LF or CRLF. A field is 4096 bytes at most. Blank lines and a byte order mark are passed over.
-enum CSV {
-  struct Record: Sendable {
+package enum CSV {
+  package struct Record: Sendable {
     /// Where it begins, from 1.
-    let line: Int
-    let fields: [String]
+    package let line: Int
+    package let fields: [String]
   }
 
   /// What a number of a store's, or a name, is never longer than.
-  static let fieldByteCountMax = 4096
+  package static let fieldByteCountMax = 4096
   /// What no list of ours has columns beyond.
-  static let fieldCountMax = 100
+  package static let fieldCountMax = 100
 
   /// Throws one line on the first place that cannot be read, or where there are too many records.
-  static func records(_ bytes: [UInt8], atMost countMax: Int) throws(CommandFailure) -> [Record] {
+  package static func records(_ bytes: [UInt8], atMost countMax: Int) throws(ImportProblem)
+    -> [Record]
+  {
     var reader = Reader(bytes: bytes)
     var records: [Record] = []
     while let record = try reader.next() {
       guard records.count < countMax else {
-        throw CommandFailure(.refused, "it has more than \(countMax) records; divide it")
+        throw ImportProblem("it has more than \(countMax) records; divide it")
       }
       records.append(record)
     }
@@ -29,7 +29,7 @@ enum CSV {
 
   /// One line of a file, ended. A spreadsheet runs a cell that begins like a formula, so such a one gets an
   /// apostrophe before it, by which spreadsheets know text; `records` takes it off.
-  static func line(_ fields: [String]) -> String {
+  package static func line(_ fields: [String]) -> String {
     fields.map { field in
       let field = isFormula(field) ? "'" + field : field
       guard field.utf8.contains(where: { special.contains($0) }) else { return field }
@@ -62,7 +62,7 @@ enum CSV {
     private static let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
     private static let (lf, cr) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
 
-    mutating func next() throws(CommandFailure) -> Record? {
+    mutating func next() throws(ImportProblem) -> Record? {
       while takeLineEnd() {}
       guard place < bytes.count else { return nil }
       let start = line
@@ -93,7 +93,7 @@ enum CSV {
         || bytes[place...].starts(with: [Self.cr, Self.lf])
     }
 
-    private mutating func field() throws(CommandFailure) -> String {
+    private mutating func field() throws(ImportProblem) -> String {
       let start = line
       var content: [UInt8] = []
       if place < bytes.count, bytes[place] == Self.quote {
@@ -118,13 +118,13 @@ enum CSV {
     }
 
     /// While it is read: what follows a quote that is never closed may be the whole file.
-    private func requireShort(_ content: [UInt8], from line: Int) throws(CommandFailure) {
+    private func requireShort(_ content: [UInt8], from line: Int) throws(ImportProblem) {
       guard content.count <= fieldByteCountMax else {
         throw failure(line, "a field is longer than \(fieldByteCountMax) bytes")
       }
     }
 
-    private mutating func quoted() throws(CommandFailure) -> [UInt8] {
+    private mutating func quoted() throws(ImportProblem) -> [UInt8] {
       let start = line
       var content: [UInt8] = []
       place += 1
@@ -142,8 +142,8 @@ enum CSV {
       throw failure(start, "a quote is never closed")
     }
 
-    private func failure(_ line: Int, _ text: String) -> CommandFailure {
-      CommandFailure(.refused, "line \(line): \(text)")
+    private func failure(_ line: Int, _ text: String) -> ImportProblem {
+      ImportProblem("line \(line): \(text)")
     }
   }
 }

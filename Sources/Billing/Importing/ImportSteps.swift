@@ -1,13 +1,8 @@
-internal import Base
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Sync
+package import Base
+package import Ledger
+package import Storage
+package import Stores
+package import Subscriptions
 
 /// A row of a list of purchases that can be followed.
 struct ImportWish: Sendable {
@@ -19,11 +14,37 @@ struct ImportWish: Sendable {
 }
 
 /// What the ledger says of a row, and what is done about it.
-struct ImportSteps: Sendable {
-  let ledger: Ledger
-  let sealing: SealingKeys?
-  let act: Act
-  let reason: String
+package struct ImportSteps: Sendable {
+  private let ledger: Ledger
+  private let isSealed: Bool
+  private let act: Act
+
+  /// What whoever runs an import brings to it.
+  package struct Act: Sendable {
+    /// Whose account is meant by a name; throws an `ImportProblem` where it is nobody's.
+    let account: @Sendable (_ name: String, Reader) throws -> Identifier
+    /// What the job is given that reads by a secret.
+    let payload: @Sendable (NamedPurchase, Transaction) throws -> [UInt8]?
+    /// Notes that a purchase is claimed for an account.
+    let note: @Sendable (ObjectKey, Identifier, Instant, Transaction) throws -> Void
+
+    package init(
+      account: @escaping @Sendable (_ name: String, Reader) throws -> Identifier,
+      payload: @escaping @Sendable (NamedPurchase, Transaction) throws -> [UInt8]?,
+      note: @escaping @Sendable (ObjectKey, Identifier, Instant, Transaction) throws -> Void
+    ) {
+      self.account = account
+      self.payload = payload
+      self.note = note
+    }
+  }
+
+  /// `isSealed` says whether secrets can be kept.
+  package init(ledger: Ledger, isSealed: Bool, _ act: Act) {
+    self.ledger = ledger
+    self.isSealed = isSealed
+    self.act = act
+  }
 
   static let ownedByAnother =
     "another account owns it; coffer subscription transfer gives it to this one"
@@ -32,41 +53,41 @@ struct ImportSteps: Sendable {
   /// The row as it can be followed, or why not.
   func finding(
     of row: ImportFile.Row, at now: Instant, _ reader: Reader
-  ) throws -> Result<(ImportWish, ClaimState), CommandFailure> {
+  ) throws -> Result<(ImportWish, ClaimState), ImportProblem> {
     do {
       let purchase = try purchase(of: row)
-      let account = try DatabaseSession.account(reader, row.account).id
+      let account = try act.account(row.account, reader)
       let wish = ImportWish(row: row, account: account, purchase: purchase)
       guard let key = try key(of: wish, reader) else {
-        throw CommandFailure(
-          .refused, "nothing is known of it: name the subscription that it is of")
+        throw ImportProblem(
+          "nothing is known of it: name the subscription that it is of")
       }
       let state = try ledger.claimState(of: key, for: account, at: now, reading: reader)
       if state == .unread, !ledger.isReadable(key) {
-        throw CommandFailure(
-          .refused, "\(row.store) is never asked: no key of its API is configured")
+        throw ImportProblem(
+          "\(row.store) is never asked: no key of its API is configured")
       }
       return .success((wish, state))
-    } catch let failure as CommandFailure {
+    } catch let failure as ImportProblem {
       return .failure(failure)
     }
   }
 
-  private func purchase(of row: ImportFile.Row) throws(CommandFailure) -> NamedPurchase {
+  private func purchase(of row: ImportFile.Row) throws(ImportProblem) -> NamedPurchase {
     guard let provider = ObjectKey.Provider(rawValue: row.store),
-      let store = StoreList.known[provider]
+      let store = ledger.stores[provider]
     else {
-      let names = StoreList.known.map(\.provider.rawValue).joined(separator: ", ")
-      throw CommandFailure(.refused, "there is no such store: \(names)")
+      let names = ledger.stores.map(\.provider.rawValue).joined(separator: ", ")
+      throw ImportProblem("there is no such store: \(names)")
     }
     guard
-      let purchase = StoreList.known.purchase(
+      let purchase = ledger.stores.purchase(
         named: row.id, of: store, in: ledger.rules.grantingEnvironment)
     else {
-      throw CommandFailure(.refused, "its id is no number that \(store.traits.title) gives")
+      throw ImportProblem("its id is no number that \(store.traits.title) gives")
     }
-    if purchase.secret != nil, sealing == nil {
-      throw CommandFailure(.refused, "a token is kept sealed: COFFER_SEALING_KEYS is not set")
+    if purchase.secret != nil, !isSealed {
+      throw ImportProblem("a token is kept sealed: COFFER_SEALING_KEYS is not set")
     }
     return purchase
   }
@@ -75,7 +96,7 @@ struct ImportSteps: Sendable {
   private func key(of wish: ImportWish, _ reading: any Queryable) throws -> ObjectKey? {
     let keys = try ledger.subscriptions(named: wish.purchase, reading: reading)
     guard keys.count < 2 else {
-      throw CommandFailure(.refused, "it is of several subscriptions: name the one")
+      throw ImportProblem("it is of several subscriptions: name the one")
     }
     return keys.first
   }
@@ -106,7 +127,7 @@ struct ImportSteps: Sendable {
       case .givenUp, .unknown, .unread:
         return isNew ? .open : .failed(Self.inVain(state))
       }
-    } catch let failure as CommandFailure {
+    } catch let failure as ImportProblem {
       return .failed(failure.text)
     }
   }
@@ -118,13 +139,10 @@ struct ImportSteps: Sendable {
     let seen = try outcome(of: wish, isNew: true, at: now, transaction)
     guard case .open = seen, let key = try key(of: wish, transaction) else { return seen }
     let filed = try ledger.file(
-      key, payload: try wish.purchase.payload(sealing, reading: transaction), for: wish.account,
+      key, payload: try act.payload(wish.purchase, transaction), for: wish.account,
       at: now, in: transaction)
     if case .withoutKey = filed { return .failed("\(wish.row.store) is never asked") }
-    let effect = Act.Effect(
-      subject: key.description, account: wish.account, before: ["owner": .null],
-      after: ["claimed_by": .string(wish.account.description)])
-    try act.note(effect, because: reason, at: now, in: transaction)
+    try act.note(key, wish.account, now, transaction)
     if case .claimed = filed { return .given }
     return .awaited(nil)
   }

@@ -1,25 +1,24 @@
-internal import Base
-internal import Configuration
+package import Base
 internal import Glibc
 internal import Ledger
-internal import Storage
+package import Storage
 internal import Stores
 internal import Subscriptions
 
 /// One run over a list of purchases. All that it has to know of earlier runs is what the ledger says of
 /// each purchase, so that it can be repeated at any time.
-struct PurchaseImport {
-  struct Counts {
-    var rows = 0
+package struct PurchaseImport {
+  package struct Counts: Sendable {
+    package var rows = 0
     /// Their accounts' before the run.
-    var owned = 0
-    var given = 0
-    var toRead = 0
-    var failed = 0
+    package var owned = 0
+    package var given = 0
+    package var toRead = 0
+    package var failed = 0
   }
 
-  private(set) var counts = Counts()
-  private(set) var problems: [(row: ImportFile.Row, problem: String)] = []
+  package private(set) var counts = Counts()
+  package private(set) var problems: [(row: ImportFile.Row, problem: String)] = []
 
   private let list: ImportFile
   private let database: Database
@@ -32,7 +31,7 @@ struct PurchaseImport {
   private static let awaitedCountMax = 100
   private static let pause: useconds_t = 200_000
 
-  init(_ list: ImportFile, _ database: Database, _ clock: Clock, _ steps: ImportSteps) {
+  package init(_ list: ImportFile, _ database: Database, _ clock: Clock, _ steps: ImportSteps) {
     self.list = list
     self.database = database
     self.clock = clock
@@ -42,9 +41,18 @@ struct PurchaseImport {
 
   // MARK: what would be done
 
+  /// How many rows `perform` is to settle, once they were checked.
+  package var wishCount: Int { wishes.count }
+
+  /// The rows that came to nothing, and those that wait still: a file to import once it is mended.
+  package var report: String {
+    var report = ImportReport()
+    for (row, problem) in problems { report.add(row, problem) }
+    return report.text
+  }
+
   /// Looks at every row and changes nothing.
-  mutating func check() throws {
-    let progress = Progress("checking", .count(of: "rows"), of: Int64(list.rows.count))
+  package mutating func check(tellingOf tell: (_ rowCount: Int) -> Void) throws {
     var seen: [ObjectKey: (line: Int, account: Identifier)] = [:]
     var rest = list.rows[...]
     while !rest.isEmpty {
@@ -54,7 +62,7 @@ struct PurchaseImport {
       for (row, found) in try database.read({ reader in
         try slice.map { ($0, try steps.finding(of: $0, at: now, reader)) }
       }) {
-        progress.done += 1
+        tell(1)
         switch found {
         case .failure(let failure): fail(row, failure.text)
         case .success(let (wish, state)):
@@ -92,20 +100,20 @@ struct PurchaseImport {
   // MARK: doing it
 
   /// Follows what `check` found; returns once every row is settled, or nothing was for so long.
-  mutating func perform(waiting patience: Instant.Span) throws {
+  package mutating func perform(
+    waiting patience: Instant.Span, tellingOf tell: (_ rowCount: Int) -> Void
+  ) throws {
     (counts.given, counts.toRead) = (0, 0)
-    let progress = Progress("importing", .count(of: "rows"), of: Int64(wishes.count))
     var rest = wishes[...]
     var awaited: [ImportWish] = []
     var end = MonotonicTime.now() + patience
     while !(rest.isEmpty && awaited.isEmpty) {
       let slice = rest.prefix(min(Self.sliceCount, Self.awaitedCountMax - awaited.count))
       rest = rest.dropFirst(slice.count)
-      let settled = progress.done
       let (left, wasSettled) = try advance(slice + awaited, isNew: slice.count)
       awaited = left
-      progress.done += Int64(wasSettled)
-      if progress.done > settled {
+      if wasSettled > 0 {
+        tell(wasSettled)
         end = .now() + patience
       } else if end < .now() {
         break
