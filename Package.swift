@@ -197,6 +197,8 @@ let package = Package(
         "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
 
+    module("CommandLine", ["Base", "Configuration", "JSON"]),
+
     program("Sources/Programs/coffer-sync", ["Configuration", "Endpoints", "KnownStores", "Sync"]),
     program(
       "Sources/Programs/coffer-billing",
@@ -204,7 +206,8 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Answers", "Archive", "Audit", "Backup", "Base", "Compression", "Crypto", "JSON",
+        "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression", "Crypto",
+        "JSON",
         "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers",
         "Configuration", "Flows", "JWS", "Jobs", "Importing", "KnownStores", "Ledger", "Orders",
         "ProviderAPI",
@@ -360,6 +363,8 @@ let package = Package(
         "ProviderAPI", "SeededRandom", "Stores", "Subscriptions",
         "Tiers",
       ]),
+    tests(
+      "Unit/CommandLineTests", ["Base", "CommandLine", "Configuration", "JSON", "SeededRandom"]),
     tests("Unit/Billing/ImportingTests", ["Importing", "SeededRandom"]),
     tests(
       "Unit/Billing/BillingTests",

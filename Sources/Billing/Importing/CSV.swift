@@ -8,9 +8,9 @@ package enum CSV {
   }
 
   /// What a number of a store's, or a name, is never longer than.
-  package static let fieldByteCountMax = 4096
+  static let fieldByteCountMax = 4096
   /// What no list of ours has columns beyond.
-  package static let fieldCountMax = 100
+  static let fieldCountMax = 100
 
   /// Throws one line on the first place that cannot be read, or where there are too many records.
   package static func records(_ bytes: [UInt8], atMost countMax: Int) throws(ImportProblem)

@@ -56,7 +56,8 @@ import Testing
     let homes =
       Array(Self.cModules.values)
       + [
-        "Sources/Base/", "Sources/Storage/", "Sources/Endpoints/Daemon.swift", "Sources/Programs/",
+        "Sources/Base/", "Sources/Storage/", "Sources/Endpoints/Daemon.swift",
+        "Sources/CommandLine/", "Sources/Programs/",
         "Sources/Configuration/",
       ]
     for file in SourceFile.all(under: "Sources") where file.words.contains("unsafe") {

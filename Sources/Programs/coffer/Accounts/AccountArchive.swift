@@ -1,5 +1,6 @@
 internal import Archive
 internal import Base
+internal import CommandLine
 internal import JSON
 internal import Storage
 internal import Stores

@@ -1,6 +1,7 @@
 internal import Answers
 internal import Audit
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import KnownStores

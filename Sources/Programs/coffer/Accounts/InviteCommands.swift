@@ -1,4 +1,5 @@
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import Storage

@@ -1,5 +1,6 @@
 internal import Audit
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import Ledger

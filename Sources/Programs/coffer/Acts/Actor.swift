@@ -1,4 +1,5 @@
 internal import Base
+internal import CommandLine
 internal import Configuration
 
 /// Who runs this command, as the audit log names them: `ada`, `ada (sudo, Unix user coffer)`,

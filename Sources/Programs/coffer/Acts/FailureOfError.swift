@@ -1,5 +1,6 @@
 internal import Archive
 internal import Backup
+internal import CommandLine
 internal import Configuration
 internal import Crypto
 internal import HTTPClient

@@ -1,5 +1,6 @@
 internal import Answers
 internal import Base
+internal import CommandLine
 internal import JSON
 internal import Ledger
 internal import Subscriptions

@@ -1,6 +1,7 @@
 internal import Audit
 internal import Backup
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import Crypto
 internal import JSON

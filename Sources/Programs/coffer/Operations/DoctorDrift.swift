@@ -1,5 +1,6 @@
 internal import Answers
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import KnownStores

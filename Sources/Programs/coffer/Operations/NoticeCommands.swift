@@ -1,3 +1,4 @@
+internal import CommandLine
 internal import Sync
 internal import Base
 internal import Configuration

@@ -1,44 +1,51 @@
+internal import Configuration
+internal import CommandLine
+internal import KnownStores
+
 extension CommandTable {
-  static let coffer: CommandTable = CommandTable([
-    (
-      "find out",
-      [
-        .attention, .findAnything, .eventList, .eventShow, .eventReplay, .whatif, .auditList,
-        .auditShow, .auditVerify, .report,
-      ]
-    ),
-    (
-      "accounts",
-      [
-        .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
-        .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList,
-        .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageRecount,
-        .quotaSet, .quotaClear, .treeValidate,
-      ]
-    ),
-    (
-      "plans and purchases",
-      [
-        .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionShow,
-        .subscriptionRead, .subscriptionTransfer, .subscriptionRelease, .subscriptionCancel,
-        .subscriptionRefund, .subscriptionExtend, .refundQuestions, .importPurchases,
-        .planList, .planDiff, .planApply, .planHistory, .planShow,
-      ]
-    ),
-    (
-      "stores and apps",
-      [
-        .reconcileList, .reconcile, .jobsList, .jobsRetry, .jobsDrop, .flowList, .flowShow,
-        .flowRetry, .flowDrop, .noticeList, .noticeReplay, .noticeEnable, .webhookSend,
-        .webhookProofs, .deliveryReseal,
-      ]
-    ),
-    (
-      "installation",
-      [
-        .migrate, .backupVerify, .backup, .restore, .doctor, .config, .request, .completion,
-        .manual, .schema,
-      ]
-    ),
-  ])
+  static let coffer: CommandTable = CommandTable(
+    Program.command.rawValue, abstract: Program.command.abstract, version: Version.text,
+    settings: .coffer,
+    [
+      (
+        "find out",
+        [
+          .attention, .findAnything, .eventList, .eventShow, .eventReplay, .whatif, .auditList,
+          .auditShow, .auditVerify, .report,
+        ]
+      ),
+      (
+        "accounts",
+        [
+          .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
+          .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList,
+          .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageRecount,
+          .quotaSet, .quotaClear, .treeValidate,
+        ]
+      ),
+      (
+        "plans and purchases",
+        [
+          .entitlementExplain, .entitlementGrant, .entitlementRevoke, .subscriptionShow,
+          .subscriptionRead, .subscriptionTransfer, .subscriptionRelease, .subscriptionCancel,
+          .subscriptionRefund, .subscriptionExtend, .refundQuestions, .importPurchases,
+          .planList, .planDiff, .planApply, .planHistory, .planShow,
+        ]
+      ),
+      (
+        "stores and apps",
+        [
+          .reconcileList, .reconcile, .jobsList, .jobsRetry, .jobsDrop, .flowList, .flowShow,
+          .flowRetry, .flowDrop, .noticeList, .noticeReplay, .noticeEnable, .webhookSend,
+          .webhookProofs, .deliveryReseal,
+        ]
+      ),
+      (
+        "installation",
+        [
+          .migrate, .backupVerify, .backup, .restore, .doctor, .config, .request, .completion,
+          .manual, .schema,
+        ]
+      ),
+    ])
 }

@@ -1,3 +1,4 @@
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import Storage
@@ -5,9 +6,10 @@ internal import Storage
 /// From a command line to an exit code.
 enum Entry {
   static func run(_ words: [String]) -> ExitCode {
+    StandardFiles.open()
     let environment = Launch.environment()
     do throws(CommandFailure) {
-      switch try CommandLineParser.parse(words, environment: environment) {
+      switch try CommandLineParser(.coffer).parse(words, environment: environment) {
       case .help(let text):
         try StandardOutput.write(text)
         return .ok

@@ -1,5 +1,6 @@
 internal import Audit
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import Glibc
 internal import JSON

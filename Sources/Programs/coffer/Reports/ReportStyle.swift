@@ -1,3 +1,5 @@
+internal import CommandLine
+
 /// How the page of a report looks: on light, on dark and on paper.
 enum ReportStyle {
   static let text = """

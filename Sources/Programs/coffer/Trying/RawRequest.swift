@@ -1,3 +1,5 @@
+internal import CommandLine
+
 /// A whole HTTP/1.1 request as a file holds it: how the webhook fixtures are kept.
 struct RawRequest {
   let method: String

@@ -1,9 +1,10 @@
-internal import Base
+package import Base
 
 /// A length of time for people, in the largest unit that tells enough: `90 s`, `47 h`, `3 d`.
-enum SpanText {
+package enum SpanText {
   /// In hours below `days`, where each counts.
-  static func text(_ span: Instant.Span, hoursBelow days: Instant.Span = .days(2)) -> String {
+  package static func text(_ span: Instant.Span, hoursBelow days: Instant.Span = .days(2)) -> String
+  {
     let seconds = span.milliseconds / 1000
     if seconds < 120 { return "\(seconds) s" }
     if seconds < 7200 { return "\(seconds / 60) min" }

@@ -1,20 +1,26 @@
 internal import Configuration
 
 /// What a command line asks for.
-enum CommandRequest {
+package enum CommandRequest {
   case run(Command, Invocation)
   case help(String)
 }
 
 /// Reads a command line against the table of commands.
-enum CommandLineParser {
+package struct CommandLineParser {
+  private let table: CommandTable
+
+  package init(_ table: CommandTable) { self.table = table }
+
+  private var help: HelpText { HelpText(table: table) }
+
   /// Throws a `CommandFailure` with code 64 and one line that names what does not fit.
-  static func parse(
+  package func parse(
     _ words: [String], environment: [String: String]
   ) throws(CommandFailure) -> CommandRequest {
     var texts: [String: [String]] = [:]
     let words = try leading(words, &texts)
-    if texts[CommonOptions.version.name] != nil { return .help("coffer \(Version.text)\n") }
+    if texts[CommonOptions.version.name] != nil { return .help("\(table.name) \(table.version)\n") }
     let named = Array(words.prefix { !$0.hasPrefix("-") })
     guard let command = command(of: named) else {
       return try group(words, named, asksForHelp: texts[CommonOptions.help.name] != nil)
@@ -32,20 +38,23 @@ enum CommandLineParser {
       }
     }
     if texts[CommonOptions.help.name] != nil || values == ["help"] && !areOptionsOver {
-      return .help(HelpText.command(command))
+      return .help(help.command(command))
     }
     try refuseMistyped(values.first, behind: command)
     texts.merge(try bind(values, to: command)) { $1 }
-    return .run(command, try Invocation(of: command, texts, environment: environment))
+    return .run(
+      command,
+      try Invocation(
+        of: command, texts, settings: table.settings, environment: environment))
   }
 
   /// A word that nearly calls another command is no argument of this one: `backup verfy` writes no backup
   /// into a directory of that name.
-  private static func refuseMistyped(
+  private func refuseMistyped(
     _ value: String?, behind command: Command
   ) throws(CommandFailure) {
     guard let value else { return }
-    let longer = CommandTable.coffer.group(command.words).filter {
+    let longer = table.group(command.words).filter {
       $0.words.count > command.words.count
     }
     let next = Suggestion.nearest(to: value, among: longer.map { $0.words[command.words.count] })
@@ -58,38 +67,38 @@ enum CommandLineParser {
   }
 
   /// Takes the options that stand before a command's words; returns what follows them.
-  private static func leading(
+  private func leading(
     _ words: [String], _ texts: inout [String: [String]]
   ) throws(CommandFailure) -> [String] {
     var rest = words[...]
     while let word = rest.first, word.hasPrefix("-") {
       rest.removeFirst()
-      try option(word, of: "coffer", CommonOptions.leading, &rest, &texts)
+      try option(word, of: table.name, CommonOptions.leading, &rest, &texts)
     }
     return Array(rest)
   }
 
   /// The command that the line names; the rest of `words` are its arguments.
-  private static func command(of words: [String]) -> Command? {
-    CommandTable.coffer.all.first { words.starts(with: $0.words) }
+  private func command(of words: [String]) -> Command? {
+    table.all.first { words.starts(with: $0.words) }
   }
 
   /// No command is named in full: help on what there is, or what is wrong with the words.
-  private static func group(
+  private func group(
     _ words: [String], _ named: [String], asksForHelp: Bool
   ) throws(CommandFailure) -> CommandRequest {
     if named.first == "help" { return .help(try topic(Array(named.dropFirst()))) }
-    if named == ["version"] { return .help("coffer \(Version.text)\n") }
-    if named.last == "help", !CommandTable.coffer.group(named.dropLast()).isEmpty {
-      return .help(HelpText.group(named.dropLast()))
+    if named == ["version"] { return .help("\(table.name) \(table.version)\n") }
+    if named.last == "help", !table.group(named.dropLast()).isEmpty {
+      return .help(help.group(named.dropLast()))
     }
-    let group = CommandTable.coffer.group(named)
+    let group = table.group(named)
     guard !group.isEmpty else {
       throw CommandFailure(
         .usage, "there is no command \(named.joined(separator: " "))\(meant(by: named))")
     }
     if asksForHelp || words.contains("--help") || words.contains("-h") {
-      return .help(named.isEmpty ? HelpText.overview() : HelpText.group(named))
+      return .help(named.isEmpty ? help.overview() : help.group(named))
     }
     if let word = words.dropFirst(named.count).first {
       throw CommandFailure(.usage, "\(word) stands where a command is expected; see --help")
@@ -102,23 +111,23 @@ enum CommandLineParser {
   }
 
   /// Help on a topic, a command or a group of them.
-  private static func topic(_ words: [String]) throws(CommandFailure) -> String {
-    if words.isEmpty { return HelpText.overview() }
-    if words.count == 1, let text = HelpText.topics[words[0]] { return text() }
-    if let command = CommandTable.coffer.all.first(where: { $0.words == words }) {
-      return HelpText.command(command)
+  private func topic(_ words: [String]) throws(CommandFailure) -> String {
+    if words.isEmpty { return help.overview() }
+    if words.count == 1, let text = help.topic(words[0]) { return text }
+    if let command = table.all.first(where: { $0.words == words }) {
+      return help.command(command)
     }
-    guard !CommandTable.coffer.group(words).isEmpty else {
+    guard !table.group(words).isEmpty else {
       throw CommandFailure(
         .usage, "there is no command \(words.joined(separator: " "))\(meant(by: words))")
     }
-    return HelpText.group(words)
+    return help.group(words)
   }
 
   /// What to do about words that begin no command: arguments may follow those that were mistyped.
-  private static func meant(by named: [String]) -> String {
-    let groups = CommandTable.coffer.all.map { $0.words[0] }
-    let names = CommandTable.coffer.all.map(\.name) + groups + [CommonOptions.version.name]
+  private func meant(by named: [String]) -> String {
+    let groups = table.all.map { $0.words[0] }
+    let names = table.all.map(\.name) + groups + [CommonOptions.version.name]
     for count in [2, 1] where named.count >= count {
       let words = named.prefix(count)
       for order in [Array(words), words.reversed()] {
@@ -129,7 +138,7 @@ enum CommandLineParser {
     return "; see --help"
   }
 
-  private static func option(
+  private func option(
     _ word: String, of command: String, _ known: [any AnyParameter],
     _ rest: inout ArraySlice<String>, _ texts: inout [String: [String]]
   ) throws(CommandFailure) {
@@ -155,7 +164,7 @@ enum CommandLineParser {
     texts[name, default: []].append(value)
   }
 
-  private static func bind(
+  private func bind(
     _ values: [String], to command: Command
   ) throws(CommandFailure) -> [String: [String]] {
     let required = command.arguments.filter(\.isRequired)

@@ -1,6 +1,6 @@
 extension Int64 {
   /// With a comma between thousands: `100,022`.
-  var grouped: String {
+  package var grouped: String {
     var text = ""
     for (index, digit) in String(magnitude).reversed().enumerated() {
       if index > 0, index % 3 == 0 { text.append(",") }
@@ -10,8 +10,8 @@ extension Int64 {
   }
 }
 /// `1 account`, `100,022 accounts`.
-func counted(_ count: Int, _ thing: String) -> String { counted(Int64(count), thing) }
+package func counted(_ count: Int, _ thing: String) -> String { counted(Int64(count), thing) }
 
-func counted(_ count: Int64, _ thing: String) -> String {
+package func counted(_ count: Int64, _ thing: String) -> String {
   count.grouped + " " + (count == 1 ? thing : thing + "s")
 }

@@ -1,53 +1,5 @@
-internal import Configuration
-internal import JSON
-
-extension Command {
-  private static let shell = Parameter<Shell>.required(
-    "shell", text: "bash, zsh or fish", .shell)
-
-  static let completion = Command(
-    words: ["completion"],
-    abstract: "Print a shell completion script",
-    discussion: """
-      For zsh, save it as _coffer in a directory of fpath. For fish, save it as \
-      ~/.config/fish/completions/coffer.fish. Print it again after an upgrade.
-      """,
-    examples: ["coffer completion bash > /etc/bash_completion.d/coffer"],
-    arguments: [shell],
-    answers: ["shell": .text, "script": .text],
-    run: { invocation in
-      let shell = invocation[shell]
-      let script = shell.script(CompletionTable(CommandTable.coffer.all))
-      return Answer(
-        text: script, json: ["shell": .string(shell.rawValue), "script": .string(script)])
-    })
-}
-
-/// The shells that can be taught.
-enum Shell: String, CaseIterable {
-  case bash, zsh, fish
-
-  func script(_ table: CompletionTable) -> String {
-    switch self {
-    case .bash: BashCompletion.script(table)
-    case .zsh: ZshCompletion.script(table)
-    case .fish: FishCompletion.script(table)
-    }
-  }
-}
-
-extension Form where Value == Shell {
-  fileprivate static var shell: Form {
-    Form(completion: .words(Shell.allCases.map(\.rawValue))) {
-      (text, name) throws(CommandFailure) in
-      if let shell = Shell(rawValue: text) { return shell }
-      throw CommandFailure(.usage, "\(name) takes bash, zsh or fish")
-    }
-  }
-}
-
 /// What can follow on a command line, made from the table of commands for any shell.
-struct CompletionTable {
+package struct CompletionTable {
   /// What a shell may offer.
   struct Offer {
     let word: String
@@ -55,7 +7,7 @@ struct CompletionTable {
   }
 
   /// What may follow these words; options of the command are among it.
-  struct Place {
+  package struct Place {
     /// Without options and their values: `["account"]`.
     let words: [String]
     /// Whether `words` name a command, so that its arguments may follow them, too.
@@ -65,13 +17,13 @@ struct CompletionTable {
     let argument: Completion
   }
 
-  let places: [Place]
+  package let places: [Place]
   /// Options that take a value, in alphabetical order.
   let valued: [String]
   /// How the values of some of them are completed.
-  let values: [(completion: Completion, options: [String])]
+  package let values: [(completion: Completion, options: [String])]
 
-  init(_ commands: [Command]) {
+  package init(_ commands: [Command]) {
     var groups: [[String]] = [[]]
     for command in commands {
       for count in 1..<command.words.count {

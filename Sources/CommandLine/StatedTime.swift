@@ -1,13 +1,13 @@
-internal import Base
+package import Base
 
 /// A moment as an operator tells it: in UTC (`2026-01-05T10:00:00Z`, seconds, or a day for its
 /// beginning), or by a span from now (`90s`, `15min`, `2h`, `3d`, `2w`).
-enum StatedTime: Sendable, Equatable {
+package enum StatedTime: Sendable, Equatable {
   case moment(Instant)
   case fromNow(Instant.Span)
 
   /// A span alone has passed, or is to come; with a `+` before it, it is to come in any case.
-  init?(_ text: String, spanIsToCome: Bool = false) {
+  package init?(_ text: String, spanIsToCome: Bool = false) {
     if let seconds = Int64(text), !text.hasPrefix("+") {
       guard 0...253_402_300_799 ~= seconds else { return nil }
       self = .moment(Instant(seconds: seconds))
@@ -27,7 +27,7 @@ enum StatedTime: Sendable, Equatable {
     "s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800,
   ]
 
-  func moment(at now: Instant) -> Instant {
+  package func moment(at now: Instant) -> Instant {
     switch self {
     case .moment(let moment): moment
     case .fromNow(let span): now + span

@@ -1,14 +1,12 @@
-internal import Base
 internal import Configuration
-internal import Ledger
 
 /// How a text of the command line becomes a value, and what a shell offers for it.
-struct Form<Value: Sendable>: Sendable {
-  let completion: Completion
+package struct Form<Value: Sendable>: Sendable {
+  package let completion: Completion
   /// Gets the text and the name of the parameter, for messages.
-  let read: @Sendable (_ text: String, _ name: String) throws(CommandFailure) -> Value
+  package let read: @Sendable (_ text: String, _ name: String) throws(CommandFailure) -> Value
 
-  init(
+  package init(
     completion: Completion = .nothing,
     _ read: @escaping @Sendable (_ text: String, _ name: String) throws(CommandFailure) -> Value
   ) {
@@ -18,10 +16,10 @@ struct Form<Value: Sendable>: Sendable {
 }
 
 extension Form where Value == String {
-  static var text: Form { Form { (text, _) throws(CommandFailure) in text } }
+  package static var text: Form { Form { (text, _) throws(CommandFailure) in text } }
 
   /// Names a file, which a shell can complete.
-  static var path: Form {
+  package static var path: Form {
     Form(completion: .file) { (text, name) throws(CommandFailure) in
       guard !text.isEmpty else { throw CommandFailure(.usage, "the path for \(name) is empty") }
       try refuseBlanks(around: text, name)
@@ -37,7 +35,7 @@ extension Form where Value == String {
   }
 
   /// An amount of money, without its currency.
-  static var amount: Form {
+  package static var amount: Form {
     Form { (text, name) throws(CommandFailure) in
       let parts = text.split(separator: ".", omittingEmptySubsequences: false)
       guard (1...2).contains(parts.count), text.utf8.count <= 18,
@@ -47,26 +45,10 @@ extension Form where Value == String {
       return text
     }
   }
-
-  /// What is kept for people to read.
-  static var reason: Form {
-    Form { (text, name) throws(CommandFailure) in
-      let isSaid = text.unicodeScalars.contains {
-        !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint
-      }
-      guard isSaid else {
-        throw CommandFailure(.usage, "\(name) is blank: say why")
-      }
-      guard text.utf8.count <= Decision.noteByteCountMax else {
-        throw CommandFailure(.usage, "\(name) is longer than \(Decision.noteByteCountMax) bytes")
-      }
-      return text
-    }
-  }
 }
 
 extension Form where Value: FixedWidthInteger {
-  static func number(in range: ClosedRange<Value>) -> Form {
+  package static func number(in range: ClosedRange<Value>) -> Form {
     Form { (text, name) throws(CommandFailure) in
       guard let number = Value(text), range.contains(number) else {
         throw CommandFailure(
@@ -79,10 +61,10 @@ extension Form where Value: FixedWidthInteger {
 
 extension Form where Value == StatedTime {
   /// A moment; a span alone is one that has passed.
-  static var time: Form { stated { StatedTime($0) } }
+  package static var time: Form { stated { StatedTime($0) } }
 
   /// An end; a span alone is one to come.
-  static var end: Form { stated { StatedTime($0, spanIsToCome: true) } }
+  package static var end: Form { stated { StatedTime($0, spanIsToCome: true) } }
 
   private static func stated(_ read: @escaping @Sendable (String) -> StatedTime?) -> Form {
     Form { (text, name) throws(CommandFailure) in
@@ -95,35 +77,9 @@ extension Form where Value == StatedTime {
   }
 }
 
-extension Form where Value == Instant.Span {
-  static var span: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if case .fromNow(let span)? = StatedTime(text, spanIsToCome: true) { return span }
-      throw CommandFailure(.usage, "\(name) takes a length of time, e.g. 90min, 26h or 2d")
-    }
-  }
-}
-
-extension Form where Value == Identifier {
-  static var uuid: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let id = Identifier(text) { return id }
-      throw CommandFailure(.usage, "\(name) takes a UUID")
-    }
-  }
-
-  /// The id of something that has no other name.
-  static func uuid(of what: String) -> Form {
-    Form { (text, _) throws(CommandFailure) in
-      if let id = Identifier(text) { return id }
-      throw CommandFailure(.usage, "\(what) is named by its id, a UUID")
-    }
-  }
-}
-
 extension Parameter where Value == Int {
   /// How much of a list is shown.
-  static func limit(of what: String = "", otherwise count: Int = 100) -> Parameter {
+  package static func limit(of what: String = "", otherwise count: Int = 100) -> Parameter {
     .optional(
       "--limit", "count", text: { "maximum number of rows\(what) (default: \($0))" },
       .number(in: 1...10_000), otherwise: count)

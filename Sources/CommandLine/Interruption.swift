@@ -1,16 +1,16 @@
 internal import Glibc
 
 /// SIGINT and SIGTERM of long work that can say where to go on: they wait until it asks.
-enum Interruption {
+package enum Interruption {
   /// Call before the database is opened: threads started later inherit the blocked signals, so that none
   /// of them takes one.
-  static func hold() {
+  package static func hold() {
     var signals = signals()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
   /// The signal that came, nil for none; another one then ends the program at once.
-  static func taken() -> Int32? {
+  package static func taken() -> Int32? {
     var signals = signals()
     var pending = sigset_t()
     guard unsafe sigpending(&pending) == 0,

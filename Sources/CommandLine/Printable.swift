@@ -1,10 +1,10 @@
 /// Text that others wrote, for a terminal: it moves no cursor, begins no line and turns no line around.
-enum Printable {
+package enum Printable {
   /// With a question mark for each character that would.
-  static func text(_ text: String) -> String { replacing(text) { _ in "?" } }
+  package static func text(_ text: String) -> String { replacing(text) { _ in "?" } }
 
   /// The same JSON value, with those characters escaped.
-  static func json(_ text: String) -> String {
+  package static func json(_ text: String) -> String {
     replacing(text) { scalar in
       let digits = String(scalar.value, radix: 16, uppercase: true)
       return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

@@ -4,22 +4,22 @@ internal import Configuration
 ///
 /// This row is the only place that says any of it. Parsing, help, completion and the value that the
 /// command gets are made from it.
-struct Parameter<Value: Sendable>: AnyParameter {
-  let name: String
-  let valueName: String?
-  let text: String
-  let isRequired: Bool
-  let isRepeatable: Bool
-  let completion: Completion
+package struct Parameter<Value: Sendable>: AnyParameter {
+  package let name: String
+  package let valueName: String?
+  package let text: String
+  package let isRequired: Bool
+  package let isRepeatable: Bool
+  package let completion: Completion
   private let read: @Sendable ([String]) throws(CommandFailure) -> Value
 
-  func held(_ texts: [String]) throws(CommandFailure) -> any Sendable {
+  package func held(_ texts: [String]) throws(CommandFailure) -> any Sendable {
     Held(value: try read(texts))
   }
 }
 
 /// A parameter whatever its value is, as tables, help and the parser hold it.
-protocol AnyParameter: Sendable {
+package protocol AnyParameter: Sendable {
   /// With its dashes, where it is given by name.
   var name: String { get }
   /// What the value of an option is called; nil for a flag, and for what is given by its place.
@@ -34,11 +34,11 @@ protocol AnyParameter: Sendable {
 
 /// The value of a parameter of that type.
 struct Held<Value: Sendable>: Sendable {
-  let value: Value
+  package let value: Value
 }
 
 /// What a shell offers for a value.
-enum Completion: Sendable, Equatable {
+package enum Completion: Sendable, Equatable {
   case nothing
   case file
   case words([String])
@@ -48,15 +48,15 @@ extension AnyParameter {
   private var isOption: Bool { name.hasPrefix("--") }
 
   /// As a usage line shows it, brackets aside.
-  var usage: String { isOption ? valueName.map { "\(name) <\($0)>" } ?? name : "<\(name)>" }
+  package var usage: String { isOption ? valueName.map { "\(name) <\($0)>" } ?? name : "<\(name)>" }
 
   /// What help says of it. An argument's own usage shows whether it must be given.
-  var help: String { isOption && isRequired ? text + " (required)" : text }
+  package var help: String { isOption && isRequired ? text + " (required)" : text }
 }
 
 // `name` alone is given by its place; with dashes, and `valueName`, by its name.
 extension Parameter {
-  static func required(
+  package static func required(
     _ name: String, _ valueName: String? = nil, text: String, _ form: Form<Value>
   ) -> Parameter {
     Parameter(
@@ -69,7 +69,7 @@ extension Parameter {
   }
 
   /// Nil where it is not given.
-  static func optional<Given: Sendable>(
+  package static func optional<Given: Sendable>(
     _ name: String, _ valueName: String? = nil, text: String, _ form: Form<Given>
   ) -> Parameter where Value == Given? {
     Parameter(
@@ -82,7 +82,7 @@ extension Parameter {
   }
 
   /// With a value where it is not given; `text` gets that value to tell of it.
-  static func optional(
+  package static func optional(
     _ name: String, _ valueName: String, text: (Value) -> String, _ form: Form<Value>,
     otherwise: Value
   ) -> Parameter {
@@ -96,7 +96,7 @@ extension Parameter {
   }
 
   /// Given any number of times.
-  static func repeatable<Given: Sendable>(
+  package static func repeatable<Given: Sendable>(
     _ name: String, _ valueName: String, text: String, _ form: Form<Given>
   ) -> Parameter where Value == [Given] {
     Parameter(
@@ -111,7 +111,7 @@ extension Parameter {
 }
 
 extension Parameter where Value == Bool {
-  static func flag(_ name: String, text: String) -> Parameter {
+  package static func flag(_ name: String, text: String) -> Parameter {
     Parameter(
       name: name, valueName: nil, text: text, isRequired: false, isRepeatable: false,
       completion: .nothing

@@ -1,6 +1,6 @@
 /// A function for bash's `complete -F`.
 enum BashCompletion {
-  static func script(_ table: CompletionTable) -> String {
+  package static func script(_ table: CompletionTable) -> String {
     """
     # Completes coffer in bash. Made by: coffer completion bash
     _coffer() {

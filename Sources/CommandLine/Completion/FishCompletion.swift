@@ -1,6 +1,6 @@
 /// `complete` commands for fish, each under the condition where it holds.
 enum FishCompletion {
-  static func script(_ table: CompletionTable) -> String {
+  package static func script(_ table: CompletionTable) -> String {
     """
     # Completes coffer in fish. Made by: coffer completion fish
     # The words before the cursor without options and their values.

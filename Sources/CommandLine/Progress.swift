@@ -5,19 +5,19 @@ internal import Glibc
 /// line now and then elsewhere, and nothing of what is over at once.
 ///
 /// One thread uses it. `done` may be set by whoever counts for itself.
-final class Progress {
-  enum Unit {
+package final class Progress {
+  package enum Unit {
     case bytes
     /// What is counted, in the plural: `accounts`.
     case count(of: String)
   }
 
   /// So much is done of `total`.
-  var done: Int64 = 0 { didSet { tellIfDue() } }
+  package var done: Int64 = 0 { didSet { tellIfDue() } }
   /// Nil where nobody knows it, or not yet.
-  var total: Int64?
+  package var total: Int64?
   /// Where the work stands, for who wants to go on from there; shown behind the figures.
-  var place = ""
+  package var place = ""
 
   private let title: String
   /// What an earlier run had done: no work of this one.
@@ -31,7 +31,7 @@ final class Progress {
   private static let terminalPause = Instant.Span.milliseconds(200)
   private static let plainPause = Instant.Span.seconds(10)
 
-  init(_ title: String, _ unit: Unit, of total: Int64? = nil, behind first: Int64 = 0) {
+  package init(_ title: String, _ unit: Unit, of total: Int64? = nil, behind first: Int64 = 0) {
     self.title = title
     self.first = first
     self.unit = unit
@@ -53,7 +53,7 @@ final class Progress {
   }
 
   /// Leaves a terminal's line to something else that is printed now.
-  func makeRoom() {
+  package func makeRoom() {
     if isTerminal, isShown { write("\r\u{1B}[K") }
   }
 

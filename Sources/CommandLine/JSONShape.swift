@@ -1,8 +1,8 @@
-internal import Base
-internal import JSON
+package import Base
+package import JSON
 
 /// What a command's JSON looks like: `coffer schema` tells it, and builds for tests hold every answer to it.
-indirect enum JSONShape: Sendable {
+package indirect enum JSONShape: Sendable {
   case text, integer, bool
   /// RFC 3339 in UTC.
   case time
@@ -14,12 +14,12 @@ indirect enum JSONShape: Sendable {
   /// Whatever someone else says.
   case anything
 
-  struct Member: Sendable {
-    let name: String
-    let shape: JSONShape
-    let isOptional: Bool
+  package struct Member: Sendable {
+    package let name: String
+    package let shape: JSONShape
+    package let isOptional: Bool
 
-    init(_ name: String, _ shape: JSONShape, isOptional: Bool = false) {
+    package init(_ name: String, _ shape: JSONShape, isOptional: Bool = false) {
       self.name = name
       self.shape = shape
       self.isOptional = isOptional
@@ -27,16 +27,16 @@ indirect enum JSONShape: Sendable {
   }
 
   /// Rises when a member goes or changes its meaning; members that come are no new version.
-  static let version = 1
+  package static let version = 1
 
   /// An object of these members and no others.
-  func adding(_ more: [Member]) -> JSONShape {
+  package func adding(_ more: [Member]) -> JSONShape {
     guard case .object(let members) = self else { preconditionFailure("only objects have members") }
     return .object(members + more)
   }
 
   /// Where a value is not of this shape, e.g. `devices[0].added`; nil where it is.
-  func misfit(_ value: JSONValue, at path: String = "") -> String? {
+  package func misfit(_ value: JSONValue, at path: String = "") -> String? {
     switch (self, value) {
     case (.anything, _), (.text, .string), (.integer, .integer), (.bool, .bool),
       (.orNull, .null):
@@ -77,7 +77,7 @@ indirect enum JSONShape: Sendable {
   }
 
   /// As JSON Schema of 2020-12 says it.
-  var schema: JSONValue {
+  package var schema: JSONValue {
     switch self {
     case .text: ["type": "string"]
     case .integer: ["type": "integer"]
@@ -99,14 +99,14 @@ indirect enum JSONShape: Sendable {
 
 extension JSONValue {
   /// RFC 3339, or null at either end of time.
-  static func moment(_ instant: Instant) -> JSONValue {
+  package static func moment(_ instant: Instant) -> JSONValue {
     instant == .distantPast || instant == .distantFuture ? .null : .string(instant.description)
   }
 }
 
 extension JSONShape: ExpressibleByDictionaryLiteral {
   /// An object whose members are all there.
-  init(dictionaryLiteral members: (String, JSONShape)...) {
+  package init(dictionaryLiteral members: (String, JSONShape)...) {
     self = .object(members.map { Member($0, $1) })
   }
 }

@@ -1,3 +1,4 @@
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import KnownStores
@@ -28,7 +29,7 @@ struct ManualPage {
     var page = ManualPage(.command, synopsis: "<command> [<arguments>] [<options>]")
     page.heading("COMMANDS")
     for command in CommandTable.coffer.all {
-      page.text += ".SS \(escaped(command.usage.joined(separator: " ")))\n"
+      page.text += ".SS \(escaped((["coffer"] + command.usage).joined(separator: " ")))\n"
       page.line(command.abstract)
       if !command.discussion.isEmpty {
         page.text += ".PP\n"

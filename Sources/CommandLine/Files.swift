@@ -3,10 +3,10 @@ internal import Configuration
 internal import Glibc
 
 /// A file named on the command line, whole; `-` is standard input.
-enum InputFile {
-  static let byteCountMax = 64 << 20
+package enum InputFile {
+  package static let byteCountMax = 64 << 20
 
-  static func bytes(at path: String) throws(CommandFailure) -> [UInt8] {
+  package static func bytes(at path: String) throws(CommandFailure) -> [UInt8] {
     guard path != "-" else { return try bytes(of: STDIN_FILENO, named: path) }
     let file: OpenFile
     do throws(OpenFile.Refusal) { file = try OpenFile(named: path) } catch {
@@ -38,9 +38,9 @@ enum InputFile {
 }
 
 /// A file made for its owner only.
-enum OutputFile {
+package enum OutputFile {
   /// Writes a new file, durable once this returns; an existing one is never touched.
-  static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+  package static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else {
       let reason = errno == EEXIST ? "it exists and is not overwritten" : systemErrorText()
@@ -55,17 +55,17 @@ enum OutputFile {
   }
 
   /// Refuses early what `write` would refuse after long work.
-  static func requireNew(_ path: String) throws(CommandFailure) {
+  package static func requireNew(_ path: String) throws(CommandFailure) {
     guard !exists(path) else {
       throw CommandFailure(
         .refused, "\(path) cannot be written: it exists and is not overwritten")
     }
   }
 
-  static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+  package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
   /// Whether two paths are of one file, which need not be there.
-  static func isSame(_ path: String, _ other: String) -> Bool {
+  package static func isSame(_ path: String, _ other: String) -> Bool {
     if let file = place(path), let otherFile = place(other) { return file == otherFile }
     let (directory, name) = split(path)
     let (otherDirectory, otherName) = split(other)
@@ -85,7 +85,7 @@ enum OutputFile {
   }
 
   /// Writes a file in the place of one that may be there, which stays until this one is whole.
-  static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {
+  package static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {
     let new = path + ".new"
     remove(new)
     try write(bytes, to: new)
@@ -99,20 +99,20 @@ enum OutputFile {
 
 extension OutputFile {
   /// Removes a file that this command wrote; what cannot be removed stays.
-  static func remove(_ path: String) { _ = unsafe unlink(path) }
+  package static func remove(_ path: String) { _ = unsafe unlink(path) }
 }
 
 /// Where a command's answer goes.
-enum StandardOutput {
+package enum StandardOutput {
   /// Writes what is found on the way to the answer.
-  static func writeOn(_ text: String) throws(CommandFailure) {
+  package static func writeOn(_ text: String) throws(CommandFailure) {
     guard writeAll(Array(text.utf8), to: STDOUT_FILENO) || errno == EPIPE else { throw cut() }
   }
 
   /// Writes the whole answer, which is the last that is written there; an empty or cut one is no success.
   ///
   /// Whoever reads no further, as `head` does, has what it wanted.
-  static func write(_ text: String) throws(CommandFailure) {
+  package static func write(_ text: String) throws(CommandFailure) {
     fflush(nil)
     guard !text.isEmpty else { return }
     let isWritten = writeAll(Array(text.utf8), to: STDOUT_FILENO) && close(STDOUT_FILENO) == 0
@@ -125,9 +125,9 @@ enum StandardOutput {
 }
 
 /// The three files that every program is started with.
-enum StandardFiles {
+package enum StandardFiles {
   /// Takes the places of those that the caller closed, before a database's file or socket gets one.
-  static func open() {
+  package static func open() {
     for file in STDIN_FILENO...STDERR_FILENO where fcntl(file, F_GETFD) < 0 {
       _ = unsafe Glibc.open("/dev/null", O_RDONLY)
     }
@@ -135,8 +135,8 @@ enum StandardFiles {
 }
 
 /// Where a command talks to people beside its answer.
-enum StandardError {
-  static func write(_ line: String) {
+package enum StandardError {
+  package static func write(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
   }

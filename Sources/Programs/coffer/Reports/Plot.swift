@@ -1,3 +1,5 @@
+internal import CommandLine
+
 /// Plots as SVG within a page: drawn with its colours, labelled where the data is.
 enum Plot {
   struct Bar {

@@ -1,11 +1,11 @@
-internal import Base
+package import Base
 internal import Configuration
 internal import Glibc
 
 /// A person who sits before this command: is told more than a file is, and can be asked.
-enum Terminal {
+package enum Terminal {
   /// Whether a person looks at what is printed.
-  static let isOutput = isatty(STDOUT_FILENO) == 1
+  package static let isOutput = isatty(STDOUT_FILENO) == 1
 
   /// Off where NO_COLOR is set and not empty (https://no-color.org), or the terminal knows none.
   private static let hasColour: Bool = {
@@ -14,10 +14,10 @@ enum Terminal {
   }()
 
   /// How wide a line of the answer may be; without a terminal as wide as it needs.
-  static let width = isOutput ? width(of: STDOUT_FILENO) : .max
+  package static let width = isOutput ? width(of: STDOUT_FILENO) : .max
 
   /// The columns of the terminal behind a descriptor; 80 where it does not tell.
-  static func width(of descriptor: Int32) -> Int {
+  package static func width(of descriptor: Int32) -> Int {
     var size = winsize()
     guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else {
       return 80
@@ -26,20 +26,20 @@ enum Terminal {
   }
 
   /// What a line of a table means to whoever skims it.
-  enum Tint: String {
+  package enum Tint: String {
     case title = "1"
     case bad = "31"
     case fine = "32"
     case past = "2"
   }
 
-  static func tinted(_ line: String, _ tint: Tint?) -> String {
+  package static func tinted(_ line: String, _ tint: Tint?) -> String {
     guard hasColour, let tint else { return line }
     return "\u{1B}[\(tint.rawValue)m\(line)\u{1B}[0m"
   }
 
   /// A moment in a table: from now for people, exactly for everything else.
-  static func time(_ moment: Instant?, now: Instant) -> String {
+  package static func time(_ moment: Instant?, now: Instant) -> String {
     guard let moment else { return "-" }
     return isOutput ? relative(moment, now: now) : moment.description
   }
@@ -53,10 +53,10 @@ enum Terminal {
   }
 
   /// Whether somebody can be asked.
-  static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+  package static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
   /// Asks for a yes; anything else is a no.
-  static func agrees(_ question: String) -> Bool {
+  package static func agrees(_ question: String) -> Bool {
     print("\(question) [y/N] ", terminator: "")
     fflush(nil)
     let answer = readLine()?.lowercased()

@@ -1,6 +1,6 @@
 /// Text as a page takes it.
-enum HTML {
-  static func text(_ text: some StringProtocol) -> String {
+package enum HTML {
+  package static func text(_ text: some StringProtocol) -> String {
     Printable.text(String(text)).replacing("&", with: "&amp;").replacing("<", with: "&lt;")
       .replacing(">", with: "&gt;").replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
   }

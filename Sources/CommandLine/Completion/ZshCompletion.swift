@@ -1,6 +1,6 @@
 /// A function for zsh's `compdef`, which can be sourced or found in fpath as `_coffer`.
 enum ZshCompletion {
-  static func script(_ table: CompletionTable) -> String {
+  package static func script(_ table: CompletionTable) -> String {
     """
     #compdef coffer
     # Completes coffer in zsh. Made by: coffer completion zsh

@@ -1,6 +1,6 @@
 /// Rows for people: columns aligned under their titles, numbers to the right.
-struct Table {
-  enum Alignment {
+package struct Table {
+  package enum Alignment {
     case left, right
     /// Of ids, which lose their middle where a row is too wide.
     case folded
@@ -11,28 +11,28 @@ struct Table {
   private let columns: [(title: String, alignment: Alignment)]
   private var rows: [(cells: [String], tint: Terminal.Tint?)] = []
 
-  init(_ columns: (title: String, alignment: Alignment)...) { self.columns = columns }
+  package init(_ columns: (title: String, alignment: Alignment)...) { self.columns = columns }
 
-  init(columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
+  package init(columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
 
   /// On a terminal the row has the colour of its `tint`.
-  mutating func add(_ cells: String..., tint: Terminal.Tint? = nil) {
+  package mutating func add(_ cells: String..., tint: Terminal.Tint? = nil) {
     add(cells: cells, tint: tint)
   }
 
-  mutating func add(cells: [String], tint: Terminal.Tint? = nil) {
+  package mutating func add(cells: [String], tint: Terminal.Tint? = nil) {
     precondition(cells.count == columns.count, "a row has one cell for each column")
     rows.append((cells.map(Printable.text), tint))
   }
 
-  var isEmpty: Bool { rows.isEmpty }
+  package var isEmpty: Bool { rows.isEmpty }
 
   /// No wider than the terminal; as wide as it needs where there is none.
-  var text: String { text(width: Terminal.width) }
+  package var text: String { text(width: Terminal.width) }
 
   /// No wider than `width`: sentences are wrapped, ids lose their middle, and then so do other cells. What
   /// still is too wide has columns nearer to each other, or each row as a list of its cells.
-  func text(width: Int) -> String {
+  package func text(width: Int) -> String {
     for gap in [2, 1] {
       let widths = widths(within: width, gap: gap)
       guard Self.width(of: widths, gap: gap) <= width else { continue }
@@ -57,7 +57,7 @@ struct Table {
   }
 
   /// The same for a page; a row that begins with `all` is the sum of the others.
-  var html: String {
+  package var html: String {
     func row(_ cells: [String], _ name: String) -> String {
       zip(cells, columns).map { cell, column in
         "<\(name)\(column.alignment == .right ? " class=\"number\"" : "")>"
@@ -124,9 +124,9 @@ struct Table {
 }
 
 /// An id without its middle.
-enum Folded {
+package enum Folded {
   /// At most `count` characters, the longer part from its beginning.
-  static func text(_ text: String, to count: Int) -> String {
+  package static func text(_ text: String, to count: Int) -> String {
     guard text.count > count, count > 2 else { return text }
     let tail = (count - 1) / 3
     return text.prefix(count - 1 - tail) + "…" + text.suffix(tail)
@@ -134,9 +134,9 @@ enum Folded {
 }
 
 /// Sentences for people, broken between words.
-enum Prose {
+package enum Prose {
   /// No line is longer than `width`, save for a single long word.
-  static func lines(_ text: String, width: Int) -> [String] {
+  package static func lines(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
     for word in text.split(separator: " ", omittingEmptySubsequences: false) {
@@ -151,7 +151,7 @@ enum Prose {
 
   /// Each line begins with `indent`, and none is longer than `width`; the second and further ones are
   /// two columns further in.
-  static func text(_ text: String, indent: String = "", width: Int) -> String {
+  package static func text(_ text: String, indent: String = "", width: Int) -> String {
     lines(text, width: width - indent.count - 2).enumerated().map { index, line in
       indent + (index == 0 ? "" : "  ") + line + "\n"
     }.joined()

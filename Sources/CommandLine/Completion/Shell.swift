@@ -1,0 +1,12 @@
+/// The shells that can be taught.
+package enum Shell: String, CaseIterable {
+  case bash, zsh, fish
+
+  package func script(_ table: CompletionTable) -> String {
+    switch self {
+    case .bash: BashCompletion.script(table)
+    case .zsh: ZshCompletion.script(table)
+    case .fish: FishCompletion.script(table)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+internal import CommandLine
+internal import Configuration
+internal import JSON
+
+extension Command {
+  private static let shell = Parameter<Shell>.required(
+    "shell", text: "bash, zsh or fish", .shell)
+
+  static let completion = Command(
+    words: ["completion"],
+    abstract: "Print a shell completion script",
+    discussion: """
+      For zsh, save it as _coffer in a directory of fpath. For fish, save it as \
+      ~/.config/fish/completions/coffer.fish. Print it again after an upgrade.
+      """,
+    examples: ["coffer completion bash > /etc/bash_completion.d/coffer"],
+    arguments: [shell],
+    answers: ["shell": .text, "script": .text],
+    run: { invocation in
+      let shell = invocation[shell]
+      let script = shell.script(CompletionTable(CommandTable.coffer.all))
+      return Answer(
+        text: script, json: ["shell": .string(shell.rawValue), "script": .string(script)])
+    })
+}
+
+extension Form where Value == Shell {
+  fileprivate static var shell: Form {
+    Form(completion: .words(Shell.allCases.map(\.rawValue))) {
+      (text, name) throws(CommandFailure) in
+      if let shell = Shell(rawValue: text) { return shell }
+      throw CommandFailure(.usage, "\(name) takes bash, zsh or fish")
+    }
+  }
+}
