@@ -21,6 +21,14 @@ import Testing
     }
   }
 
+  @Test(arguments: ["README", "ARCHITECTURE", "CONTRIBUTING", "THREATS"])
+  func `nor has one of the pages at the root`(page: String) throws {
+    for sentence in Self.sentences(in: try Self.text("../\(page)")) {
+      let count = sentence.split(separator: " ").count
+      #expect(count <= 35, "\(count) words: \(sentence)")
+    }
+  }
+
   @Test func `a sentence of more than 35 words is found`() {
     let long = Array(repeating: "word", count: 36).joined(separator: " ")
     #expect(
