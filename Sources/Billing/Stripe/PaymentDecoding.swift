@@ -23,26 +23,33 @@ extension StripeCharge {
   }
 }
 
-extension StripeRefund {
-  /// A status of null is that of a refund nobody reported on yet.
-  init(_ json: JSON) throws(JSONError) {
-    let status = json["status"]
+extension StripeReversal {
+  /// As Stripe tells it; `status` reads its member of that name.
+  fileprivate init(
+    _ json: JSON, status: (JSON) throws(JSONError) -> State
+  ) throws(JSONError) {
     self.init(
       paymentIntent: json["payment_intent"].reference, charge: json["charge"].reference,
       amountMinorUnits: try json["amount"].requireInteger(),
       currency: json["currency"].reference,
       created: try json["created"].requireInstant(),
-      status: status.isNull ? .pending : try status.requireCase())
+      status: try status(json["status"]))
   }
 }
 
-extension StripeDispute {
+extension StripeReversal<StripeRefundStatus> {
+  /// A status of null is that of a refund nobody reported on yet.
   init(_ json: JSON) throws(JSONError) {
-    self.init(
-      paymentIntent: json["payment_intent"].reference, charge: json["charge"].reference,
-      amountMinorUnits: try json["amount"].requireInteger(),
-      currency: json["currency"].reference,
-      created: try json["created"].requireInstant(),
-      status: Status(try json["status"].requireID()))
+    try self.init(json) { (status) throws(JSONError) in
+      status.isNull ? .pending : try State(status)
+    }
+  }
+}
+
+extension StripeReversal<StripeDisputeStatus> {
+  init(_ json: JSON) throws(JSONError) {
+    try self.init(json) { (status) throws(JSONError) in
+      State(try status.requireID())
+    }
   }
 }

@@ -34,27 +34,7 @@ extension StripeCharge {
   }
 }
 
-extension StripeRefund {
-  func stored() -> JSONValue {
-    .members([
-      ("paymentIntent", paymentIntent.map { .string($0) }), ("charge", charge.map { .string($0) }),
-      ("amount", .integer(amountMinorUnits)),
-      ("currency", currency.map { .string($0) }), ("created", .instant(created)),
-      ("status", .string(status.rawValue)),
-    ])
-  }
-
-  init(stored json: JSON) throws(JSONError) {
-    self.init(
-      paymentIntent: json["paymentIntent"].string, charge: json["charge"].string,
-      amountMinorUnits: try json["amount"].requireInteger(),
-      currency: json["currency"].string,
-      created: try json["created"].requireStoredInstant(),
-      status: try json["status"].requireCase())
-  }
-}
-
-extension StripeDispute {
+extension StripeReversal {
   func stored() -> JSONValue {
     .members([
       ("paymentIntent", paymentIntent.map { .string($0) }), ("charge", charge.map { .string($0) }),
@@ -70,6 +50,6 @@ extension StripeDispute {
       amountMinorUnits: try json["amount"].requireInteger(),
       currency: json["currency"].string,
       created: try json["created"].requireStoredInstant(),
-      status: Status(try json["status"].requireString()))
+      status: try State(json["status"]))
   }
 }

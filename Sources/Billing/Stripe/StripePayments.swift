@@ -1,4 +1,5 @@
 package import Base
+package import JSON
 internal import Subscriptions
 
 /// A payment towards an invoice: since basil (2025-03-31) the only tie of a refund to its invoice.
@@ -40,19 +41,21 @@ package struct StripeCharge: Mirrored {
   package var rank: Int { 0 }
 }
 
-/// Money on its way back to the customer.
-package struct StripeRefund: Mirrored {
+/// Money that goes back to the customer, or may: by a refund, or since the customer's bank disputes the payment.
+package struct StripeReversal<State: StripeReversalStatus>: Mirrored {
+  package typealias Status = State
+
   package let paymentIntent: String?
   package let charge: String?
   package let amountMinorUnits: Int64
-  /// ISO 4217 in lower case; unknown of what was stored before it was read.
+  /// ISO 4217 in lower case; nil where Stripe told none.
   package let currency: String?
   package let created: Instant
-  package let status: Status
+  package let status: State
 
   package init(
     paymentIntent: String?, charge: String?, amountMinorUnits: Int64, currency: String? = nil,
-    created: Instant, status: Status
+    created: Instant, status: State
   ) {
     self.paymentIntent = paymentIntent
     self.charge = charge
@@ -62,14 +65,34 @@ package struct StripeRefund: Mirrored {
     self.status = status
   }
 
-  package enum Status: String, Sendable, CaseIterable {
-    case pending
-    case requiresAction = "requires_action"
-    case succeeded, failed, canceled
-  }
+  package var rank: Int { status.rank }
+}
+
+/// How far a reversal has come.
+package protocol StripeReversalStatus: Hashable, Sendable {
+  /// Stripe's word for it.
+  var text: String { get }
+  /// As `Mirrored.rank`.
+  var rank: Int { get }
+
+  /// From Stripe's word; throws where that can be none.
+  init(_ json: JSON) throws(JSONError)
+}
+
+package typealias StripeRefund = StripeReversal<StripeRefundStatus>
+package typealias StripeDispute = StripeReversal<StripeDisputeStatus>
+
+package enum StripeRefundStatus: String, StripeReversalStatus, CaseIterable {
+  case pending
+  case requiresAction = "requires_action"
+  case succeeded, failed, canceled
+
+  package var text: String { rawValue }
+
+  package init(_ json: JSON) throws(JSONError) { self = try json.requireCase() }
 
   package var rank: Int {
-    switch status {
+    switch self {
     case .pending, .requiresAction: 0
     case .succeeded: 1
     case .failed, .canceled: 2
@@ -77,76 +100,54 @@ package struct StripeRefund: Mirrored {
   }
 }
 
-/// A payment that the customer's bank disputes.
-package struct StripeDispute: Mirrored {
-  package let paymentIntent: String?
-  package let charge: String?
-  package let amountMinorUnits: Int64
-  /// ISO 4217 in lower case; unknown of what was stored before it was read.
-  package let currency: String?
-  package let created: Instant
-  package let status: Status
+/// https://docs.stripe.com/api/disputes/object#dispute_object-status
+package enum StripeDisputeStatus: StripeReversalStatus {
+  /// An enquiry that waits for an answer: no money moved.
+  case warningNeedsResponse
+  case warningUnderReview
+  /// An enquiry that came to nothing.
+  case warningClosed
+  /// Money is withheld until it is decided.
+  case needsResponse
+  case underReview
+  case won, lost
+  /// What was decided is contested again: as lost until that is decided.
+  case appealNeedsResponse
+  case appealUnderReview
+  /// Settled before it became a dispute.
+  case prevented
+  /// A status this decoder does not know: as an open one.
+  case other(String)
 
-  package init(
-    paymentIntent: String?, charge: String?, amountMinorUnits: Int64, currency: String? = nil,
-    created: Instant, status: Status
-  ) {
-    self.paymentIntent = paymentIntent
-    self.charge = charge
-    self.amountMinorUnits = amountMinorUnits
-    self.currency = currency
-    self.created = created
-    self.status = status
-  }
-
-  /// https://docs.stripe.com/api/disputes/object#dispute_object-status
-  package enum Status: Hashable, Sendable {
-    /// An enquiry that waits for an answer: no money moved.
-    case warningNeedsResponse
-    case warningUnderReview
-    /// An enquiry that came to nothing.
-    case warningClosed
-    /// Money is withheld until it is decided.
-    case needsResponse
-    case underReview
-    case won, lost
-    /// What was decided is contested again: as lost until that is decided.
-    case appealNeedsResponse
-    case appealUnderReview
-    /// Settled before it became a dispute.
-    case prevented
-    /// A status this decoder does not know: as an open one.
-    case other(String)
-
-    /// Stripe's word for it.
-    package var text: String {
-      switch self {
-      case .warningNeedsResponse: "warning_needs_response"
-      case .warningUnderReview: "warning_under_review"
-      case .warningClosed: "warning_closed"
-      case .needsResponse: "needs_response"
-      case .underReview: "under_review"
-      case .won: "won"
-      case .lost: "lost"
-      case .appealNeedsResponse: "appeal_needs_response"
-      case .appealUnderReview: "appeal_under_review"
-      case .prevented: "prevented"
-      case .other(let text): text
-      }
+  package var text: String {
+    switch self {
+    case .warningNeedsResponse: "warning_needs_response"
+    case .warningUnderReview: "warning_under_review"
+    case .warningClosed: "warning_closed"
+    case .needsResponse: "needs_response"
+    case .underReview: "under_review"
+    case .won: "won"
+    case .lost: "lost"
+    case .appealNeedsResponse: "appeal_needs_response"
+    case .appealUnderReview: "appeal_under_review"
+    case .prevented: "prevented"
+    case .other(let text): text
     }
-
-    package init(_ text: String) { self = Self.known[text] ?? .other(text) }
-
-    private static let known: [String: Status] = Dictionary(
-      uniqueKeysWithValues: [
-        .warningNeedsResponse, .warningUnderReview, .warningClosed, .needsResponse, .underReview,
-        .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented,
-      ].map { ($0.text, $0) })
   }
+
+  package init(_ text: String) { self = Self.known[text] ?? .other(text) }
+
+  package init(_ json: JSON) throws(JSONError) { self.init(try json.requireString()) }
+
+  private static let known: [String: StripeDisputeStatus] = Dictionary(
+    uniqueKeysWithValues: [
+      .warningNeedsResponse, .warningUnderReview, .warningClosed, .needsResponse, .underReview,
+      .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented,
+    ].map { ($0.text, $0) })
 
   /// An appeal may follow a decision and a decision an appeal, so that only time orders those.
   package var rank: Int {
-    switch status {
+    switch self {
     case .warningNeedsResponse, .warningUnderReview, .needsResponse, .underReview, .other: 0
     case .warningClosed, .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented: 1
     }

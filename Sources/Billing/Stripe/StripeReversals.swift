@@ -230,7 +230,7 @@ private struct Payments {
   }
 }
 
-extension StripeDispute.Status {
+extension StripeDisputeStatus {
   /// An enquiry moves no money, so it takes nothing; one that came to nothing says nothing.
   fileprivate var reversal: (ReversalTable.Kind, CapReason?)? {
     switch self {

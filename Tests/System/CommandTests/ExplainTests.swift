@@ -1,7 +1,6 @@
 import Base
 import Goldens
 import Jobs
-import LocalServer
 import RecordedStories
 import Storage
 import TestEngines
@@ -20,35 +19,8 @@ struct ExplainTests {
   private let billing: Running
 
   init() throws {
-    scratch = try ScratchDirectory()
-    let port = Ports.free()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
-      "COFFER_PLANS": RecordedStory.cataloguePath,
-      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
-      "COFFER_ACTOR": "carol", "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("1772445300000\n", to: scratch.path + "/clock")
-    billing = try Running("coffer-billing", environment: environment, port: port)
-    let created = try Finished(
-      [
-        "account", "create", "--id", Self.account, "--username", "ada", "--public-key",
-        "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
-      ], environment: environment)
-    #expect(created.code == 0)
-    let folder = "\(RecordedStory.folder)/\(Self.story.name)/"
-    for (second, delivery) in [
-      (1_772_445_604, "02-checkout.session.completed.http"),
-      (1_772_445_605, "03-customer.subscription.created.http"),
-      (1_772_445_606, "04-invoice.paid.http"),
-    ] {
-      try Files.write("\(second)000\n", to: scratch.path + "/clock")
-      let sent = try Finished(["webhook", "send", folder + delivery], environment: environment)
-      #expect(sent.out == "{\"status\":\"recorded\"}\n", "\(sent.errors)")
-    }
+    let shop = try FirstPurchase(adding: ["COFFER_ACTOR": "carol"])
+    (scratch, environment, billing) = (shop.scratch, shop.environment, shop.billing)
   }
 
   @Test func `a purchase is explained down to the deliveries that say so`() throws {

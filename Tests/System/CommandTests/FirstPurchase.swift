@@ -1,9 +1,7 @@
 import Base
-import LocalServer
 import RecordedStories
 import Storage
 import TestEngines
-import TestFiles
 
 /// The recorded first purchase, delivered by the command line to a running coffer-billing.
 struct FirstPurchase {
@@ -21,21 +19,13 @@ struct FirstPurchase {
   let billing: Running
 
   /// `isKnown` where the account that it is for exists.
-  init(isKnown: Bool = true) throws {
-    scratch = try ScratchDirectory()
-    let port = Ports.free()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
-      "COFFER_PLANS": RecordedStory.cataloguePath,
-      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-      "COFFER_SEARCH_KEY": "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=",
-      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("1772445300000\n", to: scratch.path + "/clock")
-    billing = try Running("coffer-billing", environment: environment, port: port)
+  init(isKnown: Bool = true, adding settings: [String: String] = [:]) throws {
+    let running = try RunningBilling(
+      at: Instant(seconds: 1_772_445_300),
+      adding: [
+        "COFFER_SEARCH_KEY": "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
+      ].merging(settings) { $1 })
+    (scratch, environment, billing) = (running.scratch, running.environment, running.program)
     if isKnown {
       _ = try coffer(
         "account", "create", "--id", Self.account, "--username", "ada", "--public-key", Self.key)
@@ -47,7 +37,7 @@ struct FirstPurchase {
       (1_772_445_605, "03-customer.subscription.created.http"),
       (1_772_445_606, "04-invoice.paid.http"),
     ] {
-      try Files.write("\(second)000\n", to: scratch.path + "/clock")
+      try scratch.setClock(Instant(seconds: Int64(second)))
       _ = try coffer("webhook", "send", "\(RecordedStory.folder)/\(Self.story.name)/\(delivery)")
     }
   }

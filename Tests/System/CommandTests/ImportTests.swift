@@ -27,24 +27,17 @@ struct ImportTests {
 
   /// Three accounts, and a Stripe that sold before it heard of them.
   init() throws {
-    scratch = try ScratchDirectory()
     let clock = FakeClock(Self.now - .hours(1))
     stripe = FakeStripe(clock)
     api = try startServer(stripe.routes())
-    port = Ports.free()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
-      "COFFER_PLANS": RecordedStory.cataloguePath,
-      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
-      "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
-      "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
-    billing = try Running("coffer-billing", environment: environment, port: port)
+    let running = try RunningBilling(
+      at: Self.now,
+      adding: [
+        "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
+        "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)",
+      ])
+    (scratch, environment, billing) = (running.scratch, running.environment, running.program)
+    port = running.port
     for (index, (name, key)) in Self.accounts.enumerated() {
       let id = "0190a5e0-0000-7000-8000-00000000a00\(index + 1)"
       let created = try coffer(

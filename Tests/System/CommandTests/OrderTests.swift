@@ -28,7 +28,6 @@ struct OrderTests {
 
   /// An account that bought a month an hour ago, and of which everything was read.
   init() throws {
-    scratch = try ScratchDirectory()
     clock = FakeClock(Self.now - .hours(1))
     stripe = FakeStripe(clock)
     api = try startServer(
@@ -45,21 +44,13 @@ struct OrderTests {
       })
     id = stripe.buy(account: Identifier(Self.account))
     clock.set(Self.now)
-    let port = Ports.free()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
-      "COFFER_PLANS": RecordedStory.cataloguePath,
-      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
-      "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
-      "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)",
-      "COFFER_RECONCILE_HOURS": "0", "COFFER_MODE": "test",
-      "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
-    try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
-    billing = try Running("coffer-billing", environment: environment, port: port)
+    let running = try RunningBilling(
+      at: Self.now,
+      adding: [
+        "COFFER_STRIPE_API_KEY": String(decoding: stripe.key.exposed, as: UTF8.self),
+        "COFFER_STRIPE_API_URL": "http://127.0.0.1:\(api.port)", "COFFER_RECONCILE_HOURS": "0",
+      ])
+    (scratch, environment, billing) = (running.scratch, running.environment, running.program)
     let key = FirstPurchase.key
     #expect(
       try coffer(
@@ -69,7 +60,7 @@ struct OrderTests {
     try wait(for: "2.99")
     // What is read from now on is newer, whatever its store's clock leaves open.
     clock.set(Self.now + .minutes(5))
-    try Files.write("\(clock.now.milliseconds)\n", to: scratch.path + "/clock")
+    try scratch.setClock(clock.now)
   }
 
   private func coffer(_ words: String..., without setting: String? = nil) throws -> Finished {
@@ -118,7 +109,7 @@ struct OrderTests {
     stripe.setCard(of: id, .declines)
     let renewal = stripe.periodEnd(of: id) + .hours(2)
     stripe.run(until: renewal)
-    try Files.write("\(renewal.milliseconds)\n", to: scratch.path + "/clock")
+    try scratch.setClock(renewal)
     try #require(stripe.status(of: id) == "past_due")
     #expect(try coffer("subscription", "read", id).code == 0)
     try wait(for: ": grace, renews")
@@ -158,7 +149,7 @@ struct OrderTests {
   /// So much later by every clock.
   private func pass(_ span: Instant.Span) throws {
     clock.advance(by: span)
-    try Files.write("\(clock.now.milliseconds)\n", to: scratch.path + "/clock")
+    try scratch.setClock(clock.now)
   }
 
   /// What became of the only refund that was ordered, once it is over.
@@ -420,7 +411,7 @@ struct OrderTests {
     for second in 1...200 where run["ended"].string == nil {
       usleep(20_000)
       let now = Self.now + .minutes(5) + .seconds(Int64(second))
-      try Files.write("\(now.milliseconds)\n", to: scratch.path + "/clock")
+      try scratch.setClock(now)
       let list = try coffer("reconcile", "list", "--store", "stripe", "--json").out
       run = try JSON.parse(Array(list.utf8))["runs"][0]
     }

@@ -19,37 +19,12 @@ struct PlanChangeTests {
   private let smaller: String
 
   init() throws {
-    scratch = try ScratchDirectory()
-    let port = Ports.free()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
-      "COFFER_PLANS": RecordedStory.cataloguePath,
-      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
+    let shop = try FirstPurchase()
+    (scratch, environment, billing) = (shop.scratch, shop.environment, shop.billing)
     let text = String(decoding: RecordedStory.catalogue, as: UTF8.self)
     smaller = try scratch.write(
       text.replacing("fixtures-1", with: "smaller-2").replacing("30000000000", with: "20000000000"),
       to: "smaller.json")
-    try Files.write("1772445300000\n", to: scratch.path + "/clock")
-    billing = try Running("coffer-billing", environment: environment, port: port)
-    #expect(
-      try coffer(
-        "account", "create", "--id", Self.story.account.description, "--username", "ada",
-        "--public-key", "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
-      ).code == 0)
-    for (second, delivery) in [
-      (1_772_445_604, "02-checkout.session.completed.http"),
-      (1_772_445_605, "03-customer.subscription.created.http"),
-      (1_772_445_606, "04-invoice.paid.http"),
-    ] {
-      try Files.write("\(second)000\n", to: scratch.path + "/clock")
-      let path = "\(RecordedStory.folder)/\(Self.story.name)/\(delivery)"
-      #expect(try coffer("webhook", "send", path).code == 0)
-    }
   }
 
   private func coffer(_ words: String...) throws -> Finished {

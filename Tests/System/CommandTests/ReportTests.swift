@@ -81,7 +81,7 @@ struct ReportTests {
     let file = shop.scratch.path + "/begun"
     _ = try shop.coffer(
       "report", "--month", "2026-11", "--resume", file, "--html", "/nowhere/report.html")
-    try shop.setClock(Instant(rfc3339: "2026-12-02T09:00:00Z")!)
+    try shop.scratch.setClock(Instant(rfc3339: "2026-12-02T09:00:00Z")!)
     let resumed = try shop.coffer("report", "--month", "2026-11", "--resume", file, "--json")
     #expect(
       resumed.out == json.replacing("\"until\":null", with: "\"until\":\"2026-12-02T09:00:00Z\""))
@@ -98,7 +98,7 @@ struct ReportTests {
     let begun = try #require(Files.text(file))
     let version = String(
       try shop.coffer("--version").out.dropFirst("coffer ".count).prefix { $0 != "\n" })
-    try shop.setClock(Instant(rfc3339: "2026-11-16T09:00:00Z")!)
+    try shop.scratch.setClock(Instant(rfc3339: "2026-11-16T09:00:00Z")!)
     for (member, ours, other) in [
       ("month", "2026-09", "2026-08"), ("environment", "live", "sandbox"),
       ("version", version, "0.0.1"),

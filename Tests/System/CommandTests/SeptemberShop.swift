@@ -1,8 +1,6 @@
 import Base
-import LocalServer
 import RecordedStories
 import TestEngines
-import TestFiles
 
 /// What ten of Stripe's stories left, told to one coffer-billing in the order of their times.
 struct SeptemberShop {
@@ -21,24 +19,13 @@ struct SeptemberShop {
   private let billing: Running
 
   init() throws {
-    scratch = try ScratchDirectory()
-    let port = Ports.free()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
-      "COFFER_PLANS": RecordedStory.cataloguePath,
-      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_test",
-      "COFFER_MODE": "test", "COFFER_TEST_CLOCK": scratch.path + "/clock",
-    ]
+    let running = try RunningBilling(at: Instant(rfc3339: "2026-08-01T00:00:00Z")!)
+    (scratch, environment, billing) = (running.scratch, running.environment, running.program)
     let steps = Self.stories.flatMap { story in
       story.steps.compactMap { step in
         step.delivery.map { (at: step.at, path: "\(story.name)/\($0.name)") }
       }
     }.sorted { ($0.at, $0.path) < ($1.at, $1.path) }
-    try Files.write("1785542400000\n", to: scratch.path + "/clock")
-    billing = try Running("coffer-billing", environment: environment, port: port)
     _ = try coffer("migrate")
     for (index, story) in Self.stories.prefix(2).enumerated() {
       _ = try coffer(
@@ -46,14 +33,10 @@ struct SeptemberShop {
         "--key-file", "\(scratch.path)/\(index).key")
     }
     for step in steps {
-      try setClock(step.at)
+      try scratch.setClock(step.at)
       _ = try coffer("webhook", "send", "\(RecordedStory.folder)/\(step.path)")
     }
-    try setClock(Instant(rfc3339: "2026-11-15T08:30:00Z")!)
-  }
-
-  func setClock(_ moment: Instant) throws {
-    try Files.write("\(moment.milliseconds)\n", to: scratch.path + "/clock")
+    try scratch.setClock(Instant(rfc3339: "2026-11-15T08:30:00Z")!)
   }
 
   func coffer(_ words: String...) throws -> Finished {

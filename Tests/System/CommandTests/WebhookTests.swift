@@ -1,4 +1,4 @@
-import LocalServer
+import Base
 import TestEngines
 import Testing
 
@@ -8,16 +8,10 @@ struct WebhookTests {
   private let billing: Running
 
   init() throws {
-    scratch = try ScratchDirectory()
-    let port = Ports.free()
-    environment = [
-      "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
-      "COFFER_BILLING_LISTEN": "127.0.0.1:\(port)",
-      "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
-      "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-      "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_new, whsec_old",
-    ]
-    billing = try Running("coffer-billing", environment: environment, port: port)
+    let running = try RunningBilling(
+      at: Instant(rfc3339: "2026-03-02T10:00:00Z")!,
+      adding: ["COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_new, whsec_old"])
+    (scratch, environment, billing) = (running.scratch, running.environment, running.program)
   }
 
   private func send(_ words: String..., lineEnd: String = "\r\n", secrets: String? = nil) throws
