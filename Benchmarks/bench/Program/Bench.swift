@@ -24,14 +24,14 @@ enum Bench {
     if let path = options.document { try Document(path).require(options.subject) }
     let report =
       switch options.subject {
-      case .webhooks: try WebhookBench(options, workspace).report()
+      case .webhooks: try WebhookBench(options: options, workspace: workspace).report()
       case .backlog: try BacklogBench(options, workspace).report()
       case .reconcile: try ReconcileBench(options, workspace).report()
-      case .kept: try KeptBench(options, workspace).report()
+      case .kept: try KeptBench(options: options, workspace: workspace).report()
       case .sync: try SyncBench(options, workspace).report()
-      case .fold: try FoldBench(options, workspace).report()
-      case .tree: try TreeBench(options, workspace).report()
-      case .worst: try WorstBench(options, workspace).report()
+      case .fold: try FoldBench(options: options, workspace: workspace).report()
+      case .tree: try TreeBench(options: options, workspace: workspace).report()
+      case .worst: try WorstBench(options: options, workspace: workspace).report()
       case .questions: try QuestionsBench(options, workspace).report()
       }
     switch options.form {

@@ -7,13 +7,8 @@ struct TreeBench {
   static let smallCount = 1000
   private static let writerFileCount = 100
 
-  private let options: Options
-  private let workspace: Workspace
-
-  init(_ options: Options, _ workspace: Workspace) {
-    self.options = options
-    self.workspace = workspace
-  }
+  let options: Options
+  let workspace: Workspace
 
   func report() throws(BenchError) -> Report {
     var report = Report(subject: .tree, facts: try Machine(workspace, options).facts)

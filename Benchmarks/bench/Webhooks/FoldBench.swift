@@ -11,13 +11,8 @@ internal import Subscriptions
 struct FoldBench {
   private static let deliveryCount = 10_000
 
-  private let options: Options
-  private let workspace: Workspace
-
-  init(_ options: Options, _ workspace: Workspace) {
-    self.options = options
-    self.workspace = workspace
-  }
+  let options: Options
+  let workspace: Workspace
 
   func report() throws(BenchError) -> Report {
     let samples = try FoldSamples()

@@ -12,13 +12,8 @@ internal import TestFiles
 struct KeptBench {
   private static let sampleCount = 500
 
-  private let options: Options
-  private let workspace: Workspace
-
-  init(_ options: Options, _ workspace: Workspace) {
-    self.options = options
-    self.workspace = workspace
-  }
+  let options: Options
+  let workspace: Workspace
 
   func report() throws(BenchError) -> Report {
     if let directory = options.samples { try writeSamples(to: directory) }

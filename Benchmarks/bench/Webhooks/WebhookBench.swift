@@ -18,13 +18,8 @@ struct WebhookBench {
     var costs: [Breakdown] = []
   }
 
-  private let options: Options
-  private let workspace: Workspace
-
-  init(_ options: Options, _ workspace: Workspace) {
-    self.options = options
-    self.workspace = workspace
-  }
+  let options: Options
+  let workspace: Workspace
 
   func report() throws(BenchError) -> Report {
     var report = Report(subject: .webhooks, facts: try Machine(workspace, options).facts)

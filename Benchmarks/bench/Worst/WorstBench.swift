@@ -11,13 +11,8 @@ struct WorstBench {
   private static let p99GrowthLimit = 3.0
   private static let memoryLimitMegabytes = 100
 
-  private let options: Options
-  private let workspace: Workspace
-
-  init(_ options: Options, _ workspace: Workspace) {
-    self.options = options
-    self.workspace = workspace
-  }
+  let options: Options
+  let workspace: Workspace
 
   func report() throws(BenchError) -> Report {
     var report = Report(subject: .worst, facts: try Machine(workspace, options).facts)
