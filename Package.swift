@@ -198,6 +198,27 @@ let package = Package(
       ]),
 
     module("CommandLine", ["Base", "Configuration", "JSON"]),
+    module(
+      "Acts",
+      [
+        "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Configuration", "Crypto",
+        "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "KnownStores", "Ledger", "ProviderAPI",
+        "Storage", "Stores", "Stripe", "Subscriptions", "Sync", "Tiers",
+      ]),
+    module(
+      "Moving",
+      [
+        "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration", "Crypto", "JSON",
+        "KnownStores",
+        "Ledger", "Repair", "Storage", "Stores", "Subscriptions", "Sync", "Tiers",
+      ]),
+    module(
+      "Doctor",
+      [
+        "Acts", "Answers", "Audit", "Backup", "Base", "CommandLine", "Configuration", "Crypto",
+        "JSON", "KnownStores", "Ledger", "ProviderAPI", "Repair", "Storage", "Stores",
+        "Subscriptions", "Sync", "Tiers",
+      ]),
 
     program("Sources/Programs/coffer-sync", ["Configuration", "Endpoints", "KnownStores", "Sync"]),
     program(
@@ -206,10 +227,12 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression", "Crypto",
+        "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
+        "Crypto",
         "JSON",
         "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers",
-        "Configuration", "Flows", "JWS", "Jobs", "Importing", "KnownStores", "Ledger", "Orders",
+        "Configuration", "Doctor", "Flows", "JWS", "Jobs", "Importing", "KnownStores", "Ledger",
+        "Moving", "Orders",
         "ProviderAPI",
         "Repair", "Report", "Requests", "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
@@ -365,6 +388,10 @@ let package = Package(
       ]),
     tests(
       "Unit/CommandLineTests", ["Base", "CommandLine", "Configuration", "JSON", "SeededRandom"]),
+    tests(
+      "Unit/DoctorTests",
+      ["Base", "Configuration", "Doctor", "KnownStores", "Storage", "TestEngines"]),
+    tests("Unit/MovingTests", ["Archive", "Base", "Moving", "TestEngines"]),
     tests("Unit/Billing/ImportingTests", ["Importing", "SeededRandom"]),
     tests(
       "Unit/Billing/BillingTests",

@@ -59,24 +59,6 @@ extension Form where Value: FixedWidthInteger {
   }
 }
 
-extension Form where Value == StatedTime {
-  /// A moment; a span alone is one that has passed.
-  package static var time: Form { stated { StatedTime($0) } }
-
-  /// An end; a span alone is one to come.
-  package static var end: Form { stated { StatedTime($0, spanIsToCome: true) } }
-
-  private static func stated(_ read: @escaping @Sendable (String) -> StatedTime?) -> Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let time = read(text) { return time }
-      throw CommandFailure(
-        .usage,
-        "\(name) takes a time in UTC like 2026-01-05T10:00:00Z, a day like 2026-01-05, seconds, "
-          + "or a span from now like 2h or 3d")
-    }
-  }
-}
-
 extension Parameter where Value == Int {
   /// How much of a list is shown.
   package static func limit(of what: String = "", otherwise count: Int = 100) -> Parameter {

@@ -1,4 +1,5 @@
 package import Base
+internal import Configuration
 
 /// A moment as an operator tells it: in UTC (`2026-01-05T10:00:00Z`, seconds, or a day for its
 /// beginning), or by a span from now (`90s`, `15min`, `2h`, `3d`, `2w`).
@@ -31,6 +32,50 @@ package enum StatedTime: Sendable, Equatable {
     switch self {
     case .moment(let moment): moment
     case .fromNow(let span): now + span
+    }
+  }
+}
+
+extension Form where Value == StatedTime {
+  /// A moment; a span alone is one that has passed.
+  package static var time: Form { stated { StatedTime($0) } }
+
+  /// An end; a span alone is one to come.
+  package static var end: Form { stated { StatedTime($0, spanIsToCome: true) } }
+
+  private static func stated(_ read: @escaping @Sendable (String) -> StatedTime?) -> Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let time = read(text) { return time }
+      throw CommandFailure(
+        .usage,
+        "\(name) takes a time in UTC like 2026-01-05T10:00:00Z, a day like 2026-01-05, seconds, "
+          + "or a span from now like 2h or 3d")
+    }
+  }
+}
+
+extension Form where Value == Instant.Span {
+  package static var span: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if case .fromNow(let span)? = StatedTime(text, spanIsToCome: true) { return span }
+      throw CommandFailure(.usage, "\(name) takes a length of time, e.g. 90min, 26h or 2d")
+    }
+  }
+}
+
+extension Form where Value == Identifier {
+  package static var uuid: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let id = Identifier(text) { return id }
+      throw CommandFailure(.usage, "\(name) takes a UUID")
+    }
+  }
+
+  /// The id of something that has no other name.
+  package static func uuid(of what: String) -> Form {
+    Form { (text, _) throws(CommandFailure) in
+      if let id = Identifier(text) { return id }
+      throw CommandFailure(.usage, "\(what) is named by its id, a UUID")
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import Acts
 internal import Base
 internal import CommandLine
 internal import Configuration
@@ -138,26 +139,5 @@ private struct RecountRound {
                 + [.init("outcome", .string(outcome(finding)))])
           })),
     ]
-  }
-}
-
-extension Recount {
-  /// Corrects an account, with an entry of the audit log in the transaction that does it.
-  func correct(
-    _ account: Identifier, noting act: Act, at now: Instant
-  ) throws -> UsageFinding? {
-    try correct(account, now: now) { finding, transaction in
-      try act.note(
-        Act.Effect(
-          subject: account.description, account: account,
-          before: [
-            "usage_bytes": .integer(finding.recordedByteCount),
-            "records": .integer(finding.recordedRecordCount),
-          ],
-          after: [
-            "usage_bytes": .integer(finding.trueByteCount),
-            "records": .integer(finding.trueRecordCount),
-          ]), at: now, in: transaction)
-    }
   }
 }

@@ -1,7 +1,9 @@
+internal import Acts
 internal import Backup
 internal import Base
 internal import CommandLine
 internal import Configuration
+internal import Doctor
 internal import JSON
 internal import Storage
 

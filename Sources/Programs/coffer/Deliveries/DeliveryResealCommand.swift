@@ -1,3 +1,4 @@
+internal import Acts
 internal import Audit
 internal import Base
 internal import CommandLine
@@ -40,8 +41,8 @@ extension Command {
         let (count, unopened) = (resealing.count, resealing.unopenedCount)
         var answer = try act.atOnce(at: configuration.clock.now()) { _ in
           Act.Effect(
-            subject: resealed, before: [byOlderKeys: .integer(count)],
-            after: [byOlderKeys: 0],
+            subject: ResealLog.subject, before: [ResealLog.byOlderKeys: .integer(count)],
+            after: [ResealLog.byOlderKeys: 0],
             text: unopened > 0
               ? "\(count) were sealed anew\n"
               : "\(count) were sealed anew; no older key is needed any more, once every "
@@ -55,20 +56,6 @@ extension Command {
         return answer
       }
     })
-
-  private static let resealed = "kept deliveries and jobs"
-  private static let byOlderKeys = "sealed_by_older_keys"
-
-  /// When what older keys had sealed was last sealed anew by the first of then; nil where it never was.
-  static func lastReseal(reading reader: Reader) throws -> Instant? {
-    var query = AuditQuery()
-    query.subject = resealed
-    let entries = try query.entries(after: nil, limit: 1000, reading: reader)
-    return entries.first { entry in
-      let count = (try? JSON.parse(Array(entry.before.utf8)))?[byOlderKeys].integer
-      return count.map { $0 > 0 } ?? false
-    }?.at
-  }
 }
 
 extension Resealing.Obstacle {

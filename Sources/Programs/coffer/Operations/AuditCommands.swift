@@ -1,7 +1,9 @@
+internal import Acts
 internal import Audit
 internal import Base
 internal import CommandLine
 internal import Configuration
+internal import Doctor
 internal import JSON
 internal import Orders
 internal import Storage

@@ -1,6 +1,8 @@
+internal import Acts
 internal import Base
 internal import CommandLine
 internal import Configuration
+internal import Doctor
 internal import JSON
 internal import Storage
 internal import Tiers

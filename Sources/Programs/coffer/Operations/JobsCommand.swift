@@ -1,3 +1,4 @@
+internal import Acts
 internal import Base
 internal import CommandLine
 internal import Configuration

@@ -1,3 +1,4 @@
+internal import Acts
 internal import CommandLine
 internal import Sync
 internal import Base

@@ -1,33 +1,33 @@
-internal import Base
-internal import CommandLine
+package import Base
+package import CommandLine
 internal import Glibc
-internal import JSON
-internal import Storage
+package import JSON
+package import Storage
 internal import Sync
 
 /// Every account, by its id, in pages; progress names the account at hand, so that who was interrupted can
 /// go on behind it.
-enum AccountWalk {
-  static let after = Parameter<Identifier?>.optional(
+package enum AccountWalk {
+  package static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "with --all, continue after this account id",
     .uuid)
 
   private static let pageCount = 1000
 
   /// That SIGINT or SIGTERM ended the walk between two accounts.
-  struct Interrupted {
+  package struct Interrupted {
     /// The last that was done.
-    let last: Identifier
+    package let last: Identifier
     private let signal: Int32
 
     init(behind last: Identifier, by signal: Int32) { (self.last, self.signal) = (last, signal) }
 
-    static let shape = JSONShape.Member("go_on_after", .text, isOptional: true)
+    package static let shape = JSONShape.Member("go_on_after", .text, isOptional: true)
 
-    var json: JSONValue.Member { .init(Self.shape.name, .string(last.description)) }
+    package var json: JSONValue.Member { .init(Self.shape.name, .string(last.description)) }
 
     /// Says where to go on, and ends as whoever sent the signal expects.
-    func end() {
+    package func end() {
       StandardError.write("coffer: interrupted; --after \(last) goes on")
       kill(getpid(), signal)
     }
@@ -36,7 +36,7 @@ enum AccountWalk {
   /// `title` says what is done to them; `start` is nil for all. Answers how it was interrupted, where signals
   /// are held; nil where it came to the end.
   @discardableResult
-  static func each(
+  package static func each(
     _ title: String, of database: Database, after start: Identifier? = nil,
     _ body: (Identifier, Progress) throws -> Void
   ) throws -> Interrupted? {
@@ -57,7 +57,7 @@ enum AccountWalk {
     }
   }
 
-  static func page(
+  package static func page(
     behind account: Identifier, limit: Int, of database: Database
   ) throws -> [Identifier] {
     try database.read { reader in

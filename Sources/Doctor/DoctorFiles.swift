@@ -8,7 +8,7 @@ internal import Sync
 
 /// What lies on disks: rights, room, the database's files, objects.
 extension Doctor {
-  func files() -> [Check] {
+  package func files() -> [Check] {
     var directories: [String] = []
     if let sqliteDirectory { directories.append(sqliteDirectory) }
     if let place = configuration.objectsDirectory { directories.append(place) }
@@ -123,7 +123,7 @@ extension Doctor {
       : Check("log", .ok, text)
   }
 
-  func integrity(_ directory: String) -> Check {
+  package func integrity(_ directory: String) -> Check {
     guard extent.isDeep else {
       return Check("integrity", .skipped, "--deep reads both database files whole")
     }
@@ -168,7 +168,7 @@ extension Doctor {
   private var walkText: String { extent.walksObjects ? "" : " of a sample" }
 
   /// Small contents, which are in the database.
-  func contents() throws -> Check {
+  package func contents() throws -> Check {
     let progress = Progress("looking for small contents", .count(of: "rows"))
     let sample = extent.walksObjects ? nil : randomAccount()
     let (checked, missing) = try InlineAudit(database).missing(sample: sample) {
@@ -187,7 +187,7 @@ extension Doctor {
         + "\(first)", "coffer restore a backup of before; coffer tree validate --all lists them")
   }
 
-  func orphans() throws -> Check {
+  package func orphans() throws -> Check {
     guard extent.walksObjects else {
       return Check("orphans", .skipped, "--objects looks for objects that no row names")
     }
@@ -244,7 +244,7 @@ extension Doctor {
       )
   }
 
-  func leftovers() throws -> Check {
+  package func leftovers() throws -> Check {
     guard let objects else { return Check("leftovers", .skipped, unseen) }
     let old = try objects.leftovers(before: Clock.system.now() - ObjectAudit.grace)
     if extent.fixes { for key in old { try objects.deleteLeftover(key) } }

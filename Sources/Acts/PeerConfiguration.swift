@@ -1,20 +1,20 @@
-internal import Base
+package import Base
 internal import CommandLine
-internal import Configuration
-internal import HTTPServer
+package import Configuration
+package import HTTPServer
 internal import Stripe
 
 /// What the commands need that speak to the running programs.
-struct PeerConfiguration: Sendable {
-  let syncListen: SocketAddress
-  let billingListen: SocketAddress
+package struct PeerConfiguration: Sendable {
+  package let syncListen: SocketAddress
+  package let billingListen: SocketAddress
   /// In the order written; empty where `COFFER_SYNC_AUTHORITIES` is absent.
-  let authorities: [String]
+  package let authorities: [String]
   /// Empty where Stripe is off.
-  let stripeWebhookSecrets: [Secret]
-  let clock: Clock
+  package let stripeWebhookSecrets: [Secret]
+  package let clock: Clock
 
-  init(_ settings: Settings) throws(ConfigurationError) {
+  package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .command)
     let syncListen = reader.value(SyncSettings.listen)
     let billingListen = reader.value(BillingSettings.listen)

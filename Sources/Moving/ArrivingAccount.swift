@@ -1,34 +1,34 @@
-internal import Archive
-internal import Base
+package import Archive
+package import Base
 internal import CommandLine
 internal import Configuration
 internal import Crypto
 internal import JSON
 internal import KnownStores
-internal import Ledger
+package import Ledger
 internal import Repair
 internal import Storage
 internal import Stores
-internal import Subscriptions
-internal import Sync
+package import Subscriptions
+package import Sync
 internal import Tiers
 
 /// An account in an archive, of which every digest and signature was checked: nothing of it is written
 /// before.
-struct ArrivingAccount: Sendable {
-  let account: MovedAccount
-  let tree: MovedTree
-  let archive: ArchiveReader
-  let subscriptions: [ObjectKey]
-  let decided: [Decided]
-  let deliveries: [ArchivedDelivery]
+package struct ArrivingAccount: Sendable {
+  package let account: MovedAccount
+  package let tree: MovedTree
+  package let archive: ArchiveReader
+  package let subscriptions: [ObjectKey]
+  package let decided: [Decided]
+  package let deliveries: [ArchivedDelivery]
   /// The subscriptions of which something was erased there, so that only their stores tell it.
-  let erased: [ObjectKey]
+  package let erased: [ObjectKey]
   /// What purchases are read by.
-  let secrets: [(key: ObjectKey, secret: Secret)]
+  package let secrets: [(key: ObjectKey, secret: Secret)]
 
   /// Throws one line on the first thing that is wrong.
-  init(_ path: String) throws {
+  package init(_ path: String) throws {
     archive = try ArchiveReader(
       path, kind: AccountArchive.kind, format: AccountArchive.format)
     try Self.requireKnownNames(of: archive, path)
@@ -66,7 +66,7 @@ struct ArrivingAccount: Sendable {
   }
 
   /// The subscriptions that operators made its own there, or a claim that goes along as if they had.
-  var transferred: Set<ObjectKey> {
+  package var transferred: Set<ObjectKey> {
     Set(
       decided.compactMap { one in
         if case .transfer(_, let key, _) = one.decision { key } else { nil }
@@ -99,7 +99,7 @@ struct ArrivingAccount: Sendable {
   }
 
   /// The records of one page.
-  static func records(
+  package static func records(
     _ file: ArchiveReader.File, _ archive: ArchiveReader, of account: Identifier, areChecked: Bool
   ) throws -> [MovedFile] {
     try JSON.parse(try archive.bytes(of: file), limits: AccountArchive.limits)["files"]
@@ -107,7 +107,7 @@ struct ArrivingAccount: Sendable {
   }
 
   /// Whose content a file of the archive is.
-  static func document(_ file: ArchiveReader.File) throws -> Identifier {
+  package static func document(_ file: ArchiveReader.File) throws -> Identifier {
     guard let id = Identifier(String(file.name.dropFirst(AccountArchive.contents.count))) else {
       throw MovingError("\(file.name) is no document's content")
     }
@@ -130,7 +130,7 @@ struct ArrivingAccount: Sendable {
     return try JSON.parse(try archive.bytes(of: file), limits: AccountArchive.limits)
   }
 
-  static func failure(_ error: any Error, _ path: String) -> any Error {
+  package static func failure(_ error: any Error, _ path: String) -> any Error {
     switch error {
     case let error as MovingError: CommandFailure(.refused, Printable.text("\(path): \(error)"))
     case let error as JSONError:
@@ -144,7 +144,7 @@ struct ArrivingAccount: Sendable {
 
 extension ArchiveReader {
   /// Those below a folder.
-  func files(in folder: String) -> some Sequence<File> {
+  package func files(in folder: String) -> some Sequence<File> {
     files.lazy.filter { $0.name.hasPrefix(folder) }
   }
 }

@@ -1,26 +1,26 @@
-internal import Base
-internal import CommandLine
-internal import Configuration
+package import Base
+package import CommandLine
+package import Configuration
 internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Sync
+package import Ledger
+package import Storage
+package import Sync
 internal import Tiers
 
 /// The database as a command uses it, open while `body` runs.
 ///
 /// Only `coffer migrate` and the servers make or change a schema: to any other command a database
 /// that is not there is a path that was mistyped.
-enum DatabaseSession {
+package enum DatabaseSession {
   /// For what reads everything as of one moment: longer than ten million accounts take.
-  static let wholeReads: DatabaseOptions = {
+  package static let wholeReads: DatabaseOptions = {
     var options = DatabaseOptions()
     options.readTime = .hours(1)
     return options
   }()
 
   /// Refused where another catalogue is given than the one of record.
-  static func with<Result>(
+  package static func with<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
     options: DatabaseOptions = DatabaseOptions(),
@@ -35,7 +35,7 @@ enum DatabaseSession {
   }
 
   /// For what derives nothing: it tells by the catalogue of record, whichever was given.
-  static func withCatalogueOfRecord<Result>(
+  package static func withCatalogueOfRecord<Result>(
     _ invocation: Invocation, options: DatabaseOptions = DatabaseOptions(),
     _ body: (Database, DatabaseConfiguration) throws -> Result
   ) throws -> Result {
@@ -47,7 +47,7 @@ enum DatabaseSession {
   }
 
   /// For what compares catalogues or needs none.
-  static func withAnyCatalogue<Result>(
+  package static func withAnyCatalogue<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
     options: DatabaseOptions = DatabaseOptions(),
@@ -62,7 +62,7 @@ enum DatabaseSession {
 
   /// The database as a command uses it that decides something about entitlements: refused where
   /// the servers derive under other rules.
-  static func withLedger<Result>(
+  package static func withLedger<Result>(
     _ invocation: Invocation, _ body: (Database, Ledger, Instant) throws -> Result
   ) throws -> Result {
     try with(invocation, owning: .billing) { database, configuration in
@@ -73,7 +73,7 @@ enum DatabaseSession {
   }
 
   /// What `account` finds, for an act: refused where it is erased, or is being erased.
-  static func livingAccount(_ queryable: some Queryable, _ text: String) throws -> Account {
+  package static func livingAccount(_ queryable: some Queryable, _ text: String) throws -> Account {
     let account = try account(queryable, text)
     let progress = try DeletionProgress(of: account.id, reading: queryable)
     if let erased = progress?.erased {
@@ -87,7 +87,7 @@ enum DatabaseSession {
 
   /// The same in a transaction that writes the account's rows, with whether its end was asked for: nobody
   /// changes either meanwhile.
-  static func lockedAccount(
+  package static func lockedAccount(
     _ transaction: Transaction, _ text: String
   ) throws -> (account: Account, deletion: AccountDeletion?) {
     let id = try account(transaction, text).id
@@ -96,7 +96,7 @@ enum DatabaseSession {
   }
 
   /// The account that an operator named by its id or its username. What stores call things has digits.
-  static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
+  package static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
     if let id = Identifier(text) {
       guard let account = try Account.find(queryable, id) else {
         throw CommandFailure(.refused, "there is no account \(id)")

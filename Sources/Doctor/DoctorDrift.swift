@@ -1,3 +1,4 @@
+internal import Acts
 internal import Answers
 internal import Base
 internal import CommandLine
@@ -11,7 +12,7 @@ internal import Subscriptions
 
 /// Whether subscriptions and schedules follow from what is kept of them.
 extension Doctor {
-  func drift() throws -> Check {
+  package func drift() throws -> Check {
     let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
     switch try database.read({ try ledger.whyIncomparable(reading: $0) }) {
     case .otherRules:

@@ -1,6 +1,6 @@
 internal import Archive
 internal import Backup
-internal import CommandLine
+package import CommandLine
 internal import Configuration
 internal import Crypto
 internal import HTTPClient
@@ -11,7 +11,7 @@ internal import Tiers
 
 extension CommandFailure {
   /// The one place where what went wrong below becomes a line and an exit code.
-  init(of error: any Error) {
+  package init(of error: any Error) {
     self =
       switch error {
       case let failure as CommandFailure: failure

@@ -1,6 +1,7 @@
+internal import Acts
 internal import Base
 internal import CommandLine
-internal import Configuration
+package import Configuration
 internal import KnownStores
 internal import ProviderAPI
 internal import Stores
@@ -10,7 +11,7 @@ internal import Tiers
 /// Whether the stores answer, and know our keys.
 extension Doctor {
   /// One request to each that is configured to be asked, for something that it never sold.
-  static func stores(
+  package static func stores(
     _ settings: Settings, _ configuration: DatabaseConfiguration
   ) throws -> [Check] {
     let stores = try StoreList.configured(settings, clock: configuration.clock)

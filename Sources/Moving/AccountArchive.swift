@@ -1,45 +1,45 @@
 internal import Archive
-internal import Base
+package import Base
 internal import CommandLine
-internal import JSON
+package import JSON
 internal import Storage
 internal import Stores
-internal import Subscriptions
-internal import Tiers
+package import Subscriptions
+package import Tiers
 
 /// How an account lies in an archive: docs/export.md.
-enum AccountArchive {
-  static let kind = "coffer-account"
+package enum AccountArchive {
+  package static let kind = "coffer-account"
   /// Rises when programs of before cannot read what is written.
-  static let format = 1
+  package static let format = 1
 
-  static let account = "account.json"
-  static let billing = "billing.json"
-  static let files = "files/"
-  static let contents = "contents/"
-  static let deliveries = "deliveries/"
+  package static let account = "account.json"
+  package static let billing = "billing.json"
+  package static let files = "files/"
+  package static let contents = "contents/"
+  package static let deliveries = "deliveries/"
 
   /// Names sort as they were made.
-  static func numbered(_ folder: String, _ number: Int) -> String {
+  package static func numbered(_ folder: String, _ number: Int) -> String {
     let text = String(number)
     return folder + String(repeating: "0", count: max(0, 6 - text.count)) + text + ".json"
   }
 
   /// A page of records is a megabyte at most, billing's part what an account could ever decide.
-  static let limits = JSONLimits(byteCountMax: 64 << 20, valueCountMax: 1 << 20)
+  package static let limits = JSONLimits(byteCountMax: 64 << 20, valueCountMax: 1 << 20)
 }
 
 /// What is told of a delivery beside its message, which is a file of its own: what came, as it came.
-struct ArchivedDelivery: Sendable {
-  let provider: ObjectKey.Provider
-  let environment: StoreEnvironment?
-  let id: String
-  let received: Instant
-  let isForeign: Bool
+package struct ArchivedDelivery: Sendable {
+  package let provider: ObjectKey.Provider
+  package let environment: StoreEnvironment?
+  package let id: String
+  package let received: Instant
+  package let isForeign: Bool
   /// The file with its message.
-  let file: String
+  package let file: String
 
-  var json: JSONValue {
+  package var json: JSONValue {
     [
       "provider": .string(provider.rawValue),
       "environment": environment.map { .string($0.rawValue) } ?? .null, "id": .string(id),
@@ -48,7 +48,7 @@ struct ArchivedDelivery: Sendable {
     ]
   }
 
-  init(
+  package init(
     provider: ObjectKey.Provider, environment: StoreEnvironment?, id: String, received: Instant,
     isForeign: Bool, file: String
   ) {
@@ -60,7 +60,7 @@ struct ArchivedDelivery: Sendable {
     self.file = file
   }
 
-  init(_ json: JSON) throws(JSONError) {
+  package init(_ json: JSON) throws(JSONError) {
     guard let provider = ObjectKey.Provider(rawValue: try json["provider"].requireString()) else {
       throw JSONError(code: .wrongType, path: json.path, message: "names no store")
     }

@@ -1,18 +1,18 @@
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import JSON
+package import Answers
+package import Base
+package import CommandLine
+package import JSON
 internal import Ledger
-internal import Storage
-internal import Sync
+package import Storage
+package import Sync
 
 /// An end that was asked for, with what both programs and the stores have done about it.
-struct DeletionProgress: Sendable {
-  let deletion: AccountDeletion
-  let parts: DeletionParts
+package struct DeletionProgress: Sendable {
+  package let deletion: AccountDeletion
+  package let parts: DeletionParts
 
   /// Nil where no end of the account was asked for.
-  init?(of account: Identifier, reading database: some Queryable) throws {
+  package init?(of account: Identifier, reading database: some Queryable) throws {
     guard let deletion = try AccountDeletion.find(account, reading: database),
       let parts = try DeletionParts(of: account, reading: database)
     else { return nil }
@@ -20,15 +20,15 @@ struct DeletionProgress: Sendable {
   }
 
   /// `erased` once both programs have erased what they hold; until then `erasing`.
-  var state: AccountDeletion.State {
+  package var state: AccountDeletion.State {
     deletion.state == .erased && parts.erased == nil ? .erasing : deletion.state
   }
 
   /// When the later of the two programs was done; nil until both are.
-  var erased: Instant? { parts.erased }
+  package var erased: Instant? { parts.erased }
 
   /// The state with its moment; while it is being erased, each part's as well.
-  var text: String {
+  package var text: String {
     let moment = erased ?? deletion.erases
     return state.rawValue + (moment.map { ", \($0)" } ?? "")
       + (state == .erasing ? " (\(parts.text))" : "")
@@ -36,12 +36,12 @@ struct DeletionProgress: Sendable {
 }
 
 /// An account of `deletion list`.
-struct ListedDeletion: Sendable {
-  let progress: DeletionProgress
+package struct ListedDeletion: Sendable {
+  package let progress: DeletionProgress
   /// Nil where it has none, or none any more.
-  let username: String?
+  package let username: String?
 
-  init?(_ deletion: AccountDeletion, _ reader: Reader) throws {
+  package init?(_ deletion: AccountDeletion, _ reader: Reader) throws {
     guard let progress = try DeletionProgress(of: deletion.account, reading: reader) else {
       return nil
     }
@@ -49,7 +49,7 @@ struct ListedDeletion: Sendable {
     username = try Account.find(reader, deletion.account)?.username
   }
 
-  var json: JSONValue {
+  package var json: JSONValue {
     let deletion = progress.deletion
     return [
       "account": .string(deletion.account.description),
@@ -63,16 +63,16 @@ struct ListedDeletion: Sendable {
 }
 
 extension DeletionParts {
-  static let shape: JSONShape = ["sync": .text, "billing": .text, "stores": .text]
+  package static let shape: JSONShape = ["sync": .text, "billing": .text, "stores": .text]
 
-  var json: JSONValue {
+  package var json: JSONValue {
     [
       "sync": .string(sync.rawValue), "billing": .string(billing.rawValue),
       "stores": .string(stores.rawValue),
     ]
   }
 
-  var text: String {
+  package var text: String {
     "sync \(sync.rawValue), billing \(billing.rawValue), stores \(stores.rawValue)"
   }
 }

@@ -1,44 +1,45 @@
+package import Acts
 internal import Audit
 internal import Backup
-internal import Base
-internal import CommandLine
-internal import Configuration
+package import Base
+package import CommandLine
+package import Configuration
 internal import Crypto
-internal import JSON
+package import JSON
 internal import Ledger
-internal import Storage
+package import Storage
 internal import Sync
 
 /// One thing that was looked at.
-struct Check: Sendable {
-  enum State: String {
+package struct Check: Sendable {
+  package enum State: String {
     case ok, warning, failed
     /// Not looked at; the text says why, or which option asks for it.
     case skipped
   }
 
   /// The JSON of several.
-  static let shape: JSONShape = [
+  package static let shape: JSONShape = [
     "failed": .integer,
     "checks": .list(["name": .text, "state": .text, "text": .text, "remedy": .text]),
   ]
 
-  let name: String
-  let state: State
-  let text: String
+  package let name: String
+  package let state: State
+  package let text: String
   /// What somebody should do; empty where nothing.
-  let remedy: String
+  package let remedy: String
   /// Whether the text says what was put right.
-  let isRepair: Bool
+  package let isRepair: Bool
 
-  var json: JSONValue {
+  package var json: JSONValue {
     [
       "name": .string(name), "state": .string(state.rawValue), "text": .string(text),
       "remedy": .string(remedy),
     ]
   }
 
-  init(
+  package init(
     _ name: String, _ state: State, _ text: String, _ remedy: String = "", isRepair: Bool = false
   ) {
     self.name = name
@@ -50,33 +51,49 @@ struct Check: Sendable {
 }
 
 /// Looks at an installation that is in use, or at one that was just restored.
-struct Doctor {
+package struct Doctor {
   /// How much is looked at, and whether what is safe is put right.
-  struct Extent {
-    var takesAll = false
-    var walksObjects = false
-    var isDeep = false
+  package struct Extent {
+    package var takesAll = false
+    package var walksObjects = false
+    package var isDeep = false
     /// What puts right what is safe; nil where all stays as it is.
-    var fixing: Act?
+    package var fixing: Act?
     /// Whether an account may have less room by it.
-    var shrinksCaps = false
+    package var shrinksCaps = false
+
+    package init(walksObjects: Bool = false, isDeep: Bool = false) {
+      self.walksObjects = walksObjects
+      self.isDeep = isDeep
+    }
 
     var fixes: Bool { fixing != nil }
   }
 
-  let database: Database
-  let configuration: DatabaseConfiguration
+  package let database: Database
+  package let configuration: DatabaseConfiguration
   /// Nil where nobody said where objects lie.
-  let objects: ObjectStore?
-  let extent: Extent
+  package let objects: ObjectStore?
+  package let extent: Extent
   /// Files of the configuration that are to be their owner's alone.
-  var secretFiles: [String] = []
-  var now: Instant { configuration.clock.now() }
+  package let secretFiles: [String]
+  package init(
+    database: Database, configuration: DatabaseConfiguration, objects: ObjectStore?,
+    extent: Extent, secretFiles: [String] = []
+  ) {
+    self.database = database
+    self.configuration = configuration
+    self.objects = objects
+    self.extent = extent
+    self.secretFiles = secretFiles
+  }
 
-  static let sampleCount = 200
+  package var now: Instant { configuration.clock.now() }
+
+  package static let sampleCount = 200
 
   /// Everything but the stores, in the order in which it is told.
-  func checks() -> [Check] {
+  package func checks() -> [Check] {
     var checks = [schema, clock].map { $0() } + files()
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
     checks += [check("owners", owners), check("usage", usage)]
@@ -85,7 +102,7 @@ struct Doctor {
   }
 
   /// What is to be known of a backup that was restored to be looked at.
-  func checksOfRestored() -> [Check] {
+  package func checksOfRestored() -> [Check] {
     var checks = [schema()]
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
     checks += [objectRows(), check("contents", contents), check("orphans", orphans)]
@@ -97,7 +114,7 @@ struct Doctor {
   }
 
   /// What fails to be looked at is a finding, too, and keeps nobody from the rest.
-  func check(_ name: String, _ body: () throws -> Check) -> Check {
+  package func check(_ name: String, _ body: () throws -> Check) -> Check {
     do {
       return try body()
     } catch {
@@ -110,7 +127,7 @@ struct Doctor {
 
   /// Some accounts of those that `page` answers in the order of their ids: from a random one on, and behind
   /// the last the first, so that few are all of them.
-  func sample(
+  package func sample(
     _ page: (_ behind: Identifier, _ limit: Int) throws -> [Identifier]
   ) rethrows -> [Identifier] {
     let start = randomAccount()
@@ -290,7 +307,7 @@ struct Doctor {
         try KeptDelivery.sealed(by: keys, reading: reader),
         try KeptDelivery.firstKeySeals(keys, reading: reader).map { seals in
           // What older keys had sealed bears its first seal no more.
-          max(seals, try Command.lastReseal(reading: reader) ?? seals)
+          max(seals, try ResealLog.last(reading: reader) ?? seals)
         }
       )
     }

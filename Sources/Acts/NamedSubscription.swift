@@ -1,25 +1,25 @@
 internal import Base
-internal import CommandLine
+package import CommandLine
 internal import Configuration
 internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
+package import Ledger
+package import Storage
+package import Stores
+package import Subscriptions
 internal import Tiers
 
 /// A subscription as an operator names it: by its key, or by a number that people have from its store.
-struct NamedSubscription: Sendable {
+package struct NamedSubscription: Sendable {
   private let text: String
 
-  static let help =
+  package static let help =
     "key, e.g. stripe:live:subscription:sub_1, or a number of the store: Stripe subscription, "
     + "App Store transaction, Google purchase token or BTCPay invoice"
 
   fileprivate init(_ text: String) { self.text = text }
 
   /// What it names in the environment that grants.
-  func purchase(_ ledger: Ledger) throws(CommandFailure) -> NamedPurchase {
+  package func purchase(_ ledger: Ledger) throws(CommandFailure) -> NamedPurchase {
     let environment = ledger.rules.grantingEnvironment
     guard let named = StoreList.known.purchase(named: text, in: environment) else {
       throw CommandFailure(.usage, Self.misnomer(text))
@@ -28,7 +28,7 @@ struct NamedSubscription: Sendable {
   }
 
   /// The one of which something is known; refused where that is none, or where it may be one or another.
-  func known(to ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
+  package func known(to ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
     let key = try key(ledger, reading: database)
     guard try ledger.knows(key, reading: database) else {
       throw CommandFailure(.refused, "nothing is known of \(key)")
@@ -37,7 +37,7 @@ struct NamedSubscription: Sendable {
   }
 
   /// The same of a number; what a key names is not looked for.
-  func key(_ ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
+  package func key(_ ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
     let purchase = try purchase(ledger)
     if ObjectKey(text) != nil { return purchase.object }
     var candidates: Set<ObjectKey> = []
@@ -80,7 +80,7 @@ struct NamedSubscription: Sendable {
 }
 
 extension Form where Value == NamedSubscription {
-  static var subscription: Form {
+  package static var subscription: Form {
     Form { (text, _) throws(CommandFailure) in
       guard StoreList.known.purchase(named: text, in: .live) != nil else {
         throw CommandFailure(.usage, NamedSubscription.misnomer(text))

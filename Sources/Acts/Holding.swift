@@ -1,17 +1,17 @@
-internal import Base
+package import Base
 internal import CommandLine
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Subscriptions
-internal import Sync
+package import JSON
+package import Ledger
+package import Storage
+package import Subscriptions
+package import Sync
 internal import Tiers
 
 /// What an account may store at a moment, and what was given to it: as acts show it before and after.
-struct Holding {
-  let members: [JSONValue.Member]
+package struct Holding {
+  package let members: [JSONValue.Member]
 
-  init(
+  package init(
     _ account: Identifier, _ ledger: Ledger, at now: Instant, _ transaction: Transaction
   ) throws {
     let cap = try Cap(transaction, account, catalogue: ledger.rules.catalogue, now: now)
@@ -31,7 +31,7 @@ struct Holding {
       + (deletion?.ahead.map { [.init("leaving", .string($0))] } ?? [])
   }
 
-  var json: JSONValue { .object(members) }
+  package var json: JSONValue { .object(members) }
 
   private static func text(_ grant: Grant) -> String {
     grant.planID + (grant.until.map { " until \($0)" } ?? "")
@@ -40,21 +40,21 @@ struct Holding {
 
 extension AccountDeletion {
   /// What is still to come of it, for whoever gives the account something; nil once it is erased.
-  var ahead: String? {
+  package var ahead: String? {
     guard erased == nil else { return nil }
     return erases.map { "erased from \($0) on" } ?? "erased once it was exported"
   }
 }
 
 /// Whose a subscription is, and what that means for who had it and for who gets it.
-struct Possession {
-  let owner: Identifier?
-  let json: JSONValue
+package struct Possession {
+  package let owner: Identifier?
+  package let json: JSONValue
   /// What the owners are called who have a name: for people, not for the log.
-  let names: [Identifier: String]
+  package let names: [Identifier: String]
 
   /// `former` is who had it, where another has it meanwhile.
-  init(
+  package init(
     of key: ObjectKey, from former: Identifier?, to account: Account, _ ledger: Ledger,
     at now: Instant, _ transaction: Transaction
   ) throws {
@@ -78,5 +78,5 @@ struct Possession {
 
 extension Account {
   /// Its id, with its name for people.
-  var shown: String { id.description + (username.map { " (\($0))" } ?? "") }
+  package var shown: String { id.description + (username.map { " (\($0))" } ?? "") }
 }

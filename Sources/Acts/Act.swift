@@ -1,58 +1,77 @@
-internal import Audit
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
+package import Audit
+package import Base
+package import CommandLine
+package import Configuration
+package import JSON
 internal import Ledger
-internal import Storage
+package import Storage
 
 /// Something that an operator does: what was before and after is shown, and kept in the audit log with who
 /// did it and why, in the transaction that does it.
 ///
 /// What gives or takes waits for --yes. What only adds or repeats runs at once; a reason is kept where
 /// one is given.
-struct Act: Sendable {
+package struct Act: Sendable {
   private let invocation: Invocation
   private var database: Database
   private let actor: String
   private let clock: Clock
 
   /// What an act did in its transaction, or would do there.
-  struct Effect: Sendable {
+  package struct Effect: Sendable {
     /// What it was done to.
-    let subject: String
+    package let subject: String
     /// What people call that: not for the log, which nobody can change when somebody is to be forgotten.
-    var name: String?
+    package var name: String?
     /// Whose affair it is.
-    var account: Identifier?
+    package var account: Identifier?
     /// Who loses by it to that account.
-    var formerAccount: Identifier?
+    package var formerAccount: Identifier?
     /// What people call accounts that stand before and after by their ids: not for the log either.
-    var names: [Identifier: String] = [:]
+    package var names: [Identifier: String]
     /// Objects of the same members, none a secret.
-    var before: JSONValue
-    var after: JSONValue
+    package var before: JSONValue
+    package var after: JSONValue
     /// What is said once it is done.
-    var text = ""
-    var members: [JSONValue.Member] = []
+    package var text: String
+    package var members: [JSONValue.Member]
     /// Which step of the act its entry tells of, where it has an entry for each: `ordered`.
-    var step: String?
+    package var step: String?
     /// What is written in the same transaction once the act has its entry, which names it.
-    var noted: @Sendable (AuditEntry, Transaction) throws -> Void = { _, _ in }
+    package var noted: @Sendable (AuditEntry, Transaction) throws -> Void
+
+    package init(
+      subject: String, name: String? = nil, account: Identifier? = nil,
+      formerAccount: Identifier? = nil, names: [Identifier: String] = [:], before: JSONValue,
+      after: JSONValue, text: String = "", members: [JSONValue.Member] = [], step: String? = nil,
+      noted: @escaping @Sendable (AuditEntry, Transaction) throws -> Void = { _, _ in }
+    ) {
+      self.subject = subject
+      self.name = name
+      self.account = account
+      self.formerAccount = formerAccount
+      self.names = names
+      self.before = before
+      self.after = after
+      self.text = text
+      self.members = members
+      self.step = step
+      self.noted = noted
+    }
   }
 
   /// Reads what it decides by, and decides, in a transaction that nobody else decides beside: of the ledger
   /// none does from its first statement on; of an account, or what else coffer-sync writes, the body locks
   /// the row (`DatabaseSession.lockedAccount`).
-  typealias Body = @Sendable (Transaction) throws -> Effect
+  package typealias Body = @Sendable (Transaction) throws -> Effect
 
   /// The same, which is given the moment at which nobody else decides any more.
-  typealias TimedBody = @Sendable (Transaction, Instant) throws -> Effect
+  package typealias TimedBody = @Sendable (Transaction, Instant) throws -> Effect
 
   /// What was shown is not done any longer after that: its times would lie back, and so would its reasons.
   private static let answerSpan = Instant.Span.minutes(1)
 
-  init(_ invocation: Invocation, on database: Database) throws(ConfigurationError) {
+  package init(_ invocation: Invocation, on database: Database) throws(ConfigurationError) {
     self.invocation = invocation
     self.database = database
     actor = try Actor.name(invocation.settings)
@@ -61,13 +80,13 @@ struct Act: Sendable {
 
   /// Shows what would be, by doing it and undoing it, and does it where --yes is given or a person at
   /// the terminal says so; the command takes `options`.
-  func whenConfirmed(at now: Instant, _ body: @escaping Body) throws -> Answer {
+  package func whenConfirmed(at now: Instant, _ body: @escaping Body) throws -> Answer {
     try confirmed(at: now, { transaction, _ in try body(transaction) }) { $1 }
   }
 
   /// For what begins or ends by a decision: of two, the times are in the order in which they are done. `then`
   /// goes on with what no transaction does.
-  func whenConfirmed(
+  package func whenConfirmed(
     _ body: @escaping TimedBody, then: (AuditEntry, Answer) throws -> Answer = { $1 }
   ) throws -> Answer {
     try confirmed(at: nil, body, then: then)
@@ -101,7 +120,7 @@ struct Act: Sendable {
 
   /// For what is several transactions, or has more to show than before and after: `shown` tells what would
   /// be, and where --yes is given or a person at the terminal says so, `done` does and notes it.
-  func whenAgreed(shown: () throws -> Answer, done: () throws -> Answer) throws -> Answer {
+  package func whenAgreed(shown: () throws -> Answer, done: () throws -> Answer) throws -> Answer {
     if invocation[Self.yes] { return try done() }
     let answer = try shown()
     let isAsked = !invocation[CommonOptions.json] && Terminal.isThere
@@ -127,7 +146,7 @@ struct Act: Sendable {
   private static let undoneNotice = "nothing was changed; --yes does it"
 
   /// Does it; the command takes `handyOptions`.
-  func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
+  package func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
     let (effect, entry) = try done(at: now, because: nil) { transaction, _ in
       try body(transaction)
     }
@@ -137,7 +156,7 @@ struct Act: Sendable {
   }
 
   /// The same act, where it writes the other schema of the database.
-  func on(_ other: Database) -> Act {
+  package func on(_ other: Database) -> Act {
     var act = self
     act.database = other
     return act
@@ -146,7 +165,7 @@ struct Act: Sendable {
   /// Adds the entry of an act to the log, for whoever does it in a transaction of its own; without a reason
   /// of its own the one that was given, as `handyOptions` has it.
   @discardableResult
-  func note(
+  package func note(
     _ effect: Effect, because reason: String? = nil, at now: Instant, in transaction: Transaction
   ) throws -> AuditEntry {
     let reason = reason ?? invocation[Self.remark] ?? ""
@@ -225,12 +244,12 @@ struct Act: Sendable {
 
 extension Act {
   /// What a command takes that waits to be confirmed.
-  static let options: [any AnyParameter] = [reason, yes]
+  package static let options: [any AnyParameter] = [reason, yes]
   /// What one takes that runs at once.
-  static let handyOptions: [any AnyParameter] = [remark]
+  package static let handyOptions: [any AnyParameter] = [remark]
 
   /// The JSON of a command that waits to be confirmed: `own` is answered once it is done.
-  static func answers(_ own: JSONShape) -> JSONShape {
+  package static func answers(_ own: JSONShape) -> JSONShape {
     guard case .object(let members) = own else { preconditionFailure("an act has members") }
     return .object(
       members.map { .init($0.name, $0.shape, isOptional: true) } + [
@@ -240,22 +259,22 @@ extension Act {
   }
 
   /// The JSON of one that runs at once.
-  static func handyAnswers(_ own: JSONShape) -> JSONShape {
+  package static func handyAnswers(_ own: JSONShape) -> JSONShape {
     own.adding([.init("audit", .text)])
   }
 
-  static let yes = Parameter<Bool>.flag(
+  package static let yes = Parameter<Bool>.flag(
     "--yes", text: "apply the change; without it, print the change and ask on a terminal")
-  static let reason = Parameter<String>.required(
+  package static let reason = Parameter<String>.required(
     "--reason", "text", text: "reason, recorded in the audit log", .reason)
-  static let remark = Parameter<String?>.optional(
+  package static let remark = Parameter<String?>.optional(
     "--reason", "text", text: "reason, recorded in the audit log", .reason)
 }
 
 /// Two objects of the same members, side by side.
-enum BeforeAfter {
+package enum BeforeAfter {
   /// `names` of accounts are shown instead of their ids.
-  static func text(
+  package static func text(
     _ before: JSONValue, _ after: JSONValue, names: [Identifier: String] = [:]
   ) -> String {
     let (old, new) = (members(before), members(after))

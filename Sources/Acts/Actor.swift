@@ -10,7 +10,7 @@ enum Actor {
   /// No part of it is longer, in characters.
   private static let characterCountMax = 100
 
-  static func name(_ settings: Settings) throws(ConfigurationError) -> String {
+  package static func name(_ settings: Settings) throws(ConfigurationError) -> String {
     let environment = Launch.environment()
     var reader = SettingsReader(settings, for: .command)
     let given = reader.value(CommandSettings.actor)

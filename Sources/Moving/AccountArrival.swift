@@ -1,0 +1,234 @@
+package import Acts
+internal import Archive
+internal import Base
+package import CommandLine
+package import Configuration
+internal import Crypto
+internal import JSON
+internal import KnownStores
+internal import Ledger
+internal import Repair
+package import Storage
+internal import Stores
+internal import Subscriptions
+internal import Sync
+
+/// The way of a checked account into this Coffer, in two steps that can each be repeated.
+package struct AccountArrival: Sendable {
+  private let arriving: ArrivingAccount
+  private let database: Database
+  private let configuration: DatabaseConfiguration
+  private let now: Instant
+
+  private static let deliveryCountAtOnce = 50
+
+  package init(
+    _ arriving: ArrivingAccount, _ database: Database, _ configuration: DatabaseConfiguration
+  ) {
+    self.arriving = arriving
+    self.database = database
+    self.configuration = configuration
+    now = configuration.clock.now()
+  }
+
+  private var account: Identifier { arriving.account.id }
+
+  /// Throws where something is missing here, or in the archive, that a later step would miss.
+  private func requireMeans() throws {
+    guard large.isEmpty || configuration.objectsDirectory != nil else {
+      throw CommandFailure(.configuration, "COFFER_OBJECTS is not set: large contents lie there")
+    }
+    try arriving.requirePast(at: now)
+    if !arriving.secrets.isEmpty { _ = try sealing() }
+    for delivery in arriving.deliveries { _ = try prepared(delivery) }
+  }
+
+  /// What only stores can tell again: whether they are asked.
+  package struct Reads: Sendable {
+    var asked: [ObjectKey] = []
+    /// For want of a key of their API, or of the purchase's token.
+    var unasked: [ObjectKey] = []
+  }
+
+  /// Deliveries and decisions, which are kept under their ids and so come in once.
+  package func takeInPurchases() throws -> Reads {
+    try requireMeans()
+    let ledger = Ledger(stores: .known, configuration)
+    let (arriving, account, now) = (arriving, account, now)
+    let transferred = arriving.transferred
+    try database.read { reader in
+      try ledger.requireServersRules(reading: reader)
+      if let obstacle = try arriving.account.obstacle(reading: reader) {
+        throw MovingError(obstacle)
+      }
+      if let refusal = ledger.refusal(
+        of: arriving.decided, with: arriving.subscriptions, at: now)
+      {
+        throw MovingError(refusal)
+      }
+      for key in arriving.subscriptions {
+        guard let owner = try Ledger.owner(of: key, reading: reader), owner != account else {
+          continue
+        }
+        // A run that was interrupted may leave it with who was erased there, whom its store names.
+        guard transferred.contains(key), try Account.find(reader, owner) == nil else {
+          throw MovingError("\(key) is another account's here")
+        }
+      }
+    }
+    var rest = arriving.deliveries[...]
+    while !rest.isEmpty {
+      let slice = rest.prefix(Self.deliveryCountAtOnce)
+      rest = rest.dropFirst(slice.count)
+      let known = try slice.map { try prepared($0) }
+      try database.write(for: nil) { try ledger.takeIn(known, in: $0) }
+    }
+    let payloads = try arriving.secrets.map { key, secret in
+      (
+        key,
+        try sealing().seal(secret.exposed, context: PreparedDelivery.payloadContext(key))
+      )
+    }
+    return try database.write(for: nil) { transaction in
+      for (key, payload) in payloads {
+        try ledger.takeIn(key, payload: payload, at: now, in: transaction)
+      }
+      try ledger.takeIn(arriving.decided, of: account, at: now, in: transaction)
+      var reads = Reads()
+      for key in arriving.erased {
+        switch try ledger.read(key, at: now, in: transaction) {
+        case .asked: reads.asked.append(key)
+        case .withoutKey, .withoutToken: reads.unasked.append(key)
+        }
+      }
+      return reads
+    }
+  }
+
+  private func sealing() throws -> SealingKeys {
+    guard let keys = configuration.sealingKeys else {
+      throw CommandFailure(
+        .configuration, "COFFER_SEALING_KEYS is not set: deliveries are kept sealed")
+    }
+    return keys
+  }
+
+  /// Read again by today's decoder, and sealed with this Coffer's key.
+  private func prepared(_ archived: ArchivedDelivery) throws -> PreparedDelivery {
+    guard let store = StoreList.known[archived.provider],
+      let file = arriving.archive.file(named: archived.file)
+    else { throw MovingError("the delivery \(archived.id) is not whole") }
+    let message = KeptDelivery.parts(of: try arriving.archive.bytes(of: file))
+    let decoded = try store.decoded(
+      again: KeptMessage(
+        deliveryID: archived.id, environment: archived.environment, received: archived.received,
+        isForeign: archived.isForeign, body: message.body))
+    return PreparedDelivery(
+      decoded, of: store, received: archived.received, head: message.head, body: message.body,
+      sealing: try sealing(), search: configuration.searchKey)
+  }
+
+  // MARK: the tree
+
+  package func takeInTree(_ act: Act, _ reads: Reads) throws -> Answer {
+    let objects = try writeObjects()
+    do {
+      return try insert(act, objects.keys, reads)
+    } catch {
+      for key in objects.keys.values { try? objects.store?.delete(key) }
+      throw error
+    }
+  }
+
+  private var large: [ArchiveReader.File] {
+    arriving.archive.files(in: AccountArchive.contents)
+      .filter { $0.byteCount > MovedContent.inlineByteCountMax }
+  }
+
+  /// Large contents, each under a new key, by the documents that they are of.
+  private func writeObjects() throws -> (keys: [Identifier: Identifier], store: ObjectStore?) {
+    guard !large.isEmpty, let directory = configuration.objectsDirectory else { return ([:], nil) }
+    let store = try ObjectStore(directory: directory)
+    let total = large.reduce(0) { $0 + $1.byteCount }
+    let progress = Progress("importing", .bytes, of: total)
+    var keys: [Identifier: Identifier] = [:]
+    do {
+      for file in large {
+        let writer = try store.create(Random.identifier())
+        try arriving.archive.read(file) { (part) throws(ArchiveError) in
+          do throws(ObjectStoreError) { try writer.write(unsafe part.span.bytes) } catch {
+            throw ArchiveError(.unavailable, "\(error)")
+          }
+          progress.done += Int64(part.count)
+        }
+        try writer.finish()
+        keys[try ArrivingAccount.document(file)] = writer.key
+      }
+    } catch {
+      for key in keys.values { try? store.delete(key) }
+      throw error
+    }
+    return (keys, store)
+  }
+
+  private func insert(
+    _ act: Act, _ objects: [Identifier: Identifier], _ reads: Reads
+  ) throws -> Answer {
+    let (arriving, catalogue, now) = (arriving, configuration.catalogue, now)
+    let digest = Hex.encode(arriving.archive.digest)
+    return try act.atOnce(at: now) { transaction in
+      let (moved, archive) = (arriving.account, arriving.archive)
+      try moved.insert(at: now, in: transaction)
+      for file in archive.files(in: AccountArchive.files) {
+        for record in try ArrivingAccount.records(
+          file, archive, of: moved.id, areChecked: true)
+        {
+          try record.insert(contentIn: objects[record.id], in: transaction)
+        }
+      }
+      var documentCount: Int64 = 0
+      for file in archive.files(in: AccountArchive.contents) {
+        documentCount += 1
+        let document = try ArrivingAccount.document(file)
+        if objects[document] == nil {
+          try MovedContent.insert(try archive.bytes(of: file), of: document, in: transaction)
+        }
+      }
+      try arriving.tree.charge(catalogue, at: now, in: transaction)
+      let foreign = Int64(arriving.tree.foreignCount)
+      return Act.Effect(
+        subject: moved.id.description, name: moved.username?.shown, account: moved.id,
+        before: .object([]), after: ["sha256": .string(digest), "proven": .bool(moved.isProven)],
+        text: "account        \(moved.id)\nrecords        \(arriving.tree.recordCount)\n"
+          + "documents      \(documentCount) with content\n"
+          + "subscriptions  \(arriving.subscriptions.count)\n"
+          + (foreign > 0 ? "foreign        \(foreign) records that others signed\n" : "")
+          + reads.text,
+        members: [
+          .init("account", .string(moved.id.description)),
+          .init("username", moved.username.map { .string($0.shown) } ?? .null),
+          .init("records", .integer(arriving.tree.recordCount)),
+          .init("documents", .integer(documentCount)),
+          .init("subscriptions", .integer(Int64(arriving.subscriptions.count))),
+          .init("foreign_records", .integer(foreign)), .init("sha256", .string(digest)),
+        ] + reads.members)
+    }
+  }
+}
+
+extension AccountArrival.Reads {
+  fileprivate var text: String {
+    asked.map { "read           \($0) is next, as something of it was erased there\n" }.joined()
+      + unasked.map { key in
+        "unread         \(key): something of it was erased there; coffer subscription read asks its "
+          + "store, once a key or its token is at hand\n"
+      }.joined()
+  }
+
+  fileprivate var members: [JSONValue.Member] {
+    [
+      .init("read", .array(asked.map { .string($0.description) })),
+      .init("unread", .array(unasked.map { .string($0.description) })),
+    ]
+  }
+}

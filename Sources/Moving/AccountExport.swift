@@ -1,0 +1,174 @@
+internal import Acts
+internal import Answers
+package import Archive
+internal import Base
+internal import CommandLine
+package import Configuration
+internal import Crypto
+package import JSON
+internal import KnownStores
+internal import Ledger
+internal import Repair
+package import Storage
+internal import Stores
+internal import Subscriptions
+package import Sync
+
+/// One account's way into an archive.
+package struct AccountExport {
+  private let database: Database
+  private let configuration: DatabaseConfiguration
+  private let writer: ArchiveWriter
+  /// Whether its end waits for this.
+  package private(set) var isAwaited = false
+  private var recordCount = 0
+  private var documentCount = 0
+  private var deliveryCount = 0
+  private var erasedCount = 0
+  private var left: (shares: Int64, links: Int64) = (0, 0)
+  private var objects: [(file: Identifier, object: Identifier, byteCount: Int64)] = []
+
+  package init(
+    _ database: Database, _ configuration: DatabaseConfiguration, _ writer: ArchiveWriter
+  ) {
+    self.database = database
+    self.configuration = configuration
+    self.writer = writer
+  }
+
+  /// Rows and small contents as of one snapshot; large ones after it, which nobody deletes meanwhile.
+  package mutating func run(_ name: String) throws -> Account {
+    // Where nothing large was ever stored there is none.
+    let store = configuration.objectsDirectory.flatMap { try? ObjectStore(existing: $0) }
+    let hold = try store?.hold()
+    let progress = Progress("exporting", .bytes)
+    let account = try database.read { reader in
+      let account = try DatabaseSession.account(reader, name)
+      isAwaited = try AccountDeletion.find(account.id, reading: reader)?.state == .exporting
+      try writeAccount(account.id, reader)
+      try writeFiles(of: account.id, reader, progress)
+      try writeBilling(of: account.id, reader)
+      return account
+    }
+    for (file, object, byteCount) in objects {
+      guard let store else {
+        throw CommandFailure(
+          .configuration, "COFFER_OBJECTS names no object store: large contents lie there")
+      }
+      guard let content = try store.open(object), content.byteCount == byteCount else {
+        throw CommandFailure(
+          .refused, "the content of \(file) is not in the object store; coffer doctor says more")
+      }
+      try writer.add("\(AccountArchive.contents)\(file)", content) { progress.done += $0 }
+    }
+    withExtendedLifetime(hold) {}
+    return account
+  }
+
+  package var text: String {
+    var text =
+      "records     \(recordCount)\ndocuments   \(documentCount) with content\n"
+      + "deliveries  \(deliveryCount)\n"
+    if erasedCount > 0 {
+      let were = erasedCount == 1 ? "1 delivery was" : "\(erasedCount) deliveries were"
+      text +=
+        "erased      \(were), with the account that bought it before; its store is asked again "
+        + "where this is taken in\n"
+    }
+    if left.links > 0 || left.shares > 0 {
+      text +=
+        "left        \(left.links) links and \(left.shares) shares, which are others' as well\n"
+    }
+    return text
+  }
+
+  package var members: [JSONValue.Member] {
+    [
+      .init("records", .integer(Int64(recordCount))),
+      .init("documents", .integer(Int64(documentCount))),
+      .init("deliveries", .integer(Int64(deliveryCount))),
+      .init("erased_deliveries", .integer(Int64(erasedCount))),
+      .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
+    ]
+  }
+
+  private mutating func writeAccount(_ id: Identifier, _ reader: Reader) throws {
+    guard let moved = try MovedAccount(reader, id) else {
+      throw CommandFailure(.refused, "there is no account \(id)")
+    }
+    let behind = try MovedAccount.leftBehind(reader, id)
+    guard !behind.isDeleting else {
+      throw CommandFailure(.unavailable, "a folder of the account is being deleted; try again")
+    }
+    left = (behind.shares, behind.links)
+    try writer.add(AccountArchive.account, moved.json.encoded())
+  }
+
+  private mutating func writeFiles(
+    of account: Identifier, _ reader: Reader, _ progress: Progress
+  ) throws {
+    var (last, number) = (Int64(-1), 0)
+    while true {
+      let page = try MovedFile.page(reader, of: account, after: last)
+      guard let end = page.last else { return }
+      (last, number) = (end.sequence, number + 1)
+      recordCount += page.count
+      try writer.add(
+        AccountArchive.numbered(AccountArchive.files, number),
+        JSONValue.object([.init("files", .array(page.map(\.json)))]).encoded())
+      let documents = page.filter { $0.contentByteCount != nil }
+      documentCount += documents.count
+      for file in documents {
+        if let object = file.objectID, let byteCount = file.contentByteCount {
+          objects.append((file.id, object, byteCount))
+        }
+      }
+      let small = documents.filter { $0.objectID == nil }.map(\.id)
+      try MovedContent.inline(of: small, reader) { file, bytes in
+        try writer.add("\(AccountArchive.contents)\(file)", bytes)
+        progress.done += Int64(bytes.count)
+      }
+    }
+  }
+
+  private mutating func writeBilling(of account: Identifier, _ reader: Reader) throws {
+    let ledger = Ledger(stores: .known, configuration)
+    let belongings = try ledger.belongings(of: account, reading: reader)
+    var deliveries: [ArchivedDelivery] = []
+    var secrets: [JSONValue.Member] = []
+    if !belongings.subscriptions.isEmpty {
+      guard let sealing = configuration.sealingKeys else {
+        throw CommandFailure(
+          .configuration, "COFFER_SEALING_KEYS is not set: deliveries are kept sealed")
+      }
+      for (index, delivery) in belongings.deliveries.enumerated() {
+        let file = AccountArchive.numbered(AccountArchive.deliveries, index + 1)
+          .replacing(".json", with: ".message")
+        try writer.add(
+          file,
+          try KeptDelivery.message(
+            of: delivery, stores: .known, sealing: sealing, reading: reader))
+        deliveries.append(
+          ArchivedDelivery(
+            provider: delivery.provider, environment: delivery.environment,
+            id: delivery.deliveryID, received: delivery.received,
+            isForeign: delivery.disposition == .foreign, file: file))
+      }
+      for key in belongings.subscriptions {
+        guard let secret = try ledger.secret(of: key, sealing, reading: reader) else { continue }
+        secrets.append(
+          .init(key.description, .string(String(decoding: secret.exposed, as: UTF8.self))))
+      }
+    }
+    (deliveryCount, erasedCount) = (deliveries.count, belongings.erasedCount)
+    try writer.add(
+      AccountArchive.billing,
+      JSONValue.object([
+        .init("subscriptions", .array(belongings.subscriptions.map { .string($0.description) })),
+        .init("decisions", .array(belongings.decided.map(\.json))),
+        .init("deliveries", .array(deliveries.map(\.json))),
+        .init("erased", .array(belongings.erased.map { .string($0.description) })),
+        .init("secrets", .object(secrets)),
+      ]).encoded())
+  }
+}

@@ -1,0 +1,23 @@
+import Archive
+import Base
+import TestEngines
+import Testing
+
+@testable import Moving
+
+struct ArchiveTests {
+  @Test func `an archive of something else is refused`() throws {
+    let scratch = try ScratchDirectory()
+    let path = scratch.path + "/backup"
+    let writer = try ArchiveWriter(
+      path, kind: "coffer-backup", format: 1, at: Instant(seconds: 1_772_445_300))
+    _ = try writer.finish()
+    #expect(throws: (any Error).self) { try ArrivingAccount(path) }
+  }
+
+  @Test func `parts are numbered so that their order is that of their names`() {
+    let names = [1, 2, 10, 999].map { AccountArchive.numbered(AccountArchive.files, $0) }
+    #expect(names == names.sorted())
+    #expect(names[0].hasPrefix("files/") && names[0].hasSuffix(".json"))
+  }
+}
