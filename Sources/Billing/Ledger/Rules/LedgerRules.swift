@@ -14,7 +14,7 @@ package struct LedgerRules: Sendable {
   /// The accounts of testers and reviewers, for whom sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
   /// Names them all, as the SHA-256 of everything that a derived row depends on.
-  package var digest = ""
+  package private(set) var digest = ""
   /// The number of the change that put them in force; 0 before any has.
   private(set) var change: Int64 = 0
 
