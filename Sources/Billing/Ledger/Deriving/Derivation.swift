@@ -14,6 +14,8 @@ package struct Derivation {
   let awaitsAcknowledgement: Bool
   /// Objects that it names and nobody told of.
   let unknown: [ObjectKey]
+  /// The accounts whose schedules must follow.
+  private(set) var accounts: Set<Identifier> = []
   /// Alarms that the stored coverage did not have yet.
   let newAlarms: Set<Coverage.Alarm>
   /// Whether time alone did something that it may not do.
@@ -82,12 +84,9 @@ package struct Derivation {
     }
     row.transitionCount += Int64(transitions.count)
     isNew = stored.map { !row.says(theSameAs: $0) } ?? true
-  }
-
-  /// The accounts whose schedules must follow.
-  var accounts: Set<Identifier> {
-    guard isNew, !(stored.map { row.owesTheSame(as: $0) } ?? false) else { return [] }
-    return Set([row.owner, stored?.owner].compactMap { $0 })
+    if isNew, !(stored.map { row.owesTheSame(as: $0) } ?? false) {
+      accounts = Set([row.owner, stored?.owner].compactMap { $0 })
+    }
   }
 
   /// Writes what changed.
