@@ -6,21 +6,22 @@ internal import HTTPServer
 internal import HTTPSignatures
 internal import Storage
 
-/// `coffer-sync`, put together from its configuration.
+/// Builds and runs `coffer-sync` from its configuration.
 package enum SyncProgram {
-  /// Threads that make large content durable, and how many uploads may wait for them.
+  /// Threads that make large content durable, and the number of uploads that may wait for them.
   private static let ioThreadCount = 4
   private static let ioQueueCountMax = 256
   private static let sweepSeconds: Int64 = 30
 
-  /// Serves until a signal says stop.
+  /// Serves until a signal stops it.
   package static func run(_ configuration: SyncConfiguration) throws {
     let database = try Database.open(configuration.database, owning: .sync)
     defer { database.close() }
     let catalogue = try database.read {
       try CatalogueOfRecord.settled(configuration.catalogue, reading: $0)
     }
-    // Only the first start makes a store: later an empty directory is a disk that is not mounted.
+    // Only the first start creates a store. Later, an empty directory means that its disk is not
+    // mounted.
     let directory = configuration.objectsDirectory
     let objects =
       try database.read { try History.isEstablished(reading: $0) }
@@ -38,13 +39,13 @@ package enum SyncProgram {
       registration: configuration.registration,
       trustsProxies: !configuration.trustedProxies.isEmpty, clock: configuration.clock)
     api.transfers.start()
-    // After the pool, whose last uploads still count.
+    // Stopped after the pool, because its last uploads still count.
     defer { api.transfers.stop() }
     defer { pool.stop() }
     let sweeper = Sweeper(
       database, objects, catalogue: catalogue, limits: limits,
       clock: configuration.clock)
-    // Before the first request: what a predecessor had reserved is in nobody's way then.
+    // Runs before the first request, so that no reservation of an earlier process takes up room.
     try sweeper.settleUploads()
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }

@@ -5,23 +5,23 @@ internal import JSON
 package import Storage
 package import Tiers
 
-/// An account as its owner and an admin see it.
+/// An account as its owner and an operator see it.
 package struct Account: Sendable {
   package let id: Identifier
   package let username: String?
   package let root: Identifier
   package let usageByteCount: Int64
   package let created: Instant
-  /// The invite that it was opened by, if any.
+  /// The invite that opened the account, if any.
   package let invite: Identifier?
-  /// Since when an operator lets nothing of it be written; nil where it may be.
+  /// When an operator blocked the account's writes; nil if they are not blocked.
   package let suspended: Instant?
 
-  /// The id of the account that a key opens: a UUID of version 8 (RFC 9562, section 5.8) of the first
-  /// bits of SHA-256 of `coffer account:` and the key.
+  /// The id of the account that a key opens: a UUID of version 8 (RFC 9562, section 5.8) made of
+  /// the first bits of SHA-256 of `coffer account:` and the key.
   ///
-  /// So nobody chooses an id, which purchases are bound to, and whoever knows one knows its first key
-  /// without having to believe the server.
+  /// So no one can choose an id, to which purchases are bound. Anyone who knows an id can check
+  /// which first key it belongs to, without trusting the server.
   package static func identifier(firstKey: [UInt8]) -> Identifier {
     var bytes = Array(SHA256.hash(Array("coffer account:".utf8) + firstKey).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x80
@@ -49,14 +49,14 @@ package struct Account: Sendable {
     }
   }
 
-  /// By a name in any case.
+  /// Finds an account by its username, in any case.
   package static func find(_ queryable: some Queryable, _ username: Username) throws -> Account? {
     try queryable.first(
       "SELECT \(columns) FROM sync.accounts WHERE username = $1", .text(username.normalized)
     ) { row in try Account(row: row) }
   }
 
-  /// What all contents weigh, by what their owners are charged.
+  /// The total size of all contents that owners are charged for.
   package static func contentByteCount(_ database: Database, fee: Int64) throws -> Int64 {
     try database.read { reader in
       try reader.first(
@@ -67,7 +67,8 @@ package struct Account: Sendable {
     }
   }
 
-  /// How many there are, with an id behind one; counted, so for operators alone.
+  /// The number of accounts, including those after an id. It counts rows, so only operators may ask
+  /// for it.
   package static func count(
     _ queryable: some Queryable, after id: Identifier = Identifier(high: 0, low: 0)
   ) throws -> Int64 {
@@ -76,8 +77,8 @@ package struct Account: Sendable {
     } ?? 0
   }
 
-  /// Suspends it from `moment` on, or lets it write again where that is nil. False where there is no
-  /// such account or nothing changes.
+  /// Blocks the account's writes from `moment` on, or allows them again if it is nil. Returns false
+  /// if there is no such account or nothing changed.
   package static func suspend(
     _ transaction: Transaction, _ id: Identifier, since moment: Instant?
   ) throws -> Bool {
@@ -92,7 +93,7 @@ package struct Account: Sendable {
       .id(id), .instant(moment)) == 1
   }
 
-  /// Oldest first, starting behind `after`; at most `limit`.
+  /// Accounts after `after`, oldest first; at most `limit`.
   package static func list(
     _ queryable: some Queryable, after: Account? = nil, limit: Int
   ) throws -> [Account] {
@@ -109,7 +110,7 @@ package struct Account: Sendable {
   }
 }
 
-/// A name for people: 1 to 32 of `a-z 0-9 . _ -`, unique without regard to case.
+/// The name of an account for people: 1 to 32 of `a-z 0-9 . _ -`, unique regardless of case.
 package struct Username: Sendable {
   package let shown: String
   package let normalized: String
@@ -135,7 +136,7 @@ package struct Username: Sendable {
   }
 }
 
-/// What it takes to open an account.
+/// Everything needed to open an account.
 package struct NewAccount: Sendable {
   package let id: Identifier
   package let username: Username?
@@ -149,9 +150,9 @@ package struct NewAccount: Sendable {
     self.publicKey = publicKey
   }
 
-  /// Writes the account, its first key and its root folder; remembers the invite that it is opened by.
+  /// Writes the account, its first key, its root folder, and the invite that opened it.
   ///
-  /// Throws a `Refusal` where the username, the key, the root's or the account's id is taken.
+  /// - Throws: A `Refusal` if the username, the key, the account's id or the root's id is taken.
   package func create(
     _ transaction: Transaction, by invite: Identifier? = nil, catalogue: Catalogue, now: Instant
   ) throws -> Account {
@@ -159,7 +160,7 @@ package struct NewAccount: Sendable {
     if let username, try Account.find(transaction, username) != nil { throw Refusal.usernameTaken }
     if try Account.find(transaction, id) != nil { throw Refusal.accountExists }
     let fee = catalogue.metadataFeeByteCount
-    // Two creations can pass the checks above together on PostgreSQL; here one of them waits.
+    // On PostgreSQL two transactions can pass the checks above together. Here one of them waits.
     let inserted = try transaction.execute(
       """
       INSERT INTO sync.accounts
@@ -185,7 +186,7 @@ package struct NewAccount: Sendable {
     return account
   }
 
-  /// Throws where the id is taken: ids are global, so another account may have been faster.
+  /// Throws if the id is taken: ids are global, so another account may have been faster.
   private func insertRoot(_ transaction: Transaction, _ sequence: Int64) throws {
     let count = try transaction.execute(
       """

@@ -2,10 +2,10 @@ internal import Base
 internal import JSON
 internal import Storage
 
-/// Whose invitations an account takes none of.
+/// The accounts whose invitations an account refuses.
 ///
-/// A block holds for what is granted from then on. What was accepted before stays: the account leaves
-/// that by deleting its links; what waits for an answer it rejects.
+/// A block applies to what is shared from then on. Shares that were accepted before stay: the
+/// account leaves one by deleting its links, and rejects one that still waits for an answer.
 enum Blocks {
   static let countMax = 1000
 
@@ -18,7 +18,7 @@ enum Blocks {
     ) { row in try row.instant(0) } != nil
   }
 
-  /// Takes a number of the account's sequence, so that no invitation is taken that was judged before.
+  /// Takes a number of the account's sequence, so that no invitation is accepted by an older check.
   static func add(
     _ transaction: Transaction, _ blocked: Identifier, to account: Identifier,
     _ owners: LockedOwners, now: Instant

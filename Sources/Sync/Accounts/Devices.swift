@@ -3,31 +3,31 @@ package import Base
 internal import JSON
 package import Storage
 
-/// A key that may act for an account, or did.
+/// A key that may act for an account, or once could.
 package struct Device: Sendable {
   package let publicKey: [UInt8]
   package let label: String
   package let added: Instant
   package let revoked: Instant?
-  /// How it came to the account; nil for the first key, of which the account's id is made, and for one that an
-  /// operator added.
+  /// The statement that brought the key to the account. It is nil for the first key, which the
+  /// account's id is made of, and for a key that an operator added.
   let statement: Statement?
-  /// Whether an operator added it: no key of the account signed that it belongs to it.
+  /// Whether an operator added the key, so that no key of the account signed for it.
   package let isByOperator: Bool
-  /// Who revoked it.
+  /// The key that revoked this one, and its signature.
   let revocation: KeySignature?
 
-  /// What two keys signed when one of them let the other in.
+  /// The signatures of both keys when one authorized the other.
   struct Statement: Sendable {
     let author: KeySignature
-    /// The new key's own signature of the same statement: nobody registers a key that is not theirs.
+    /// The new key's own signature of the same statement, so that no one registers another's key.
     let proof: [UInt8]
   }
 
   package static let labelCharacterCountMax = 64
-  /// Keys an account may hold that are not revoked.
+  /// The most keys that an account may hold at once, revoked ones not counted.
   static let countMax = 64
-  /// Keys an account may ever have: revoked ones stay on record.
+  /// The most keys that an account may ever have. Revoked keys stay on record.
   static let countInAllMax = 1000
 
   fileprivate static let columns = """
@@ -72,7 +72,7 @@ package struct Device: Sendable {
     isByOperator = try row.integer(11) == 1
   }
 
-  /// Those that are not revoked.
+  /// The account's keys that are not revoked.
   package static func list(
     _ queryable: some Queryable, of account: Identifier
   ) throws -> [Device] {
@@ -84,7 +84,7 @@ package struct Device: Sendable {
     ) { row in try Device(row: row) }
   }
 
-  /// Revoked ones, too.
+  /// The account's keys, including revoked ones.
   package static func listAll(
     _ queryable: some Queryable, of account: Identifier
   ) throws -> [Device] {
@@ -96,7 +96,7 @@ package struct Device: Sendable {
     ) { row in try Device(row: row) }
   }
 
-  /// Revoked or not, with the account that it is or was of.
+  /// A key, revoked or not, with the account that it belongs or belonged to.
   package static func find(
     _ queryable: some Queryable, _ publicKey: [UInt8]
   ) throws -> (device: Device, account: Identifier)? {
@@ -106,7 +106,7 @@ package struct Device: Sendable {
     ) { row in (try Device(row: row), try row.id(12)) }
   }
 
-  /// The account's row is held, or nobody else knows of it yet.
+  /// The caller holds the account's row, or has not committed the account yet.
   static func add(
     _ transaction: Transaction, _ publicKey: [UInt8], to account: Identifier, label: String,
     statement: Statement?, isByOperator: Bool = false, now: Instant
@@ -134,8 +134,10 @@ package struct Device: Sendable {
     guard inserted == 1 else { throw Refusal.keyRegistered }
   }
 
-  /// A key for somebody who lost every device, by an operator's word alone. Throws the `Refusal` that
-  /// `POST /v1/devices` would answer. The caller holds the account's row.
+  /// Adds a key for a user who lost every device, on an operator's decision alone. The caller holds
+  /// the account's row.
+  ///
+  /// - Throws: The `Refusal` that `POST /v1/devices` would answer.
   package static func addByOperator(
     _ publicKey: [UInt8], to account: Identifier, label: String, at now: Instant,
     in transaction: Transaction
@@ -145,14 +147,14 @@ package struct Device: Sendable {
       now: now)
   }
 
-  /// Those of the account that an operator added and that are not revoked.
+  /// The account's keys that an operator added and that are not revoked.
   static func byOperator(
     _ queryable: some Queryable, of account: Identifier
   ) throws -> [Device] {
     try list(queryable, of: account).filter(\.isByOperator)
   }
 
-  /// The account keeps at least one key. The key's sessions end with it.
+  /// Revokes a key and ends its sessions. An account keeps at least one key.
   static func revoke(
     _ transaction: Transaction, _ publicKey: [UInt8], of account: Identifier,
     by revocation: KeySignature, now: Instant
@@ -175,7 +177,7 @@ package struct Device: Sendable {
 }
 
 extension Device {
-  /// As its own account sees it.
+  /// The key as its own account sees it.
   var json: JSONValue {
     Self.json(publicKey, label: label, added: added, isByOperator: isByOperator)
   }
@@ -189,7 +191,7 @@ extension Device {
     ]
   }
 
-  /// As others see it: what it takes to check whose it is.
+  /// The key as other accounts see it: what they need to check that it belongs to the account.
   var publicJSON: JSONValue {
     [
       "public_key": .base64(publicKey), "added": .string(added.description),

@@ -5,18 +5,18 @@ internal import HTTPServer
 internal import JSON
 internal import Storage
 
-/// Who an account is to others: its name, and which keys sign for it.
+/// What other accounts can see of an account: its username and the keys that sign for it.
 ///
-/// What lets a user invite another, and a reader know whose signature a record carries. A revoked
-/// key is told to who asks for it: what it signed before stays signed. Each key comes with what was
-/// stated of it, so that its way to the account's first key can be followed and checked.
+/// A user needs it to invite another, and a reader to check who signed a record. Revoked keys are
+/// included, because what they signed before stays signed. Each key comes with its statements, so
+/// that a reader can follow the chain to the account's first key.
 enum Directory {
   enum Question: Sendable {
     case username(Username)
     case account(Identifier)
     case key([UInt8])
 
-    /// One of `username`, `account` and `key` (in URL-safe base64); other names are ignored.
+    /// Reads one of `username`, `account` and `key` (in URL-safe base64); other names are ignored.
     init(query: Substring?) throws(Refusal) {
       var questions: [Question] = []
       for (name, value) in queryFields(query) {

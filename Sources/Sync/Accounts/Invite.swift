@@ -3,14 +3,14 @@ package import Base
 internal import Crypto
 package import Storage
 
-/// A code by which accounts may be opened where not everybody may (`COFFER_REGISTRATION=invite`).
+/// A code that opens accounts on a server with `COFFER_REGISTRATION=invite`.
 ///
-/// Only the operator makes one. The database holds its hash: a code has 128 random bits, so nobody
-/// guesses one, no salt is needed, and how long looking up a hash takes tells nothing of a code. Each
-/// account remembers which one opened it.
+/// Only an operator can create one. The database holds its hash. A code has 128 random bits, so it
+/// cannot be guessed, needs no salt, and the time of a lookup reveals nothing. Each account records
+/// the invite that opened it.
 package struct Invite: Sendable {
   package let id: Identifier
-  /// The operator's own words.
+  /// The operator's note.
   package let note: String
   package let useCount: Int64
   package let useCountMax: Int64
@@ -18,7 +18,7 @@ package struct Invite: Sendable {
   package let expires: Instant
   package let revoked: Instant?
 
-  /// The longest text that is looked up at all.
+  /// The longest text that is looked up.
   static let codeCharacterCountMax = 64
 
   private static let columns = """
@@ -35,7 +35,7 @@ package struct Invite: Sendable {
     revoked = try row.optionalInstant(6)
   }
 
-  /// A fresh code and the id by which it is revoked.
+  /// Creates an invite. Returns the code, and the id that revokes it.
   package static func create(
     _ transaction: Transaction, useCountMax: Int64, expires: Instant, note: String, now: Instant
   ) throws -> (id: Identifier, code: Secret) {
@@ -58,12 +58,12 @@ package struct Invite: Sendable {
     }
   }
 
-  /// How many there are; counted, so for operators alone.
+  /// The number of invites. It counts rows, so only operators may ask for it.
   package static func count(_ queryable: some Queryable) throws -> Int64 {
     try queryable.first("SELECT count(*) FROM sync.invites") { try $0.integer(0) } ?? 0
   }
 
-  /// The newest first, starting behind `after`; at most `limit`.
+  /// Invites after `after`, newest first; at most `limit`.
   package static func list(
     _ reader: Reader, after: Invite? = nil, limit: Int
   ) throws -> [Invite] {
@@ -82,7 +82,7 @@ package struct Invite: Sendable {
     ) { row in try Invite(row: row) }
   }
 
-  /// As it is from then on; nil where there is none of that id, or none that is not revoked.
+  /// Revokes an invite and returns it. Nil if there is none of that id, or it is revoked already.
   package static func revoke(
     _ transaction: Transaction, _ id: Identifier, now: Instant
   ) throws -> Invite? {
@@ -94,7 +94,7 @@ package struct Invite: Sendable {
     ) { row in try Invite(row: row) }
   }
 
-  /// Takes one use of a code. Why one is not taken is not told: it is no business of who guesses.
+  /// Uses a code once. The refusal does not say why, so that a guesser learns nothing.
   static func use(
     _ transaction: Transaction, _ code: String, now: Instant
   ) throws -> Identifier {

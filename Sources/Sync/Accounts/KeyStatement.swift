@@ -3,20 +3,20 @@ internal import Base
 internal import Crypto
 internal import JSON
 
-/// What a device states of a key: that it is one of the account's, or is one no more.
+/// A device's statement about a key: that it belongs to the account, or no longer does.
 ///
-/// Statements are kept as they were signed and told to whoever asks, so that readers can follow a
-/// key to the account's first one without taking the server's word for it.
+/// Statements are stored as they were signed and shown to anyone who asks, so that readers can
+/// follow a key to the account's first key without trusting the server.
 struct KeyStatement: Sendable {
   enum Subject: String, Sendable { case device, revocation }
 
   let subject: Subject
   let account: Identifier
   let key: [UInt8]
-  /// Seconds since 1970, by the clock of the device that states it.
+  /// Seconds since 1970, by the clock of the device that signs the statement.
   let created: Int64
 
-  /// How old a statement may be when it arrives: a new device's may have waited to be carried over.
+  /// The oldest a statement may be on arrival. A new device's may have waited to be carried over.
   static let ageMax = Instant.Span.days(1)
   /// The end of the year 9999; canonical JSON has no integers beyond 2^53.
   private static let createdMax: Int64 = 253_402_300_799
@@ -30,7 +30,7 @@ struct KeyStatement: Sendable {
     self.created = created
   }
 
-  /// Reads the member of a body that has the subject's name.
+  /// Reads the statement from the body's member that is named after its subject.
   init(_ subject: Subject, of body: JSON) throws(RequestRefusal) {
     let json = body[subject.rawValue]
     try json.requireMembers(["account", "created", "key"])
@@ -52,7 +52,7 @@ struct KeyStatement: Sendable {
     return JSONValue.object([.init(subject.rawValue, members)]).canonical()
   }
 
-  /// Reads the member of that name: the signature of this statement by a key.
+  /// Reads the signature of this statement from the member `name`.
   func signature(
     _ member: String, of body: JSON, by key: Ed25519PublicKey
   ) throws(RequestRefusal) -> [UInt8] {
@@ -66,7 +66,7 @@ struct KeyStatement: Sendable {
     return signature
   }
 
-  /// The signature in the member `signature`, by the key that also signed the request.
+  /// Reads the member `signature`, made by the key that also signed the request.
   func keySignature(
     of body: JSON, by author: Ed25519PublicKey
   ) throws(RequestRefusal) -> KeySignature {
@@ -75,7 +75,7 @@ struct KeyStatement: Sendable {
       signature: try signature("signature", of: body, by: author))
   }
 
-  /// Refuses a statement about another account, and one that is old or not yet made.
+  /// Refuses a statement about another account, and one that is too old or in the future.
   func require(account caller: Identifier, now: Instant) throws(RequestRefusal) {
     guard account == caller else {
       throw .bodyInvalid(
@@ -90,9 +90,9 @@ struct KeyStatement: Sendable {
   }
 }
 
-/// Who signed a statement of a key.
+/// A key's signature of a statement.
 struct KeySignature: Sendable {
-  /// As in the statement, which is made of it, the account and the key.
+  /// The statement's time. The statement itself is made of it, the account and the key.
   let created: Int64
   let author: [UInt8]
   let signature: [UInt8]

@@ -4,20 +4,20 @@ internal import Crypto
 internal import JSON
 internal import Storage
 
-/// Short-lived bearer tokens for clients that sync often, so that not every request is signed.
+/// Short-lived bearer tokens, so that clients that sync often need not sign every request.
 ///
-/// Only a token's hash is stored, and it names the session. The answer that holds a token is never
-/// given again: whoever captured the request and repeats it gets none, and the client whose answer
-/// was lost signs another request.
+/// Only a token's hash is stored; it also identifies the session. The response that holds a token
+/// is never repeated: someone who captured the request and replays it gets none, and a client that
+/// lost the response signs another request.
 enum Sessions {
   static let lifetime = Instant.Span.hours(1)
-  /// Live sessions per account; the oldest give way.
+  /// The most live sessions of an account. A new one ends the oldest.
   static let countMax: Int64 = 64
 
-  /// So late a key's row may be about its last session, which spares a write an hour.
+  /// How late a key's row may be about its last session, which avoids a write in every hour.
   private static let notedAfter = Instant.Span.days(1)
 
-  /// A session just made, with the only copy of its token.
+  /// A new session, with the only copy of its token.
   struct New: Sendable {
     let token: Secret
     let expires: Instant
@@ -65,7 +65,7 @@ enum Sessions {
       .id(account), .integer(countMax - 1))
   }
 
-  /// The account's live sessions, the newest first.
+  /// The account's live sessions, newest first.
   static func list(
     _ reader: Reader, of account: Identifier, askedBy proof: Credentials.Proof, now: Instant
   ) throws -> JSONValue {
@@ -86,7 +86,7 @@ enum Sessions {
     return ["sessions": .array(sessions)]
   }
 
-  /// Which session a path names: `current`, or one by its id.
+  /// The session that a path names: `current`, or an id.
   enum Name: Sendable {
     case current
     case hash([UInt8])
@@ -104,7 +104,7 @@ enum Sessions {
     }
   }
 
-  /// Ends the session that asks, or any of the account's where one of its keys asks.
+  /// Ends the session of the request. A key may end any session of its account.
   static func end(
     _ transaction: Transaction, _ name: Name, _ credentials: Credentials, now: Instant
   ) throws -> Outcome {

@@ -7,20 +7,20 @@ internal import HTTPServer
 internal import HTTPSignatures
 internal import Storage
 
-/// Large content on its way: reserved, written to an object while it is hashed, then committed.
+/// An upload of large content: reserved, written to an object while it is hashed, then committed.
 struct ContentUpload: Sendable {
-  /// What the headers asked for.
+  /// The request's headers.
   struct Asked: Sendable {
     let write: Contents.Write
     let byteCount: Int64
     let attempt: Attempt
   }
 
-  /// What becomes of the body, by what the reserving transaction found.
+  /// What to do with the body, as the reserving transaction decided.
   enum Reception: Sendable {
     /// `superseded` is the object of an earlier attempt at the same upload.
     case receive(Asked, superseded: Identifier?)
-    /// The same request had its effect before; its body is read and dropped.
+    /// The same request was already carried out; its body is read and dropped.
     case repeated(Asked, Outcome)
 
     var asked: Asked {
@@ -30,27 +30,27 @@ struct ContentUpload: Sendable {
     }
   }
 
-  /// One try at an upload, which takes the bytes as they arrive on the connection's worker thread.
+  /// One attempt at an upload. It receives the bytes on the connection's worker thread.
   ///
-  /// It is listed among the uploads under way from before its reservation until all is over.
+  /// It is listed among the uploads under way from before its reservation to its end.
   final class Attempt: BodySink {
-    /// The object that it is to become.
+    /// The object that the upload will become.
     let object = Random.identifier()
     private let uploads: UploadsUnderWay
-    /// Used by one thread at a time, but by several in turn.
+    /// Used by several threads, one at a time.
     private let state: Locked<State>
 
     private struct State {
-      /// Nil where the bytes are dropped.
+      /// Nil if the bytes are dropped.
       var writer: ObjectWriter?
       var check: ContentDigestCheck?
       var moved = MonotonicTime.now()
-      /// Nothing more is to come from the client.
+      /// Whether the client has sent everything.
       var isComplete = false
       var isSuperseded = false
     }
 
-    /// A connection from which nothing came for so long is not waited for.
+    /// How long a connection may be silent before no one waits for it.
     private static let stillSpan = Instant.Span.seconds(2)
 
     init(digest: ContentDigest?, _ uploads: UploadsUnderWay) {
@@ -66,7 +66,7 @@ struct ContentUpload: Sendable {
       state.withLock { $0.writer = writer }
     }
 
-    /// Takes bytes that only have to go by.
+    /// Reads the remaining bytes without keeping them.
     func drop() { state.withLock { $0.check = nil } }
 
     func write(_ bytes: RawSpan) throws {
@@ -89,16 +89,16 @@ struct ContentUpload: Sendable {
         }
         return state.writer
       }
-      // Not under the lock: it takes as long as the disk does.
+      // Outside the lock, because it takes as long as the disk does.
       try writer?.finish()
     }
 
-    /// Whether it gets on: who waits for it will not wait in vain.
+    /// Whether bytes still arrive, so that waiting for this attempt makes sense.
     var isMoving: Bool {
       state.withLock { $0.isComplete || $0.moved + Self.stillSpan > .now() }
     }
 
-    /// Ends an attempt whose place another one has taken.
+    /// Ends an attempt that another attempt has replaced.
     func supersede() {
       state.withLock { state in
         state.isSuperseded = true
@@ -108,7 +108,7 @@ struct ContentUpload: Sendable {
   }
 }
 
-/// The uploads that this process has under way, by the objects they are to become.
+/// This process's uploads under way, by the objects that they will become.
 final class UploadsUnderWay: Sendable {
   private struct Place {
     weak var attempt: ContentUpload.Attempt?

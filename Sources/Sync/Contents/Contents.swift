@@ -7,12 +7,12 @@ internal import JSON
 internal import Storage
 internal import Tiers
 
-/// Replaces and reads the content of documents.
+/// Reads and replaces the content of documents.
 enum Contents {
-  /// Content up to this size lives in the database; larger content goes to the object store.
+  /// The largest content that is kept in the database. Larger content goes to the object store.
   static let inlineByteCountMax = 16 * 1024
 
-  /// Where new content is: handed over whole, or already durable under an object id.
+  /// Where new content is: in memory, or already durable under an object id.
   enum Source: Sendable {
     case inline([UInt8])
     case object(Identifier, byteCount: Int64)
@@ -29,16 +29,17 @@ enum Contents {
     }
   }
 
-  /// A write a client asks for: which document, and which version it believes it replaces.
+  /// A client's request to write content: the document, and the version that it replaces.
   struct Write: Sendable {
     let credentials: Credentials
     let file: Identifier
-    /// What tells an upload and its repeats from all others of the key: a signed one's nonce. A
-    /// session's request has none; where it announces a digest, what it would do stands for it.
+    /// Identifies an upload and its repeats among all uploads of the key. It is a signed request's
+    /// nonce. A session's request has none; if it announces a digest, the effect of the request is
+    /// used.
     let identity: [UInt8]?
     private let preconditions: Preconditions
 
-    /// Without If-Match a client could overwrite what it never saw.
+    /// Without If-Match a client could overwrite a version that it never saw.
     init(
       _ credentials: Credentials, _ file: Identifier, _ headers: Headers, digest: ContentDigest?
     ) throws {
@@ -66,10 +67,10 @@ enum Contents {
     }
   }
 
-  /// What a write brought about.
+  /// The result of a write.
   struct Replaced: Sendable {
     let outcome: Outcome
-    /// Who is charged for the content; nil where an earlier, equal request had written it.
+    /// The account charged for the content; nil if an earlier, equal request had written it.
     let owner: Identifier?
     let byteCount: Int64
   }
@@ -109,7 +110,7 @@ enum Contents {
         ])
     }
     if charged == nil, let object = source.objectID {
-      // Another attempt at the same upload has been faster.
+      // Another attempt at the same upload was faster.
       try Reservations.release(transaction, object)
     }
     return Replaced(outcome: outcome, owner: charged, byteCount: source.byteCount)
@@ -144,7 +145,7 @@ enum Contents {
       source.objectID.map { .id($0) } ?? .null)
   }
 
-  /// What a download sends.
+  /// The content that a download sends.
   struct Found: Sendable {
     enum Place: Sendable {
       case bytes([UInt8])

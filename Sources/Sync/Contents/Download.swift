@@ -2,7 +2,7 @@ internal import Base
 internal import HTTPMessages
 internal import Storage
 
-/// Sends a document's content, whole or in part, without copying large content through memory.
+/// Sends all or a part of a document's content, without copying large content through memory.
 struct Download {
   private let tag: EntityTag
   private let body: Response.Body
@@ -12,12 +12,13 @@ struct Download {
     switch found.place {
     case .bytes(let bytes): body = .bytes(bytes)
     case .object(let id):
-      // Replaced content outlives its row by minutes, so a missing object is damage, not a race.
+      // Replaced content stays for minutes after its row changed, so a missing object is damage,
+      // not a race.
       guard let file = try objects.open(id) else {
         Log.error("content.missing", ["object": id.description])
         throw Refusal.contentMissing
       }
-      // Part of a content under a success status would pass for all of it.
+      // A success status would make a truncated content look complete.
       guard file.byteCount == found.byteCount else {
         Log.error("content.damaged", ["object": id.description])
         throw Refusal.contentMissing
@@ -26,7 +27,7 @@ struct Download {
     }
   }
 
-  /// 200, or 206 for a range, 304 for content the client has.
+  /// 200; 206 for a range; 304 for content that the client has.
   func response(to head: RequestHead) throws -> Response {
     switch try Preconditions(head.headers).evaluate(current: tag, isSafe: true) {
     case .holds:

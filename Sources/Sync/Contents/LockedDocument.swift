@@ -2,8 +2,8 @@ internal import Requests
 internal import Base
 internal import Storage
 
-/// A document to write, with the rows of the caller, of the owner who is charged, and of everybody
-/// that the write is news to.
+/// A document to write, and the rows of the caller, of the owner who is charged, and of everyone
+/// who will see the change.
 struct LockedDocument {
   let caller: Caller
   var owners: LockedOwners
@@ -23,7 +23,7 @@ struct LockedDocument {
     caller = try Caller(transaction, write.credentials, now: now)
   }
 
-  /// The document as it stands, where the caller may write it and the precondition holds.
+  /// The document as it is now, if the caller may write it and the precondition is met.
   func document(_ transaction: Transaction) throws -> FileRecord {
     var tree = AncestorTree(seenBy: caller.account)
     let file = try tree.file(write.file, transaction)

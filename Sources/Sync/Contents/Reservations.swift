@@ -7,20 +7,21 @@ internal import Tiers
 
 /// Protects objects between their first byte and the transaction that makes them visible.
 ///
-/// A reservation ends with its upload. Where the program ends first, `settle` does it: at the next
-/// start, or by another program that shares the object store.
+/// A reservation ends with its upload. If the process ends first, `settle` removes it: at the next
+/// start, or in another process that uses the same object store.
 enum Reservations {
-  /// Longer than the slowest upload that the server bears with, which is one of the largest content.
+  /// Longer than the slowest upload of the largest content that the server accepts.
   static let lifetime = Instant.Span.hours(4)
-  /// Uploads under way per owner.
+  /// The most uploads under way for one owner.
   static let countMax = 16
 
-  /// Promises room to an upload, before its first byte, and its object a life until it is visible.
+  /// Reserves room for an upload before its first byte, and protects its object until it is
+  /// visible.
   ///
-  /// A client that got no answer asks the same again (`Contents.Write.identity`). Such a repeat waits
-  /// (nil) while the earlier attempt gets on, whose recorded answer it shall have; where that one is
-  /// dead, or stands still, or `isLast`, the repeat takes its place. The owner's room is not asked for
-  /// twice.
+  /// A client that got no response sends the same request again (`Contents.Write.identity`). While
+  /// the earlier attempt makes progress, the repeat waits (nil), because it must return the same
+  /// recorded response. If the earlier attempt is dead, stands still, or `isLast` is set, the
+  /// repeat replaces it. The owner's room is reserved once for both.
   static func reserve(
     _ transaction: Transaction, _ asked: ContentUpload.Asked, catalogue: Catalogue,
     isLast: Bool, isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool,
@@ -28,7 +29,7 @@ enum Reservations {
   ) throws -> ContentUpload.Reception? {
     let write = asked.write
     let locked = try LockedDocument(transaction, write, now: now)
-    // Asked under the lock: what the earlier attempt did is either recorded or reserved.
+    // Checked under the lock: the earlier attempt is either recorded or reserved.
     if let outcome = try Nonces.recorded(transaction, write.credentials) {
       return .repeated(asked, outcome)
     }
@@ -63,7 +64,7 @@ enum Reservations {
     return .receive(asked, superseded: earlier?.object)
   }
 
-  /// The attempt at the same upload that has a reservation.
+  /// The attempt at the same upload that holds a reservation.
   private static func earlier(
     _ transaction: Transaction, _ caller: Caller, _ identity: [UInt8]?
   ) throws -> (object: Identifier, instance: Identifier?)? {
@@ -88,8 +89,8 @@ enum Reservations {
     throw isSuperseded ? Refusal.uploadSuperseded : Refusal.reservationExpired
   }
 
-  /// Ends a reservation whose upload will not be heard of again; what it may have written is garbage
-  /// that no download can hold.
+  /// Ends a reservation of an upload that will not continue. Whatever it wrote is garbage that no
+  /// download can hold.
   static func release(_ transaction: Transaction, _ id: Identifier) throws {
     let ended = try transaction.first(
       "DELETE FROM sync.reservations WHERE object_id = $1 RETURNING owner_id, bytes", .id(id)
@@ -99,7 +100,8 @@ enum Reservations {
     try Garbage.add(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)
   }
 
-  /// Ends an upload that failed. Its reservation may be gone: somebody took its place, or it expired.
+  /// Ends an upload that failed. Its reservation may be gone: replaced by another attempt, or
+  /// expired.
   static func abandon(
     _ transaction: Transaction, _ id: Identifier, of file: Identifier, byteCount: Int64
   ) throws {
@@ -107,7 +109,7 @@ enum Reservations {
     let found = try transaction.first(
       "SELECT owner_id, object_id FROM sync.files WHERE id = $1", .id(file)
     ) { row in (owner: try row.id(0), object: try row.optionalID(1)) }
-    // A commit may have happened though its answer was lost.
+    // The commit may have succeeded although its result was lost.
     guard let found, found.object != id else { return }
     try Garbage.add(transaction, id, of: found.owner, byteCount: byteCount, since: nil)
   }

@@ -2,20 +2,21 @@ package import Base
 package import Requests
 package import Storage
 
-/// That an account is to be gone: asked for, exported first where an operator wants that, undone while it
-/// waits, then erased slice by slice.
+/// An account's deletion: requested, exported first if the operator wants that, cancellable while
+/// it waits, then carried out slice by slice.
 ///
-/// Reads, and the export, go on until it is erased; nothing is written from the asking on.
+/// The account can be read and exported until it is erased. Nothing can be written from the request
+/// on.
 package struct AccountDeletion: Sendable, Equatable {
   package let account: Identifier
   package let asked: Instant
-  /// From then on it is erased, and cannot be undone; nil until it is exported.
+  /// When it is erased and can no longer be cancelled; nil until it is exported.
   package let erases: Instant?
   package let begun: Instant?
   package let erased: Instant?
-  /// Since when an operator lets it write nothing, whatever becomes of the deletion; nil: not at all.
+  /// When an operator blocked the account's writes, regardless of the deletion; nil if never.
   package let suspended: Instant?
-  /// Whether another Coffer has it: no store is told to bill it no more.
+  /// Whether another Coffer now has the account, so that no store is asked to stop billing.
   package let hasMoved: Bool
 
   package enum State: String, Sendable {
@@ -50,21 +51,22 @@ package struct AccountDeletion: Sendable, Equatable {
     ) { row in try AccountDeletion(row) }
   }
 
-  /// The same in a transaction that decides about the account: nobody asks for its end, or undoes that,
-  /// meanwhile.
+  /// The deletion in a transaction that decides about the account, which locks out requests and
+  /// cancellations.
   package static func locked(
     _ account: Identifier, in transaction: Transaction
   ) throws -> AccountDeletion? {
     try lock(account, in: transaction) ? try find(account, reading: transaction) : nil
   }
 
-  /// The row's UPDATE is its lock: whoever undoes or erases waits. False where there is no such account.
+  /// The row's UPDATE is its lock, so cancelling and erasing wait. Returns false if there is no
+  /// such account.
   private static func lock(_ account: Identifier, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       "UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(account)) == 1
   }
 
-  /// The newest first, behind `last`.
+  /// Deletions after `last`, newest first.
   package static func all(
     after last: AccountDeletion?, limit: Int, reading database: some Queryable
   ) throws -> [AccountDeletion] {
@@ -78,15 +80,16 @@ package struct AccountDeletion: Sendable, Equatable {
     ) { row in try AccountDeletion(row) }
   }
 
-  /// How many there are; counted, so for operators alone.
+  /// The number of deletions. It counts rows, so only operators may ask for it.
   package static func count(reading database: some Queryable) throws -> Int64 {
     try database.first("SELECT count(*) FROM sync.account_deletions") { row in
       try row.integer(0)
     } ?? 0
   }
 
-  /// Asks for it, and lets nothing of the account be written any more; asked for already, it stays as it
-  /// is. Without a moment it is erased once it is exported. False where there is no such account.
+  /// Requests a deletion and blocks the account's writes. A deletion already requested stays as it
+  /// is. Without a moment the account is erased once it is exported. Returns false if there is no
+  /// such account.
   package static func ask(
     for account: Identifier, erasing moment: Instant?, by asker: Departure.Asker,
     hasMoved: Bool = false, at now: Instant, in transaction: Transaction
@@ -107,7 +110,8 @@ package struct AccountDeletion: Sendable, Equatable {
     return true
   }
 
-  /// That it is exported: from `moment` on it may be erased. False where nothing waits for that.
+  /// Records that the account is exported, so that it may be erased from `moment` on. Returns false
+  /// if no deletion waits for an export.
   package static func exported(
     _ account: Identifier, erasing moment: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -116,7 +120,7 @@ package struct AccountDeletion: Sendable, Equatable {
       .id(account), .instant(moment)) == 1
   }
 
-  /// Brings its moment forward. False where nothing waits, or erasing has begun.
+  /// Brings the deletion forward. Returns false if none waits, or erasing has begun.
   package static func hasten(
     _ account: Identifier, erasing moment: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -125,8 +129,9 @@ package struct AccountDeletion: Sendable, Equatable {
       .id(account), .instant(moment)) == 1
   }
 
-  /// Suspends the account for when its deletion is undone, or, where `moment` is nil, lets it write again
-  /// then; until then nothing is written anyway. False where nothing changes, or erasing has begun.
+  /// Sets whether the account is suspended once its deletion is cancelled: from `moment`, or not at
+  /// all if it is nil. Until then nothing can be written anyway. Returns false if nothing changed,
+  /// or erasing has begun.
   package static func suspend(
     _ account: Identifier, since moment: Instant?, in transaction: Transaction
   ) throws -> Bool {
@@ -138,7 +143,7 @@ package struct AccountDeletion: Sendable, Equatable {
       """, .id(account), .instant(moment)) == 1
   }
 
-  /// Undoes it. False where nothing waits, or erasing has begun.
+  /// Cancels the deletion. Returns false if none waits, or erasing has begun.
   package static func cancel(
     _ account: Identifier, in transaction: Transaction
   ) throws -> Bool {
@@ -162,8 +167,8 @@ package struct AccountDeletion: Sendable, Equatable {
 }
 
 extension Account {
-  /// Since when an operator lets it write nothing. While its end is waited for `suspended` is that one's
-  /// doing, and what was before it stands with the deletion.
+  /// When an operator blocked the account's writes. While a deletion waits, the account's
+  /// `suspended` belongs to the deletion, which keeps the operator's own.
   package func suspended(beside deletion: AccountDeletion?) -> Instant? {
     deletion.map { $0.suspended } ?? suspended
   }

@@ -1,8 +1,8 @@
 internal import Base
 internal import Storage
 
-/// Erases accounts whose time has come, a slice to a transaction, in an order that a crash repeats
-/// without harm: first nobody can act for it, then others lose what it shared, then everything goes.
+/// Erases accounts when they are due, one slice a transaction, in an order that a crash can repeat
+/// safely. First the account's keys go, then what it shared with others, then the rest.
 enum AccountErasure {
   private static let sliceCountMax: Int64 = 250
   private static let isErasureDue = FailingItems.isDue(
@@ -10,7 +10,7 @@ enum AccountErasure {
   private static let isForgettingDue = FailingItems.isDue(
     .forgetting, "account_deletions.account_id", at: "$2")
 
-  /// The account that is to be erased first; nil where none is due.
+  /// The account to erase first; nil if none is due.
   static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
     try transaction.first(
       """
@@ -21,7 +21,7 @@ enum AccountErasure {
     ) { row in try row.id(0) }
   }
 
-  /// One slice of its erasure.
+  /// Runs one slice of its erasure.
   static func sweep(
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws {
@@ -34,7 +34,7 @@ enum AccountErasure {
       || erasedViews(transaction, account) || erasedFiles(transaction, account, now: now)
       || erasedTraces(transaction, account)
     guard !hasFound else { return }
-    // Its row stays without a name for as long as others' shares name its id.
+    // The account's row stays, without a name, while other accounts' shares refer to its id.
     try transaction.execute(
       """
       UPDATE sync.accounts SET username = NULL, username_shown = NULL, usage_bytes = 0,
@@ -45,8 +45,8 @@ enum AccountErasure {
       .instant(now))
   }
 
-  /// The erased account that is to be forgotten first: every client has learnt that it ended, or is too old to
-  /// be told; nil where none is due.
+  /// The erased account to forget first: every client has seen its end, or is too old to be sent
+  /// it. Nil if none is due.
   static func nextForgotten(
     _ transaction: Transaction, before horizon: Instant, now: Instant
   ) throws -> Identifier? {
@@ -60,7 +60,7 @@ enum AccountErasure {
     ) { row in try row.id(0) }
   }
 
-  /// One slice of what is kept of it so that others learn that it ended.
+  /// Deletes one slice of what was kept so that other accounts see its end.
   static func forget(
     _ transaction: Transaction, _ account: Identifier, before horizon: Instant
   ) throws {
@@ -76,7 +76,8 @@ enum AccountErasure {
 
   // MARK: steps; each answers whether it found something to erase
 
-  /// Nobody can act for it any more, and what its devices were answered is forgotten.
+  /// Removes the keys, so that no one can act for the account, and the recorded outcomes of its
+  /// devices.
   private static func erasedKeys(
     _ transaction: Transaction, _ account: Identifier
   ) throws -> Bool {
@@ -98,11 +99,11 @@ enum AccountErasure {
     return sessions || keys
   }
 
-  /// A signature that nobody made: of a share that ended because its owner is gone.
+  /// A signature made by no key, for a share that ended because its owner is gone.
   private static let nobody = FileRecord.Author(
     key: [UInt8](repeating: 0, count: 32), signature: [UInt8](repeating: 0, count: 64))
 
-  /// Whoever had access learns that it ended, as from an owner who ends it.
+  /// Ends the account's shares as if the owner had ended them, so that their sharees see it.
   private static func erasedShares(
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws -> Bool {
@@ -128,7 +129,7 @@ enum AccountErasure {
     return true
   }
 
-  /// What others shared with it is over.
+  /// Ends what other accounts shared with it.
   private static func erasedViews(
     _ transaction: Transaction, _ account: Identifier
   ) throws -> Bool {
@@ -143,7 +144,7 @@ enum AccountErasure {
     return shares > 0 || views
   }
 
-  /// Large contents go to the sweeper, small ones at once.
+  /// Hands large contents to the sweeper and deletes small ones at once.
   private static func erasedFiles(
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws -> Bool {
@@ -179,7 +180,7 @@ enum AccountErasure {
     ]
     for (table, key, column) in tables
     where try delete(table, key, column, account, transaction) { return true }
-    // No more than those who had shares of it were told of what left their sight.
+    // Only accounts that had a share were sent what left their sight.
     return try transaction.execute(
       """
       DELETE FROM sync.departures WHERE (account_id, owner_id, file_id) IN (
@@ -189,7 +190,7 @@ enum AccountErasure {
       """, .id(account), .integer(sliceCountMax)) > 0
   }
 
-  /// A slice of a table's rows, by its primary key; whether there were any.
+  /// Deletes a slice of a table's rows by its primary key. Returns whether there were any.
   private static func delete(
     _ table: String, _ primaryKey: String, _ column: String, _ account: Identifier,
     _ transaction: Transaction

@@ -2,14 +2,14 @@ package import Base
 package import JSON
 package import Storage
 
-/// What the end of an account means, for its owner to know before.
+/// The effects of an account's deletion, shown to its owner beforehand.
 package struct DeletionConsequences: Sendable {
   package let recordCount: Int64
   package let byteCount: Int64
-  /// Who loses what it shares, at most so many as are told.
+  /// The accounts that lose a share, up to the limit of the answer.
   package let sharees: [(file: Identifier, account: Identifier)]
   package let shareCount: Int64
-  /// What it pays for, and whether its store would bill again.
+  /// The account's subscriptions, and whether each store would bill again.
   package let subscriptions: [(key: String, renews: Bool)]
 
   private static let toldCountMax: Int64 = 100

@@ -5,8 +5,8 @@ package import JSON
 package import Storage
 internal import Tiers
 
-/// An account as it goes from one Coffer to another: its row and its keys, with what they signed of each
-/// other.
+/// An account that moves from one Coffer to another: its row and its keys, with their signatures of
+/// each other.
 package struct MovedAccount: Sendable {
   package let id: Identifier
   package let username: Username?
@@ -16,7 +16,7 @@ package struct MovedAccount: Sendable {
   package let created: Instant
   package let devices: [Device]
 
-  /// Nil where there is none.
+  /// Nil if there is no such account.
   package init?(_ reader: Reader, _ id: Identifier) throws {
     let row = try reader.first(
       "SELECT username_shown, root_id, seq, created_ms FROM sync.accounts WHERE id = $1", .id(id)
@@ -40,7 +40,8 @@ package struct MovedAccount: Sendable {
     ]
   }
 
-  /// Reads what `json` wrote. Throws a `MovingError` for what is none, and for a key that nobody let in.
+  /// Reads what `json` wrote. Throws a `MovingError` if it is malformed, or holds a key that no
+  /// other key authorized.
   package init(_ json: JSON) throws(MovingError) {
     do throws(RequestRefusal) {
       try json.requireMembers(["account", "username", "root", "version", "created_ms", "keys"])
@@ -64,7 +65,7 @@ package struct MovedAccount: Sendable {
     } catch { throw MovingError(error) }
   }
 
-  /// Whatever the account cannot come in for; nil where it can.
+  /// The reason why the account cannot be imported; nil if it can.
   package func obstacle(reading database: some Queryable) throws -> String? {
     if try Account.find(database, id) != nil { return "there is an account \(id) already" }
     if let username, try Account.find(database, username) != nil {
@@ -76,7 +77,7 @@ package struct MovedAccount: Sendable {
     return nil
   }
 
-  /// Writes the account and its keys; what its files weigh is written by `MovedTree`.
+  /// Writes the account and its keys. `MovedTree` writes the usage of its files.
   package func insert(at now: Instant, in transaction: Transaction) throws {
     if let obstacle = try obstacle(reading: transaction) { throw MovingError(obstacle) }
     try transaction.execute(
@@ -90,13 +91,13 @@ package struct MovedAccount: Sendable {
   }
 }
 
-/// Why what comes from another Coffer is not taken in, in one sentence.
+/// Why an archive is refused, in one sentence.
 package struct MovingError: Error, CustomStringConvertible {
   package let description: String
 
   package init(_ text: String) { description = text }
 
-  /// A law that an archive can break.
+  /// A law that an archive breaks.
   init(_ law: TreeFinding.Law, _ file: Identifier) {
     precondition(TreeFinding.Law.ofArchives.contains(law), "no archive can break \(law)")
     description = "the file \(file) breaks the rule \(law.rawValue): \(law.text)"

@@ -5,7 +5,7 @@ internal import JSON
 internal import Storage
 
 extension Device {
-  /// All that is kept of it.
+  /// Everything kept of the key.
   var movedJSON: JSONValue {
     guard case .object(let members) = publicJSON else { preconditionFailure("a key has members") }
     return .object(
@@ -15,7 +15,7 @@ extension Device {
       ])
   }
 
-  /// Reads what `movedJSON` wrote, and checks what was signed.
+  /// Reads what `movedJSON` wrote and checks the signatures.
   init(moved json: JSON, of account: Identifier) throws(RequestRefusal) {
     let count = Ed25519PublicKey.byteCount
     try json.requireMembers([
@@ -77,8 +77,9 @@ extension Device {
 }
 
 extension Device {
-  /// Whether an account's keys prove its id: it is made of one of them, and that one, or one that it let in,
-  /// let in every other. The operator can choose an id, and add a key; nobody but the server vouches for those.
+  /// Whether an account's keys prove its id: the id is made of one of them, and that key authorized
+  /// all others, directly or through others. An operator can choose an id and add keys; only the
+  /// server vouches for those.
   package static func prove(_ account: Identifier, _ devices: [Device]) -> Bool {
     var proven = Set(
       devices.map(\.publicKey).filter { Account.identifier(firstKey: $0) == account })
@@ -100,12 +101,12 @@ extension Device {
 }
 
 extension JSON {
-  /// Seconds of the statement.
+  /// The statement's time in seconds.
   fileprivate func created() throws(RequestRefusal) -> Int64 {
     try self["created"].number(in: 0...253_402_300_799)
   }
 
-  /// Of the years that a clock can show, 1970 to 9999.
+  /// A time that a clock can show, in the years 1970 to 9999.
   func moment() throws(RequestRefusal) -> Instant {
     Instant(milliseconds: try number(in: 0...253_402_300_799_999))
   }

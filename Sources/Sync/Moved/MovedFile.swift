@@ -4,17 +4,17 @@ internal import Crypto
 package import JSON
 package import Storage
 
-/// A record of a tree as it goes from one Coffer to another.
+/// A record of a tree that moves from one Coffer to another.
 package struct MovedFile: Sendable {
   let record: FileRecord
-  /// The levels beneath a folder, at most.
+  /// The most levels below a folder.
   let height: Int64
   let deleted: Instant?
 
   private static let pageCount: Int64 = 500
 
-  /// The next of an account's records, in the order of their last changes. Links are left out: they lead
-  /// into other accounts' trees.
+  /// The next records of an account, in the order of their last changes. Links are left out,
+  /// because they lead into other accounts' trees.
   package static func page(
     _ reader: Reader, of account: Identifier, after sequence: Int64
   ) throws -> [MovedFile] {
@@ -38,11 +38,11 @@ package struct MovedFile: Sendable {
 
   package var id: Identifier { record.id }
   package var sequence: Int64 { record.sequence }
-  /// Of a document that has content.
+  /// The size of a document's content; nil if it has none.
   package var contentByteCount: Int64? {
     record.hasContent ? record.contentByteCount : nil
   }
-  /// Where large content lies in the old place.
+  /// The object of large content in the old installation.
   package var objectID: Identifier? { record.objectID }
 
   package var json: JSONValue {
@@ -56,7 +56,7 @@ package struct MovedFile: Sendable {
       ])
   }
 
-  /// Reads what `json` wrote, and checks that its author signed it, unless that `isChecked`.
+  /// Reads what `json` wrote and checks its author's signature, unless that `isChecked`.
   package init(_ json: JSON, of account: Identifier, isChecked: Bool) throws(MovingError) {
     do throws(RequestRefusal) {
       try self.init(read: json, of: account)
@@ -65,7 +65,7 @@ package struct MovedFile: Sendable {
     guard isChecked || isSigned else { throw MovingError(.signature, id) }
   }
 
-  /// The law of trees that the record breaks by itself; nil for what a server writes.
+  /// The law of trees that the record breaks by itself; nil for anything that a server can write.
   private var brokenLaw: TreeFinding.Law? {
     if record.isRoot {
       guard record.kind == .folder, !record.isDeleted, record.key == nil, record.author == nil
@@ -117,7 +117,7 @@ package struct MovedFile: Sendable {
     }
   }
 
-  /// As `TreeAudit` holds it: what nobody signed is of before records were.
+  /// As `TreeAudit` sees it: a record without a signature is older than signed records.
   private var isSigned: Bool {
     guard !record.isRoot, let author = record.author else { return true }
     guard let name = record.name, let key = record.key else { return false }
@@ -128,7 +128,7 @@ package struct MovedFile: Sendable {
       .isValid(signature: author.signature, for: statement.signed) ?? false
   }
 
-  /// Writes the record; its large content lies in `object`.
+  /// Writes the record; its large content is in `object`.
   package func insert(contentIn object: Identifier?, in transaction: Transaction) throws {
     try transaction.execute(
       """
@@ -148,10 +148,10 @@ package struct MovedFile: Sendable {
 
 /// The contents of documents.
 package enum MovedContent {
-  /// What is larger lies in the object store.
+  /// Larger contents are in the object store.
   package static let inlineByteCountMax = Int64(Contents.inlineByteCountMax)
 
-  /// Those contents that lie in the database, of some files.
+  /// The contents of the given files that are kept in the database.
   package static func inline(
     of files: [Identifier], _ reader: Reader, each: (Identifier, [UInt8]) throws -> Void
   ) throws {

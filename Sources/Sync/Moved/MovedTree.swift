@@ -2,19 +2,20 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Whether the records and contents that arrive are such as a server writes: `TreeFinding.Law.ofArchives`.
+/// Checks that arriving records and contents are ones that a server can write:
+/// `TreeFinding.Law.ofArchives`.
 package struct MovedTree: Sendable {
   private let account: MovedAccount
   private var nodes: [Identifier: Node] = [:]
-  /// Of documents whose content has not come yet.
+  /// Documents whose content has not arrived yet.
   private var contents: [Identifier: Int64] = [:]
   private var numbers: Set<Int64> = []
   private var names: Set<LiveName> = []
   package private(set) var recordCount: Int64 = 0
-  /// Signed by keys that are not the account's own.
+  /// Records signed by keys of other accounts.
   package private(set) var foreignCount = 0
 
-  /// Of a live file, which none of its siblings has.
+  /// The name of a live file, which none of its siblings may have.
   private struct LiveName: Hashable {
     let parent: Identifier
     let hmac: [UInt8]
@@ -29,7 +30,7 @@ package struct MovedTree: Sendable {
 
   package init(of account: MovedAccount) { self.account = account }
 
-  /// They are written in one transaction, which others wait for.
+  /// All records are written in one transaction, for which others wait.
   private static let fileCountMax = 1_000_000
 
   package mutating func add(_ file: MovedFile) throws(MovingError) {
@@ -59,7 +60,7 @@ package struct MovedTree: Sendable {
     if let byteCount = file.contentByteCount { contents[file.id] = byteCount }
   }
 
-  /// The content of a document that was added, and of which none came before.
+  /// Accepts the content of a document that was added and has none yet.
   package mutating func addContent(
     of file: Identifier, byteCount: Int64
   ) throws(MovingError) {
@@ -71,7 +72,7 @@ package struct MovedTree: Sendable {
     }
   }
 
-  /// Throws unless all of it hangs together.
+  /// Throws unless everything fits together.
   package func requireWhole() throws(MovingError) {
     if let missing = contents.keys.min() {
       throw MovingError("the content of \(missing) is missing")
@@ -80,8 +81,9 @@ package struct MovedTree: Sendable {
     for id in nodes.keys where id != account.root { try requireWay(id) }
   }
 
-  /// From a file to the root, by folders as high as what is beneath them; past what is deleted, nobody
-  /// looks at heights. No deletion is under way in an archive, so beneath what is deleted all is.
+  /// Checks the way from a file to the root, with each folder as high as the levels below it. The
+  /// height of a deleted folder is not used. An archive has no deletion under way, so everything
+  /// below a deleted folder is deleted.
   private func requireWay(_ start: Identifier) throws(MovingError) {
     var (id, levels) = (start, Int64(0))
     var isDeleted = false
@@ -109,8 +111,8 @@ package struct MovedTree: Sendable {
     return false
   }
 
-  /// What the account is charged for the rows that were written, as one entry of its usage ledger: they
-  /// are weighed here, whatever the archive says.
+  /// Charges the account for the rows written, in one entry of its usage ledger. The usage is
+  /// computed here; the archive's claim is ignored.
   package func charge(
     _ catalogue: Catalogue, at now: Instant, in transaction: Transaction
   ) throws {
@@ -133,7 +135,8 @@ package struct MovedTree: Sendable {
 }
 
 extension MovedAccount {
-  /// What stays behind, since it is about other accounts as well; and what must be over first.
+  /// The data that stays behind because it involves other accounts, and the operations that must
+  /// end first.
   package static func leftBehind(
     _ reader: Reader, _ account: Identifier
   ) throws -> (shares: Int64, links: Int64, isDeleting: Bool) {

@@ -2,7 +2,7 @@ internal import Base
 internal import Requests
 internal import Storage
 
-/// A caller whose own account row is held.
+/// A caller whose account row is locked.
 struct LockedCaller {
   let caller: Caller
   var owners: LockedOwners

@@ -4,14 +4,14 @@ internal import Crypto
 internal import HTTPSignatures
 internal import Storage
 
-/// Remembers what each signed request brought about, in the same transaction as its effect.
+/// Records the outcome of each signed request, in the same transaction as its effect.
 ///
-/// A nonce is accepted once per key. The same request again (a client whose answer was lost) gets
-/// the recorded outcome; another request under the same nonce is a replay. A refused request has
-/// no effect and leaves no nonce: repeated, it is judged again. Rows go when their signature
-/// expires, since nothing that old is accepted anyway.
+/// A key can use a nonce once. The same request again (from a client that lost the response) gets
+/// the recorded outcome. A different request with the same nonce is a replay. A refused request has
+/// no effect and leaves no nonce, so a repeat is judged again. Rows are deleted when their
+/// signature expires, since it is not accepted any more.
 enum Nonces {
-  /// Runs `effect` unless this request has already had it. The caller's row must be locked.
+  /// Runs `effect` unless this request was already carried out. The caller's row must be locked.
   static func once(
     _ transaction: Transaction, _ credentials: Credentials, _ effect: () throws -> Outcome
   ) throws -> Outcome {
@@ -24,7 +24,7 @@ enum Nonces {
     return outcome
   }
 
-  /// Uses a nonce up for an answer that is given once: the same request again is a replay, too.
+  /// Uses a nonce for a response that is given once. The same request again is a replay, too.
   static func spend(_ transaction: Transaction, _ signature: VerifiedSignature) throws {
     guard let nonce = signature.nonce else { throw RequestRefusal.signature(.nonceMissing) }
     try record(transaction, signature, nonce, Outcome(status: 201, body: []))
@@ -64,7 +64,7 @@ enum Nonces {
     _ transaction: Transaction, _ signature: VerifiedSignature, _ nonce: [UInt8],
     _ outcome: Outcome
   ) throws {
-    // Two requests of one nonce that lock different rows meet here, and the later one is refused.
+    // Two requests with one nonce that lock different rows meet here. The later one is refused.
     let count = try transaction.execute(
       """
       INSERT INTO sync.nonces

@@ -1,7 +1,7 @@
 internal import HTTPMessages
 internal import JSON
 
-/// What a write answers, small enough to be recorded beside its effect.
+/// The response of a write, small enough to be recorded with its effect.
 package struct Outcome: Sendable, Equatable {
   package struct Header: Sendable, Equatable {
     let name: String

@@ -1,28 +1,29 @@
 package import Base
 package import Configuration
 
-/// What one account, and one address, may ask of the server; each can be set in the configuration.
+/// The limits for one account and for one address. Each can be set in the configuration.
 package struct SyncLimits: Sendable, Equatable {
-  /// Live records of one owner, whatever they weigh.
+  /// Live records of one owner, regardless of size.
   package var recordCountMax: Int64 = 2_000_000
-  /// Requests an account may make at once, and a second from then on, of one instance.
+  /// Requests that an account may make at once to one instance, and then each second.
   package var requestBurst: Int64 = 2000
   package var requestsPerSecond: Int64 = 50
-  /// How long deletions are told of; a client that was away for longer starts over.
+  /// How long deletions stay in updates. A client that was away for longer starts over.
   package var deletionHorizon = Instant.Span.days(90)
-  /// From the asking for an account's end until it is erased.
+  /// The time from the request to delete an account to its erasure.
   package var deletionDelay = Instant.Span.days(7)
-  /// An account younger than this, or on the free plan, has only so many invitations to strangers:
-  /// unanswered at one time, and new ones on one day.
+  /// An account younger than this, or on the free plan, is limited in its invitations to strangers:
+  /// those unanswered at one time, and new ones in a day.
   package var youngAge = Instant.Span.days(7)
   package var openInvitationCountMax: Int64 = 20
   package var invitationsPerDay: Int64 = 20
-  /// Those that one account may get of such strangers: unanswered at one time, and on one day.
+  /// Invitations from such accounts that one account may receive: unanswered at one time, and in a
+  /// day.
   package var receivedInvitationCountMax: Int64 = 30
-  /// Accounts that one address may ask for at once, and a day from then on, of one instance.
+  /// Accounts that one address may open at once on one instance, and then each day.
   package var accountsPerAddress: Int64 = 30
 
-  /// Those of a configuration that says nothing of them.
+  /// The defaults.
   package init() {}
 
   package init(_ configured: SyncConfiguration.Limits) {

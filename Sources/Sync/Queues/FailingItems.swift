@@ -1,34 +1,34 @@
 internal import Base
 internal import Storage
 
-/// Keeps one item that fails from stopping the queue it lies in.
+/// Keeps one failing item from stopping its queue.
 ///
-/// The item waits, twice as long after each failure, and the others go on. It is tried for ever, since nothing
-/// but its success is an end; `coffer attention` lists it meanwhile. What fails because of the database or
-/// its disk is nobody's item: it is thrown on, and the whole queue waits.
+/// A failed item waits, twice as long after each failure, and the other items go on. It is retried
+/// for ever, because only success completes it; meanwhile `coffer attention` lists it. A failure of
+/// the database or its disk is not the item's: it is thrown, and the whole queue waits.
 enum FailingItems {
-  /// The names stand in the database.
+  /// The names are stored in the database.
   enum Queue: String, Sendable, CaseIterable {
-    /// Folders whose children are to be marked deleted.
+    /// Folders whose children must be marked deleted.
     case deletions
-    /// Accounts that are to be erased.
+    /// Accounts to erase.
     case erasures
     /// Erased accounts of which nothing needs to be known any more.
     case forgetting
-    /// Objects that nothing points to.
+    /// Objects that nothing refers to.
     case garbage
-    /// Reservations of uploads that ended, by their objects.
+    /// Reservations of uploads that ended, by object.
     case reservations
-    /// Files of uploads that a crash cut off, by their objects.
+    /// Files of uploads that a crash interrupted, by object.
     case leftovers
-    /// Deleted files that every client knows of.
+    /// Deleted files that every client has seen.
     case pruning
   }
 
   static let pauseMax = Instant.Span.hours(1)
   private static let reasonLengthMax = 300
 
-  /// Notes one more failure; returns when the item is to be tried again.
+  /// Counts one more failure. Returns when the item is to be tried again.
   @discardableResult
   static func note(
     _ queue: Queue, _ item: Identifier, of account: Identifier?, because reason: String,
@@ -63,7 +63,7 @@ enum FailingItems {
     min(pauseMax, .seconds(1 << min(failures, 12)))
   }
 
-  /// Whether it failed and was not done since.
+  /// Whether the item failed and has not succeeded since.
   static func isNoted(
     _ queue: Queue, _ item: Identifier, reading database: some Queryable
   ) throws -> Bool {
@@ -73,7 +73,7 @@ enum FailingItems {
     ) { row in try row.instant(0) } != nil
   }
 
-  /// The items are done.
+  /// Removes items that are done.
   static func settle(
     _ queue: Queue, _ items: some Sequence<Identifier>, in transaction: Transaction
   ) throws {
@@ -84,7 +84,7 @@ enum FailingItems {
     }
   }
 
-  /// A condition that leaves out what still waits; `item` is a column with its table, `moment` the
+  /// A condition that leaves out waiting items. `item` is a column with its table, `moment` the
   /// statement's parameter for now.
   static func isDue(_ queue: Queue, _ item: String, at moment: String) -> String {
     """

@@ -5,7 +5,7 @@ internal import Requests
 package import Tiers
 
 extension Refusal {
-  /// The answer a client sees; its status is in the table of `RefusalCode`.
+  /// The response to the client, with the status from the table of `RefusalCode`.
   package func problem(catalogue: Catalogue) -> Problem {
     switch self {
     case .batchTooLarge(let max):
@@ -145,7 +145,7 @@ extension Refusal {
     }
   }
 
-  /// 409 where pulling and merging may cure it, else 422; either names every failing change.
+  /// 409 if pulling and merging may fix it, otherwise 422. Both name every failing change.
   private static func batchRefused(_ failures: [Failure]) -> Problem {
     let members = JSONValue.Member(
       "failures",
@@ -184,8 +184,7 @@ extension Problem {
 }
 
 extension OverCap {
-  /// 507 means quota and nothing else; why the cap is what it is tells a declined card apart from
-  /// simply being out of space.
+  /// 507 always means quota. The reason for the cap tells a declined card from a full account.
   fileprivate func problem(catalogue: Catalogue) -> Problem {
     guard isCallers else {
       return Problem(

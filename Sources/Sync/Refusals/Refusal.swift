@@ -2,11 +2,11 @@ package import Requests
 package import Base
 package import Tiers
 
-/// Everything the sync API refuses beside what any request may be refused for (`RequestRefusal`), each for
-/// one reason a client can act on.
+/// The refusals of the sync API besides those of any request (`RequestRefusal`), each for one
+/// reason that a client can act on.
 ///
-/// `Problems.swift` is where these meet HTTP, by the table of `RefusalCode`: no refusal's status stands
-/// anywhere else.
+/// `Problems.swift` turns them into HTTP by the table of `RefusalCode`, the only place that holds
+/// their statuses.
 package enum Refusal: Error, Equatable {
   case sessionNotFound
   case registrationClosed
@@ -55,11 +55,11 @@ package enum Refusal: Error, Equatable {
 /// A write that would leave an account above its cap and higher than before.
 package struct OverCap: Equatable, Sendable {
   package let owner: Identifier
-  /// Whether the caller is that owner, and may know its numbers.
+  /// Whether the caller is that owner and may see its numbers.
   package let isCallers: Bool
   package let usageByteCount: Int64
   package let capByteCount: Int64
-  /// What the owner would use after this write.
+  /// The owner's usage after this write.
   package let neededByteCount: Int64
   package let reason: CapReason
   package let planID: String

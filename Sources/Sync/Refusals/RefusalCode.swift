@@ -1,6 +1,6 @@
 package import Requests
 
-/// Every code of the sync API's own, and what it is in HTTP; those of any request are `RequestRefusal`'s.
+/// Every code of the sync API and its HTTP status. Codes of any request belong to `RequestRefusal`.
 package enum RefusalCode: String, CaseIterable {
   case batchTooLarge = "batch_too_large"
   case batchTooCostly = "batch_too_costly"

@@ -1,6 +1,6 @@
 package import Base
 
-/// The rules that a change of a batch can break, each by the name a client reads.
+/// The rules that a change of a batch can break, by the names that clients read.
 package enum Rule: String, CaseIterable, Sendable {
   case stale
   case fileDeleted = "file_deleted"
@@ -39,7 +39,7 @@ package enum Rule: String, CaseIterable, Sendable {
   case tooManyInvitations = "too_many_invitations"
   case invitationNotTaken = "invitation_not_taken"
 
-  /// True where the client believes what is no longer so: it pulls, merges and tries again.
+  /// True if the client's view is outdated: it should pull, merge and try again.
   package var isCuredByPulling: Bool {
     switch self {
     case .stale, .fileDeleted, .parentDeleted, .shareStale: true
@@ -91,10 +91,10 @@ package enum Rule: String, CaseIterable, Sendable {
   }
 }
 
-/// One change of a batch and a rule it breaks.
+/// A change of a batch and the rule that it breaks.
 package struct Failure: Equatable, Sendable {
   package let file: Identifier
-  /// Whose share of the file, for a change of a share.
+  /// The account whose share it is, for a change of a share.
   package let account: Identifier?
   package let rule: Rule
 }

@@ -5,8 +5,8 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import Storage
 
-/// `PUT /v1/blocks/{account}`: takes no invitation of that account any more. Takes no body.
-/// `DELETE /v1/blocks/{account}`: takes its invitations again.
+/// `PUT /v1/blocks/{account}`: refuses that account's invitations from now on. Takes no body.
+/// `DELETE /v1/blocks/{account}`: accepts its invitations again.
 struct ChangeBlock: SyncWrite {
   enum Change: String {
     case add = "PUT"
@@ -20,7 +20,7 @@ struct ChangeBlock: SyncWrite {
 
   var method: String { change.rawValue }
 
-  /// The account that is blocked.
+  /// The account to block.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Identifier {
     guard let blocked = Identifier(request.captures[0]) else { throw Refusal.accountNotFound }
     return blocked

@@ -7,14 +7,14 @@ internal import JSON
 internal import Requests
 internal import Storage
 
-/// `DELETE /v1/account`: asks that the account be erased, after a time in which that can be undone.
+/// `DELETE /v1/account`: requests the account's erasure, after a time in which it can be cancelled.
 struct DeleteAccount: SyncWrite {
   let api: SyncAPI
   let method = "DELETE"
   let pattern = "/v1/account"
   let bodyByteCountMax = 0
 
-  /// A key signs it: a session's token alone must not be enough to end everything.
+  /// A key must sign it: a session's token alone is not enough to delete an account.
   func parse(_ body: [UInt8], of request: AccountRequest) throws {
     _ = try request.credentials.requireSignature()
   }
@@ -37,7 +37,7 @@ struct DeleteAccount: SyncWrite {
   }
 }
 
-/// `DELETE /v1/account/deletion`: the account stays, as long as nothing of it is erased.
+/// `DELETE /v1/account/deletion`: keeps the account, unless its erasure has begun.
 struct CancelDeletion: SyncWrite {
   let api: SyncAPI
   let method = "DELETE"
@@ -60,7 +60,7 @@ struct CancelDeletion: SyncWrite {
   }
 }
 
-/// `GET /v1/account/deletion`: whether the account is to be erased, when, and what that means.
+/// `GET /v1/account/deletion`: whether and when the account is erased, and the effects.
 struct GetDeletion: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/account/deletion"

@@ -5,7 +5,7 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import Storage
 
-/// `DELETE /v1/sessions/{id}`: ends a session by its id, or the one that asks (`current`).
+/// `DELETE /v1/sessions/{id}`: ends a session by its id, or the caller's own (`current`).
 struct DeleteSession: SyncWrite {
   let api: SyncAPI
   let method = "DELETE"

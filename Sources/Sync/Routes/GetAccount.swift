@@ -6,8 +6,8 @@ internal import HTTPMessages
 internal import JSON
 internal import Storage
 
-/// `GET /v1/account`: who the caller is, what it uses and may use, which keys act for it, and what
-/// this month and the last one moved, as of some seconds ago.
+/// `GET /v1/account`: the caller's account, usage, quota and keys, and the transfers of this month
+/// and the last, as of some seconds ago.
 struct GetAccount: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/account"

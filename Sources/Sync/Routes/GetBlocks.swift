@@ -5,7 +5,7 @@ internal import HTTPMessages
 internal import JSON
 internal import Storage
 
-/// `GET /v1/blocks`: the accounts whose invitations the caller takes none of, at most 1000.
+/// `GET /v1/blocks`: the accounts whose invitations the caller refuses, at most 1000.
 struct GetBlocks: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/blocks"

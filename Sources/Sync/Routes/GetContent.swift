@@ -4,7 +4,7 @@ internal import Endpoints
 internal import HTTPMessages
 internal import Storage
 
-/// `GET /v1/files/{id}/content`: the content, whole or a range, under its version as entity tag.
+/// `GET /v1/files/{id}/content`: the content or a range of it, with its version as entity tag.
 struct GetContent: SyncRead {
   let api: SyncAPI
   let pattern = PutContent.pattern

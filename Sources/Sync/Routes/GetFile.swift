@@ -4,14 +4,14 @@ internal import Endpoints
 internal import HTTPMessages
 internal import Storage
 
-/// `GET /v1/files/{id}`: what the server knows of one file.
+/// `GET /v1/files/{id}`: the record of one file.
 struct GetFile: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/files/{id}"
 
   struct Answer: Sendable {
     let file: FileRecord
-    /// Those that the caller may know of.
+    /// The shares that the caller may see.
     let shares: [Share]
   }
 

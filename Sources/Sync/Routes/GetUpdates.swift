@@ -4,7 +4,7 @@ internal import Endpoints
 internal import HTTPMessages
 internal import Storage
 
-/// `GET /v1/updates?since=<cursor>&limit=<n>`: what changed since the cursor.
+/// `GET /v1/updates?since=<cursor>&limit=<n>`: the changes since the cursor.
 struct GetUpdates: SyncRead {
   let api: SyncAPI
   let pattern = "/v1/updates"

@@ -9,7 +9,7 @@ internal import HTTPSignatures
 internal import JSON
 internal import Storage
 
-/// `POST /v1/accounts`: registers the key that signs the request, where the operator lets it.
+/// `POST /v1/accounts`: registers the key that signs the request, if the operator allows it.
 struct PostAccounts: SyncWrite {
   let api: SyncAPI
   let method = "POST"
@@ -17,7 +17,7 @@ struct PostAccounts: SyncWrite {
 
   struct Body: Sendable {
     let account: NewAccount
-    /// An invite's code, where accounts are opened by invites.
+    /// The invite's code, if accounts are opened by invites.
     let code: String?
   }
 
@@ -26,7 +26,7 @@ struct PostAccounts: SyncWrite {
     return try AccountRequest(head, captures, api.gate)
   }
 
-  /// The key need not be known.
+  /// The key may be unknown.
   func inquire(_ request: AccountRequest) -> Inquiry? { nil }
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
@@ -61,8 +61,8 @@ struct PostAccounts: SyncWrite {
         account = try body.account.create(
           transaction, by: invite, catalogue: api.catalogue, now: now)
       } catch let refusal as Refusal {
-        // There was no row of the caller's to lock: what it is refused for may be its own effect,
-        // brought about by another instance meanwhile.
+        // The caller had no row to lock, so the refusal may be caused by the request's own effect,
+        // which another instance wrote meanwhile.
         if try Nonces.recorded(transaction, request.credentials) != nil {
           throw OutdatedDecision()
         }

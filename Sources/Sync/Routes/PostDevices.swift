@@ -8,8 +8,8 @@ internal import HTTPSignatures
 internal import JSON
 internal import Storage
 
-/// `POST /v1/devices`: lets another key act for the account. Both that key and the one that signs the
-/// request have signed the statement.
+/// `POST /v1/devices`: authorizes another key for the account. Both that key and the key that signs
+/// the request have signed the statement.
 struct PostDevices: SyncWrite {
   let api: SyncAPI
   let method = "POST"

@@ -6,10 +6,9 @@ internal import HTTPServer
 internal import HTTPSignatures
 internal import Storage
 
-/// `POST /v1/files`: changes of files and shares, all of them or none.
+/// `POST /v1/files`: changes files and shares, all or none.
 ///
-/// It is judged by a snapshot, so that one that is refused has locked nobody. Its cost is bounded by
-/// `WorkBudget`.
+/// The batch is judged in a snapshot, so a refused one locks no rows. `WorkBudget` bounds its cost.
 struct PostFiles: PlannedEndpoint {
   let api: SyncAPI
   let method = "POST"
@@ -33,7 +32,7 @@ struct PostFiles: PlannedEndpoint {
 
   func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> Input {
     let body = try request.checked(body)
-    // Before the signatures are checked, as they are also of a batch that is refused for one.
+    // Charged before the signatures are checked, because those of a refused batch are checked, too.
     request.credentials.meter.charge(Price.json(body.count), for: .json)
     let batch = try Batch(body, counting: api.signatures)
     return Input(
@@ -43,7 +42,7 @@ struct PostFiles: PlannedEndpoint {
   }
 
   func plan(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Outcome, BatchPlan> {
-    // What refuses it has cost as much as what does not.
+    // A refused batch has cost as much as an accepted one.
     defer { input.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
     return try input.execution.plan(reader, now: api.clock.now())
   }

@@ -7,7 +7,7 @@ internal import HTTPSignatures
 internal import JSON
 internal import Storage
 
-/// `POST /v1/revocations`: a key acts for the account no more, as one of its keys states.
+/// `POST /v1/revocations`: revokes a key, as stated by one of the account's keys.
 struct PostRevocations: SyncWrite {
   let api: SyncAPI
   let method = "POST"

@@ -5,7 +5,7 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import Storage
 
-/// `POST /v1/sessions`: a bearer token for an hour. Takes no body, and answers a request once.
+/// `POST /v1/sessions`: a bearer token for an hour. Takes no body. Each request is answered once.
 struct PostSessions: SyncWrite {
   let api: SyncAPI
   let method = "POST"

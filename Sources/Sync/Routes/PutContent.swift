@@ -5,8 +5,8 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import Storage
 
-/// `PUT /v1/files/{id}/content`: replaces a document's content, if it is at the version that If-Match
-/// names. Small content travels in memory, large content through an object.
+/// `PUT /v1/files/{id}/content`: replaces a document's content if it is at the version in If-Match.
+/// Small content stays in memory; large content goes through an object.
 struct PutContent: Sendable {
   static let pattern = "/v1/files/{id}/content"
 
@@ -16,7 +16,7 @@ struct PutContent: Sendable {
     let small = PutSmallContent(api: api)
     let large = PutLargeContent(api: api)
     return Route("PUT", Self.pattern) { head, captures in
-      // Without a length the server refuses the body itself (411), so either path will do.
+      // Without a length the server refuses the body itself (411), so either path works.
       let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
       return isSmall
         ? try small.admission(head, captures, on: api.database)
@@ -62,7 +62,7 @@ extension Contents.Write {
 }
 
 extension SyncAPI {
-  /// Once the write is durable: a transaction may run more than once.
+  /// Counted once the write is durable, because a transaction may run more than once.
   func count(_ replaced: Contents.Replaced) -> Outcome {
     if let owner = replaced.owner { transfers.received(replaced.byteCount, of: owner) }
     return replaced.outcome

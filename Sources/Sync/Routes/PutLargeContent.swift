@@ -5,7 +5,7 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import Storage
 
-/// Content that is reserved, streamed to an object, and committed; see `PutContent`.
+/// Content that is reserved, streamed to an object and committed; see `PutContent`.
 struct PutLargeContent: Upload {
   let api: SyncAPI
   let byteCountMax = SyncAPI.contentByteCountMax
@@ -31,7 +31,8 @@ struct PutLargeContent: Upload {
       instance: api.objects.instance, now: api.clock.now())
   }
 
-  /// Whether an upload gets on. Of another process's only that it runs is known.
+  /// Whether an upload makes progress. Of another process's upload it is only known whether that
+  /// process runs.
   private func isMoving(_ object: Identifier, _ instance: Identifier?) -> Bool {
     guard let instance, instance != api.objects.instance else {
       return api.uploads.attempt(object)?.isMoving ?? false

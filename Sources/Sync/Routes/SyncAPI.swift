@@ -8,32 +8,32 @@ package import Requests
 package import Storage
 package import Tiers
 
-/// The document sync API: what `coffer-sync` serves.
+/// The document sync API, served by `coffer-sync`.
 package struct SyncAPI: Sendable {
   let database: Database
   let objects: ObjectStore
-  /// Runs what may block for long: making large content durable.
+  /// Runs work that may block for long: making large content durable.
   let pool: WorkPool
   let uploads = UploadsUnderWay()
-  /// Asks again for requests that wait for an earlier attempt of theirs.
+  /// Retries requests that wait for an earlier attempt of their own.
   let later = Later(after: .milliseconds(100), capacity: Self.waitingCountMax)
   let gate: RequestGate
   let catalogue: Catalogue
   let limits: SyncLimits
   let registration: SyncConfiguration.Registration
   private let registrations: AddressBudget
-  /// Counts from the first request on; its owner starts and stops the flushes.
+  /// Counts from the first request on. Its owner starts and stops the flushes.
   package let transfers: TransferCounter
   let clock: Clock
 
-  /// Requests that may wait for an earlier attempt of theirs at one time.
+  /// The most requests that may wait for an earlier attempt at one time.
   private static let waitingCountMax = 64
 
   /// The longest content of one document.
   static let contentByteCountMax: Int64 = 1 << 30
 
-  /// `trustsProxies` where clients' addresses are those that proxies tell; `uptime` is what limits on
-  /// requests go by.
+  /// `trustsProxies` takes clients' addresses from proxies. `uptime` is the clock of the request
+  /// limits.
   package init(
     database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
     catalogue: Catalogue, limits: SyncLimits = SyncLimits(),
@@ -59,10 +59,10 @@ package struct SyncAPI: Sendable {
     self.clock = clock
   }
 
-  /// What this instance has checked.
+  /// The signatures that this instance has checked.
   package var signatures: SignatureCounter { gate.authenticator.signatures }
 
-  /// Everything served; `openapi.json` says the same to programs.
+  /// All routes. `openapi.json` describes them to programs.
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
       PostAccounts(api: self), GetAccount(api: self), GetDirectory(api: self),
@@ -79,22 +79,22 @@ package struct SyncAPI: Sendable {
     ]
   }
 
-  /// Where refusals become answers; storage trouble and bugs are the same for every program.
+  /// Turns refusals into responses. Storage errors and bugs are answered alike in every program.
   package func problem(for error: any Error, _ head: RequestHead) -> Problem {
     guard let refusal = error as? Refusal else { return Endpoints.problem(for: error, head) }
     return refusal.problem(catalogue: catalogue)
   }
 
-  /// Refuses, before anything is computed for it, a request to open an account that is not opened
-  /// whoever signed it.
+  /// Refuses a request to open an account before computing anything, if no signer could open it.
   func refuseRegistration(_ head: RequestHead) throws(Refusal) {
     guard registration != .closed else { throw .registrationClosed }
     guard let seconds = registrations.secondsToWait(head.remoteAddress) else { return }
     throw .registrationLimited(retryAfterSeconds: seconds)
   }
 
-  /// Counts a signed request to open an account, since accounts are free and what limits one limits
-  /// nobody who opens a thousand. Whoever signs nothing takes nothing from its neighbours.
+  /// Counts a signed request to open an account against its address, because accounts are free and
+  /// limits for one account do not stop someone who opens a thousand. An unsigned request uses up
+  /// nothing of its neighbours'.
   func countRegistration(_ head: RequestHead) throws(Refusal) {
     guard !registrations.spend(head.remoteAddress) else { return }
     throw .registrationLimited(

@@ -10,12 +10,12 @@ enum Role: Int, Comparable, Sendable {
   static func < (a: Role, b: Role) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The files a request is about and all above them, as one account sees them.
+/// The files of a request and everything above them, as one account sees them.
 ///
-/// Only chains of parents are held, never what lies beside or beneath, so it costs the depth of a
-/// file and not the size of its tree.
+/// It holds only chains of parents, not siblings or descendants, so it costs the depth of a file
+/// and not the size of its tree.
 package struct AncestorTree: Sendable {
-  /// One record, without what only its readers need.
+  /// One record, without the parts that only its readers need.
   package struct Node: Sendable {
     let id: Identifier
     let owner: Identifier
@@ -25,13 +25,13 @@ package struct AncestorTree: Sendable {
     /// Nil for a root.
     var hmac: [UInt8]?
     var isDeleted: Bool
-    /// The folder whose deletion took this one along.
+    /// The folder with which this one was deleted.
     var deletedWith: Identifier?
-    /// Not less than the levels beneath; it never shrinks.
+    /// At least the number of levels below; it never shrinks.
     var height: Int64
-    /// What the account's own share of exactly this record gives.
+    /// The mode and state of the account's own share of exactly this record.
     let share: (mode: Share.Mode, state: Share.State)?
-    /// Whether anybody has been let in to exactly this record, or invited.
+    /// Whether anyone has accepted or was offered a share of exactly this record.
     let hasLiveShares: Bool
 
     var isRoot: Bool { parent == id }
@@ -55,7 +55,7 @@ package struct AncestorTree: Sendable {
     }
   }
 
-  /// Levels beneath a root.
+  /// Levels below a root.
   static let depthMax = 128
 
   let account: Identifier
@@ -65,12 +65,12 @@ package struct AncestorTree: Sendable {
 
   subscript(_ id: Identifier) -> Node? { nodes[id] }
 
-  /// Takes in a file that was read.
+  /// Adds a file that was read.
   package mutating func insert(_ node: Node) { nodes[node.id] = node }
 
   mutating func raise(_ id: Identifier, to height: Int64) { nodes[id]?.height = height }
 
-  /// The file and all above it, nearest first.
+  /// The file and everything above it, nearest first.
   func chain(_ id: Identifier) -> [Node] {
     var chain: [Node] = []
     var next = nodes[id]
@@ -84,7 +84,7 @@ package struct AncestorTree: Sendable {
   /// Whether the file or a folder above it is deleted.
   func isDeleted(_ id: Identifier) -> Bool { chain(id).contains(where: \.isDeleted) }
 
-  /// What the account may do with the file: the best of what its shares on the way up give.
+  /// The account's role for the file: the best of its shares on the way up.
   func role(_ id: Identifier) -> Role {
     guard let node = nodes[id] else { return .stranger }
     guard node.owner != account else { return .owner }
@@ -94,7 +94,7 @@ package struct AncestorTree: Sendable {
     return node.share?.state == .pending ? .invited : .stranger
   }
 
-  /// The file as deleted, where a folder above it is, whether or not that was written to its row yet.
+  /// The file marked as deleted if a folder above it is, even if its row does not say so yet.
   func marked(_ file: FileRecord) -> FileRecord {
     guard !file.isDeleted, let folder = chain(file.id).first(where: \.isDeleted) else {
       return file

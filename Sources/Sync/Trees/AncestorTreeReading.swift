@@ -4,18 +4,18 @@ internal import Storage
 
 /// Reads chains of parents.
 extension AncestorTree {
-  /// Levels that are read at first: usually something among them is known.
+  /// Levels that are read at first. Usually one of them is already known.
   private static let levelCountFirst = 4
-  /// Files that one statement begins at, each with its levels.
+  /// Files at which one statement begins, each with its levels.
   private static let startCountMax = 16
 
-  /// Reads a file with all above it, unless they are known.
+  /// Reads a file and everything above it, unless it is known.
   mutating func load(_ id: Identifier, _ queryable: some Queryable) throws {
     try load([id], queryable)
   }
 
-  /// Reads files with all above them, unless they are known: few levels at first, then more, so that
-  /// no more than a few known ones are read again. What a budget has no room for is not read on.
+  /// Reads files and everything above them, unless they are known. It reads few levels first and
+  /// then more, so that few known ones are read again. It stops when the budget runs out.
   mutating func load(
     _ ids: [Identifier], _ queryable: some Queryable, within budget: WorkBudget? = nil
   ) throws {
@@ -27,23 +27,24 @@ extension AncestorTree {
         try load(list, levels: levelCount, queryable)
         try budget?.check()
       }
-      // Of those that are no files nothing was found.
+      // Ids that are no files have no rows.
       starts = Set(starts.filter { self[$0] != nil }.compactMap(unknown(above:)))
       loadedCount += levelCount
       levelCount *= 4
     }
   }
 
-  /// The file or the first one above it that is not known; nil where all are, up to the root.
+  /// The file, or the first unknown one above it; nil if all are known up to the root.
   private func unknown(above id: Identifier) -> Identifier? {
     guard let top = chain(id).last else { return id }
     return top.isRoot || self[top.parent] != nil ? nil : top.parent
   }
 
-  /// Mode and state of the account's own share of the file `f`, and an id if anybody has a live one.
+  /// Mode and state of the account's own share of the file `f`, and an id if anyone has a live
+  /// share.
   ///
-  /// Each is a subquery of one row, which PostgreSQL answers by an index for every file. It would rather
-  /// read all shares there are for a join or an EXISTS, as it expects more files than there are.
+  /// Each is a subquery of one row, which PostgreSQL answers by an index for every file. For a join
+  /// or an EXISTS it would read all shares, as it expects more files than there are.
   static let shareColumns = """
     (SELECT s.mode FROM sync.shares AS s WHERE s.file_id = f.id AND s.account_id = $1),
     (SELECT s.state FROM sync.shares AS s WHERE s.file_id = f.id AND s.account_id = $1),
@@ -51,7 +52,7 @@ extension AncestorTree {
       WHERE s.file_id = f.id AND s.state IN ('pending', 'accepted') LIMIT 1)
     """
 
-  /// Reads files and so many levels of each in all.
+  /// Reads files, each with the given number of levels.
   private mutating func load(
     _ list: SQLList, levels: Int, _ queryable: some Queryable
   ) throws {
@@ -82,7 +83,7 @@ extension AncestorTree {
   /// The file, if it exists and the account may see it.
   mutating func file(_ id: Identifier, _ queryable: some Queryable) throws -> FileRecord {
     try load(id, queryable)
-    // Somebody else's file answers as a missing one does, so that ids cannot be probed.
+    // Another account's file answers like a missing one, so that ids cannot be probed.
     guard role(id) > .stranger, let file = try FileRecord.find(queryable, id) else {
       throw Refusal.fileNotFound
     }
@@ -103,7 +104,7 @@ extension AncestorTree.Node {
       hasLiveShares: try row.optionalID(11) != nil)
   }
 
-  /// A file that was read whole, with what its row does not hold.
+  /// A file that was read whole, with values that its row does not hold.
   init(_ record: FileRecord, row: borrowing Row, from column: Int) throws {
     self.init(
       id: record.id, owner: record.owner, parent: record.parent, kind: record.kind,
@@ -114,7 +115,7 @@ extension AncestorTree.Node {
 }
 
 extension Row {
-  /// A share's mode and state, in two columns; NULL where there is none.
+  /// A share's mode and state in two columns; NULL if there is none.
   fileprivate func share(
     _ column: Int
   ) throws(DatabaseError) -> (mode: Share.Mode, state: Share.State)? {

@@ -5,7 +5,7 @@ internal import JSON
 
 /// Changes of files and shares that take effect together or not at all.
 package struct Batch: Sendable {
-  /// What a client believes of the file it changes.
+  /// The state that a client believes a file is in.
   package enum Expectation: Sendable {
     case new
     case at(parent: Identifier, hmac: [UInt8])
@@ -29,7 +29,7 @@ package struct Batch: Sendable {
   }
 
   package struct ShareChange: Sendable {
-    /// The state the client believes the share is in; nil for a new one.
+    /// The state that the client believes the share is in; nil for a new one.
     let expectation: Share.State?
     let statement: Share.Statement
     let signature: [UInt8]
@@ -49,7 +49,7 @@ package struct Batch: Sendable {
   static let changeCountMax = 500
   static let bodyByteCountMax = 1 << 20
 
-  /// The key that signed the statements; whether it is the caller's is for the transaction to see.
+  /// The key that signed the statements. The transaction checks whether it is the caller's.
   let author: [UInt8]
   let files: [FileChange]
   let shares: [ShareChange]
@@ -60,14 +60,15 @@ package struct Batch: Sendable {
     self.shares = shares
   }
 
-  /// Whether it deletes files and ends shares, and does nothing else.
+  /// Whether it only deletes files and ends shares.
   var onlyTakesAway: Bool {
     files.allSatisfy { $0.statement.isDeleted } && shares.allSatisfy { !$0.statement.isGrant }
   }
 }
 
 extension Batch {
-  /// Reads the body and checks the signatures; what is malformed is refused with every place.
+  /// Reads the body and checks the signatures. A malformed body is refused with every fault's
+  /// place.
   init(_ body: [UInt8], counting signatures: SignatureCounter) throws {
     let json = try JSON.body(body)
     try json.requireMembers(["author", "files", "shares"])

@@ -4,8 +4,8 @@ internal import Endpoints
 internal import Storage
 internal import Tiers
 
-/// Carries out a batch: it is judged by a snapshot, the accounts it concerns are locked, and all of it
-/// is written.
+/// Carries out a batch: judges it in a snapshot, locks the accounts involved, and writes
+/// everything.
 struct BatchExecution: Sendable {
   private let credentials: Credentials
   private let batch: Batch
@@ -19,15 +19,15 @@ struct BatchExecution: Sendable {
     self.limits = limits
   }
 
-  /// Judges the batch by a snapshot; whatever refuses it has locked nobody. Where the same request had
-  /// its effect before, it is answered alike.
+  /// Judges the batch in a snapshot, so a refused one locks no rows. If the same request was
+  /// already carried out, it gets the same response.
   func plan(_ reader: Reader, now: Instant) throws -> AnswerOrPlan<Outcome, BatchPlan> {
     let caller = try self.caller(reader, now: now)
     if let recorded = try Nonces.recorded(reader, credentials) { return .answer(recorded) }
     return .plan(try judge(reader, caller, WorkBudget(WorkBudget.judged, of: reader), now: now))
   }
 
-  /// Writes a batch; it is judged again where the accounts that it concerns have gone on since.
+  /// Writes a batch. It is judged again if one of the accounts involved has changed since.
   func perform(_ transaction: Transaction, _ plan: BatchPlan, now: Instant) throws -> Outcome {
     var plan = plan
     var isOfOneMoment = true
@@ -35,11 +35,12 @@ struct BatchExecution: Sendable {
       let before = try self.caller(transaction, now: now)
       let numbers = try BatchPlan.numbers(of: plan.accounts, transaction)
       do { plan = try judgeAgain(transaction, before, now: now) } catch let refusal as Refusal {
-        // What it was refused for may be its own effect.
+        // The refusal may be caused by the request's own effect.
         if let recorded = try Nonces.recorded(transaction, credentials) { return recorded }
         throw refusal
       }
-      // On PostgreSQL each statement sees a moment of its own: all the same one, if nobody went on.
+      // On PostgreSQL each statement sees its own moment. They all are the same moment if no
+      // account changed.
       isOfOneMoment = plan.numbers.allSatisfy { numbers[$0.key] == $0.value }
     }
     let owners = try LockedOwners(transaction, plan.accounts)
@@ -47,7 +48,7 @@ struct BatchExecution: Sendable {
     return try Nonces.once(transaction, credentials) {
       if !isOfOneMoment || owners.numbers != plan.numbers {
         plan = try judgeAgain(transaction, caller, now: now)
-        // Whom else it concerns could not be locked in order now.
+        // Further accounts cannot be locked in order any more.
         guard plan.accounts.isSubset(of: owners.accounts) else { throw OutdatedDecision() }
       }
       if !batch.onlyTakesAway {
@@ -76,7 +77,8 @@ struct BatchExecution: Sendable {
     return try BatchRules.judge(batch, snapshot)
   }
 
-  /// What a snapshot has room for and the locks do not may succeed in quieter times.
+  /// A batch that the snapshot allowed and the budget under locks does not may succeed at a quieter
+  /// time.
   private func judgeAgain(
     _ transaction: Transaction, _ caller: Caller, now: Instant
   ) throws -> BatchPlan {
@@ -88,13 +90,13 @@ struct BatchExecution: Sendable {
 }
 
 extension BatchPlan {
-  /// Whether it still holds, as far as can be told without a lock.
+  /// Whether it still holds, as far as can be seen without a lock.
   fileprivate func isCurrent(_ queryable: some Queryable) throws -> Bool {
     let current = try Self.numbers(of: owners, queryable)
     return owners.allSatisfy { current[$0] == numbers[$0] }
   }
 
-  /// Where accounts stand now; those that there are not have no number.
+  /// The accounts' current numbers. Accounts that do not exist have none.
   static func numbers(
     of accounts: Set<Identifier>, _ queryable: some Queryable
   ) throws -> [Identifier: Int64] {

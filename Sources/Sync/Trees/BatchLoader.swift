@@ -2,13 +2,13 @@ internal import Base
 internal import Storage
 internal import Tiers
 
-/// Reads all that the rules can ask of a batch, in statements about many rows at a time, and nothing
-/// twice but a few levels of parents where chains meet.
+/// Reads everything that the rules can need for a batch, in statements about many rows each.
+/// Nothing is read twice, except a few levels of parents where chains meet.
 ///
-/// What can be asked follows from the changes and from the tree as they would leave it. The budget is
-/// looked at after every statement, each of which reads a bounded number of rows.
+/// The changes, and the tree that they would produce, determine what is needed. The budget is
+/// checked after every statement, each of which reads a bounded number of rows.
 struct BatchLoader {
-  /// Files and folders that one statement asks about where it answers many rows for each.
+  /// The most files and folders in one statement that returns many rows for each.
   private static let wideCountMax = 16
 
   private let batch: Batch
@@ -17,7 +17,7 @@ struct BatchLoader {
   private var snapshot: BatchSnapshot
   private let grants: [Share.Statement]
 
-  /// What the batch is judged by, of a snapshot or under locks.
+  /// Reads the data to judge the batch, in a snapshot or under locks.
   static func load(
     _ batch: Batch, by caller: Identifier, _ source: any Queryable, _ budget: WorkBudget,
     _ limits: SyncLimits, catalogue: Catalogue, now: Instant
@@ -31,7 +31,7 @@ struct BatchLoader {
     try loader.loadNames(placed)
     try loader.loadLinks(tree, placed)
     try loader.loadInvitations(limits, catalogue: catalogue, now: now)
-    // Last, so that they are no older than what they stand for.
+    // Read last, so that they are no older than the data they stand for.
     try loader.loadNumbers(tree)
     return loader.snapshot
   }
@@ -48,7 +48,7 @@ struct BatchLoader {
 
   private var caller: Identifier { snapshot.caller }
 
-  /// The rows of a statement about many identifiers, `values` placed before the list.
+  /// The rows of a statement about many ids; `values` come before the list.
   private func rows<Value>(
     of ids: some Sequence<Identifier>, _ values: [SQLValue] = [], count: Int = 512,
     _ sql: (_ list: String) -> String, row: (borrowing Row) throws -> Value
@@ -62,7 +62,7 @@ struct BatchLoader {
     return found
   }
 
-  /// The live files that the batch would leave in folders where files may lie.
+  /// The live files that the batch would leave in folders that may hold files.
   private func placed(_ tree: PlannedTree) -> [FileRecord.Statement] {
     zip(batch.files, tree.rules).compactMap { change, rule in
       let statement = change.statement
@@ -74,8 +74,8 @@ struct BatchLoader {
 
   // MARK: Files
 
-  /// The changed files, and all that is above them, above what they would lie in and lead to, and
-  /// above what is shared.
+  /// The changed files and everything above them, above their new places, above the targets of
+  /// links, and above shared files.
   private mutating func loadFiles() throws {
     let changed = batch.files.map(\.statement)
     let found = try rows(of: changed.map(\.id), [.id(caller)]) { list in
@@ -116,7 +116,7 @@ struct BatchLoader {
       ) { row in try row.integer(0) }
       try budget.check()
       if levels.count > countable {
-        // Alone it might be counted.
+        // A single one might be countable.
         guard countable == WorkBudget.counted else { throw Refusal.batchTooCostly }
         snapshot.countedHeights[statement.id] = .some(nil)
       } else {
@@ -160,7 +160,7 @@ struct BatchLoader {
           Share.State(rawValue: share.state)
       }
     }
-    // Grants are bounded by them; links may lie where none of them is left.
+    // Grants are bounded by them. Links may be in places where none of them is left.
     guard !grants.isEmpty || !batch.files.isEmpty else { return }
     let live = try rows(of: statements.map(\.file)) { list in
       """
@@ -174,7 +174,7 @@ struct BatchLoader {
     try loadSharesOfGrants()
   }
 
-  /// What grants are bounded by, and whether they are taken.
+  /// The shares that limit grants, and whether the grants are accepted.
   private mutating func loadSharesOfGrants() throws {
     let new = grants.filter { snapshot.shareStates[$0.key] == nil }
     for file in Set(new.map(\.file)) {
@@ -212,7 +212,7 @@ struct BatchLoader {
       })
   }
 
-  /// Shares of deleted files are among them until those are forgotten.
+  /// Includes shares of deleted files until those are forgotten.
   private func sharesBetween(_ account: Identifier) throws -> Int64? {
     try source.first(
       """
@@ -248,7 +248,7 @@ struct BatchLoader {
   ) throws {
     let makesLinks = placed.contains { $0.kind == .link && tree.current[$0.id] == nil }
     let rejects = batch.shares.contains { $0.statement.isRejection }
-    // Links may not get into a folder that others see, nor others into one with links.
+    // Links may not get into a folder that others see, nor may others get into one with links.
     let granted = Set(grants.map(\.file))
     let owners = Set(
       placed.filter {

@@ -1,20 +1,21 @@
 package import Base
 
-/// A batch that breaks no rule: what is to be written, and all that was read to find that out.
+/// A batch that breaks no rule: the writes, and everything that was read to judge it.
 ///
-/// It holds for as long as the accounts that it concerns stand at the numbers they had: whatever
-/// changes a file or a share that was decided by gives its owner's or its sharee's sequence a number.
+/// It holds while the accounts involved keep their sequence numbers: any change of a file or a
+/// share that the judgement used gives its owner's or its sharee's sequence a new number.
 package struct BatchPlan: Sendable {
   let tree: PlannedTree
   let records: [Identifier: FileRecord]
-  /// Unchanged folders that may have more levels beneath them than before.
+  /// Unchanged folders that may have more levels below them than before.
   let raisedHeights: [Identifier: Int64]
-  /// Strangers that it invites, by receiver, where the caller may invite only so many.
+  /// The number of strangers invited, by receiver, if the caller's invitations are limited.
   let invitations: [Identifier: Int64]
-  /// The accounts whose rows the batch changes or was decided by, with the numbers they stood at: of
-  /// those that share with the caller or that it names as sharees.
+  /// The accounts whose rows the batch changes or depends on, with their sequence numbers: those
+  /// that share with the caller, and those that the batch names as sharees.
   package let numbers: [Identifier: Int64]
-  /// Those among them in whose trees it changes something: a write of theirs may change the others.
+  /// The accounts among them whose trees the batch changes. Their own writes may change the other
+  /// accounts.
   package let owners: Set<Identifier>
 
   var accounts: Set<Identifier> { Set(numbers.keys) }

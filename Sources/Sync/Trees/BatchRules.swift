@@ -1,10 +1,11 @@
 internal import Base
 
-/// Judges a batch by the tree it would leave behind, naming a rule for every change that breaks one.
+/// Judges a batch by the tree it would leave behind, and names a rule for every change that breaks
+/// one.
 ///
-/// A pure function of the batch and of what was read for it. What a change expects and who may make
-/// it is judged by the tree as it is; where a file may lie by the tree as the whole batch would leave
-/// it, so names can be swapped in one batch.
+/// It is a pure function of the batch and of the data read for it. Expectations and permissions are
+/// judged by the tree as it is. Places are judged by the tree as the whole batch would leave it, so
+/// that one batch can swap names.
 package struct BatchRules {
   /// Live links of one account.
   static let linkCountMax = 256
@@ -12,8 +13,8 @@ package struct BatchRules {
   static let viewCountMax = 256
   /// Pending and accepted shares of one file.
   static let shareCountMax = 256
-  /// Pending and accepted shares of one account's files that one other has, so that all its invitations
-  /// can be told again in one transaction.
+  /// Pending and accepted shares between one owner and one sharee. At this limit, one
+  /// transaction can still send all the invitations again.
   static let sharesBetweenMax = Visibility.restampCountMax
   /// Shares of one file that were ever granted; each stays on record.
   static let shareRowCountMax = 1024
@@ -23,14 +24,16 @@ package struct BatchRules {
   var tree: PlannedTree
   /// By file: shares that the batch grants.
   let grantCounts: [Identifier: Int]
-  /// By file: live shares that it ends. None for a file of whose shares it says nothing.
+  /// By file: live shares that the batch ends. There is no entry for a file whose shares it does
+  /// not change.
   let endedCounts: [Identifier: Int]
   private var failures: [Failure] = []
-  /// Unchanged folders that may have more levels beneath them than before.
+  /// Unchanged folders that may have more levels below them than before.
   private var raisedHeights: [Identifier: Int64] = [:]
-  /// By owner: what lies above its live links, as the batch would leave them, once it was asked.
+  /// By owner: the folders above its live links as the batch would leave them, computed on first
+  /// use.
   var aboveLinks: [Identifier: Set<Identifier>] = [:]
-  /// By sharee: its live shares of the caller's files, with those that the batch adds.
+  /// By sharee: its live shares of the caller's files, including those that the batch adds.
   var sharesBetween: [Identifier: Int64]
 
   private init(_ batch: Batch, _ snapshot: BatchSnapshot) {
@@ -47,7 +50,7 @@ package struct BatchRules {
 
   var caller: Identifier { snapshot.caller }
 
-  /// What the batch comes to; a refusal names every change that breaks a rule.
+  /// The plan of the batch. A refusal names every change that breaks a rule.
   package static func judge(
     _ batch: Batch, _ snapshot: BatchSnapshot
   ) throws(Refusal) -> BatchPlan {
@@ -69,12 +72,12 @@ package struct BatchRules {
       numbers: snapshot.numbers.filter { concerned.contains($0.key) }, owners: owners)
   }
 
-  /// The caller, and in whose trees something is changed.
+  /// The caller, and the owners of the trees that are changed.
   static func owners(_ batch: Batch, _ tree: PlannedTree) -> Set<Identifier> {
     var owners: Set = [tree.current.account]
     for change in batch.files {
       owners.insert(change.statement.owner)
-      // A link says something about a share only while that is alive.
+      // A link affects a share only while the share is live.
       if let target = change.statement.target.flatMap({ tree.current[$0] }),
         target.share?.state.isLive == true
       {
@@ -103,11 +106,11 @@ package struct BatchRules {
     }
     guard failures.isEmpty else { return }
     raiseHeights()
-    // What is known before anything is locked: each height is an update of its own.
+    // Known before anything is locked: each height is an update of its own.
     guard 2 * Int64(raisedHeights.count) <= WorkBudget.written / 2 else { throw .batchTooCostly }
   }
 
-  /// What is wrong with where a live file would lie.
+  /// The rule that the place of a live file would break.
   private mutating func rule(ofPlaceOf statement: FileRecord.Statement) -> Rule? {
     let chain = tree.finalChain(statement.parent)
     if let rule = tree.rule(of: statement, in: chain) { return rule }
@@ -118,7 +121,7 @@ package struct BatchRules {
 
   private mutating func isTooDeep(_ statement: FileRecord.Statement, room: Int64) -> Bool {
     guard room >= 0, tree.isInDoubt(statement) else { return room < 0 }
-    // Where too many files are there to count, the height stands for them.
+    // If there are too many files to count, the height is used instead.
     guard let counted = snapshot.countedHeights[statement.id] ?? nil else { return true }
     tree.setHeight(counted, of: statement.id)
     return counted > room
@@ -126,20 +129,20 @@ package struct BatchRules {
 
   private func isNameTaken(_ statement: FileRecord.Statement) -> Bool {
     guard tree.isSingle(statement.place) else { return true }
-    // A holder that the batch moves away, renames or deletes makes room.
+    // A holder that the batch moves, renames or deletes frees the name.
     guard let holder = snapshot.nameHolders[statement.place], holder != statement.id else {
       return false
     }
     return tree.planned[holder] == nil
   }
 
-  /// Lets every folder know how many levels may lie beneath it.
+  /// Updates how many levels may lie below each folder.
   private mutating func raiseHeights() {
     for change in batch.files where !change.statement.isDeleted {
       var height = tree.final(change.statement.id)?.height ?? 0
       for folder in tree.finalChain(change.statement.parent) {
         height += 1
-        // On to the root: a height that was counted anew may be less than one beneath it.
+        // Continue to the root: a height that was counted anew may be less than one below it.
         guard folder.height < height else { continue }
         if tree.planned[folder.id] != nil {
           tree.setHeight(height, of: folder.id)

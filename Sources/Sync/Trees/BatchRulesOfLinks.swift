@@ -1,8 +1,8 @@
 internal import Base
 
-/// Where links may lie, and to what.
+/// The rules for the places and targets of links.
 extension BatchRules {
-  /// What is wrong with a link's place, or with links getting into a folder that others see.
+  /// The rule broken by a link's place, or by links that get into a folder that others see.
   mutating func rule(
     ofLinksIn statement: FileRecord.Statement, in chain: [AncestorTree.Node]
   ) -> Rule? {
@@ -41,7 +41,7 @@ extension BatchRules {
     return snapshot.seenOwners.union(added).count > Self.viewCountMax
   }
 
-  /// Whether a link of the caller to the file is left after the batch.
+  /// Whether the caller has a link to the file after the batch.
   func hasLink(to target: Identifier) -> Bool {
     let links = snapshot.links[caller] ?? []
     return links.contains { $0.target == target && tree.planned[$0.id]?.isDeleted != true }
@@ -50,14 +50,14 @@ extension BatchRules {
       }
   }
 
-  /// Whether links of the owner lie beneath a folder.
+  /// Whether the owner has links below a folder.
   mutating func hasLinks(beneath folder: AncestorTree.Node) -> Bool {
     guard folder.kind == .folder else { return false }
     return aboveLinks(of: folder.owner).contains(folder.id)
   }
 
-  /// What lies above the owner's links; by going up from each, for there are few, and once for all
-  /// changes of the batch.
+  /// The folders above the owner's links, found by going up from each link, as there are few.
+  /// Computed once for all changes of the batch.
   private mutating func aboveLinks(of owner: Identifier) -> Set<Identifier> {
     if let above = aboveLinks[owner] { return above }
     var above: Set<Identifier> = []
@@ -69,7 +69,7 @@ extension BatchRules {
     return above
   }
 
-  /// Whether anybody but the owner has been let in to one of the folders, by this batch or before.
+  /// Whether anyone but the owner has access to one of the folders, by this batch or before.
   private func isShared(_ chain: [AncestorTree.Node]) -> Bool { chain.contains(where: isShared) }
 
   /// Whether the batch leaves a live share of the file.

@@ -1,6 +1,6 @@
 internal import Base
 
-/// Who may be let in, and by whom.
+/// The rules for sharing files.
 extension BatchRules {
   /// Judges the batch's changes of shares.
   mutating func judgeShares() {
@@ -67,12 +67,12 @@ extension BatchRules {
 
   // MARK: Strangers
 
-  /// Refuses invitations beyond what a young or free account may send to strangers, and what those
-  /// take; answers how many of the batch count, by receiver.
+  /// Refuses invitations beyond the number that a young or free account may send to strangers, and
+  /// beyond the number that a receiver accepts. Returns how many of the batch count, by receiver.
   ///
-  /// Without an e-mail address or a telephone number anybody opens as many accounts as they like, so
-  /// an account earns the right to write to people it has nothing to do with, and whoever is written
-  /// to has a limit of its own, which no number of accounts passes.
+  /// Anyone can open many accounts, as no e-mail address or telephone number is needed. So an
+  /// account earns the right to write to strangers, and each receiver has its own limit, which no
+  /// number of accounts can exceed.
   mutating func judgeInvitations() -> [Identifier: Int64] {
     guard var room = snapshot.invitationRoom else { return [:] }
     let invited = batch.shares.map(\.statement).filter(snapshot.invitesStranger)

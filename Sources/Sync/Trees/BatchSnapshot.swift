@@ -1,8 +1,8 @@
 package import Base
 
-/// All that the rules ask of a batch, read before they judge it: a value, without a database.
+/// Everything that the rules need to judge a batch, read beforehand: a value, without a database.
 ///
-/// What is not there was not asked for: `BatchLoader` knows from the changes what can be.
+/// `BatchLoader` derives from the changes what the rules can need. Anything else is not loaded.
 package struct BatchSnapshot: Sendable {
   /// A name in a folder.
   package struct Place: Hashable, Sendable {
@@ -17,9 +17,9 @@ package struct BatchSnapshot: Sendable {
 
   /// Shares of one file.
   package struct ShareCounts: Sendable {
-    /// Pending and accepted ones.
+    /// Pending and accepted shares.
     package var live: Int64 = 0
-    /// All that were ever granted, as far as they were counted.
+    /// All shares ever granted, as far as they were counted.
     package var all = 0
 
     package init() {}
@@ -36,11 +36,11 @@ package struct BatchSnapshot: Sendable {
     }
   }
 
-  /// What an account that may write to few strangers may still send.
+  /// The invitations that a limited account may still send.
   package struct InvitationRoom: Sendable {
     /// Invitations that may still wait for an answer.
     package var sent: Int
-    /// How many each receiver still takes.
+    /// The invitations that each receiver still accepts.
     package var received: [Identifier: Int64]
 
     package init(sent: Int, received: [Identifier: Int64]) {
@@ -49,43 +49,44 @@ package struct BatchSnapshot: Sendable {
     }
   }
 
-  /// The changed files, what they lie in, what links lead to, what is shared, with all above.
+  /// The changed files, their folders, the targets of links, and shared files, with everything
+  /// above.
   package var tree: AncestorTree
   /// The changed files that exist.
   package var records: [Identifier: FileRecord] = [:]
-  /// Ids of new files that forgotten ones had, whose links are left.
+  /// Ids of new files that once belonged to forgotten files whose links remain.
   package var rememberedIDs: Set<Identifier> = []
-  /// The live files that have names which the batch gives.
+  /// The live files that hold names which the batch gives.
   package var nameHolders: [Place: Identifier] = [:]
-  /// The levels that were counted beneath folders whose heights are in doubt; nil where too many files
-  /// are there to count.
+  /// The counted levels below folders whose heights are in doubt; nil if there are too many files
+  /// to count.
   package var countedHeights: [Identifier: Int64?] = [:]
   /// By owner.
   package var links: [Identifier: [Link]] = [:]
   /// Owners whose trees the caller sees.
   package var seenOwners: Set<Identifier> = []
-  /// The shares that the batch speaks of.
+  /// The states of the shares that the batch changes.
   package var shareStates: [Share.Statement.Key: Share.State] = [:]
   package var shareCounts: [Identifier: ShareCounts] = [:]
   /// By sharee: its live shares of the caller's files.
   package var sharesBetween: [Identifier: Int64] = [:]
-  /// Sharees of the batch that share with the caller already.
+  /// Recipients of the batch that already share with the caller.
   package var contacts: Set<Identifier> = []
-  /// Sharees of the batch that take no invitation of the caller.
+  /// Recipients of the batch that have blocked the caller.
   package var blockers: Set<Identifier> = []
-  /// Nil for an account that may invite whom it likes.
+  /// Nil for an account whose invitations are not limited.
   package var invitationRoom: InvitationRoom?
-  /// Who is invited to a file that the batch changes.
+  /// The accounts invited to a file that the batch changes.
   package var invitees: Set<Identifier> = []
-  /// Where the accounts stand that the batch may concern; there is no other account among those that
-  /// it names.
+  /// The sequence numbers of the accounts that the batch may involve. A named account without a
+  /// number does not exist.
   package var numbers: [Identifier: Int64] = [:]
 
   package init(seenBy caller: Identifier) { tree = AncestorTree(seenBy: caller) }
 
   var caller: Identifier { tree.account }
 
-  /// Whether a grant would invite somebody whom the caller has nothing to do with.
+  /// Whether a grant would invite an account that the caller shares nothing with.
   func invitesStranger(_ statement: Share.Statement) -> Bool {
     statement.isGrant && shareStates[statement.key]?.isLive != true
       && !contacts.contains(statement.account)

@@ -3,7 +3,7 @@ internal import JSON
 internal import Storage
 internal import Tiers
 
-/// Writes the plan of a batch, under the locks of all whom it concerns.
+/// Writes the plan of a batch under the locks of all accounts involved.
 struct BatchWriter {
   private let transaction: Transaction
   private let now: Instant
@@ -30,7 +30,7 @@ struct BatchWriter {
 
   mutating func write(catalogue: Catalogue, limits: SyncLimits) throws -> Outcome {
     try requireRoom(catalogue: catalogue, limits: limits)
-    // Access ends first: what moves into a folder is not shown to those who no longer see it.
+    // Access ends first, so that files moved into a folder are not shown to accounts that lose it.
     var shares = try write(batch.shares.filter { !$0.statement.isGrant })
     try makeWay()
     var versions: [Identifier: Int64] = [:]
@@ -104,7 +104,7 @@ struct BatchWriter {
     try requireShares(catalogue: catalogue)
   }
 
-  /// What an owner's plan allows beside bytes; nil where no plan says anything of that.
+  /// The limits of an owner's plan besides bytes; nil if no plan has any.
   private func planLimits(
     of owner: Identifier, _ catalogue: Catalogue
   ) throws -> Plan.Limits? {
@@ -112,7 +112,7 @@ struct BatchWriter {
     return try Cap(transaction, owner, catalogue: catalogue, now: now).limits(catalogue)
   }
 
-  /// Refuses grants beyond what the owners' plans allow; what is shared already stays.
+  /// Refuses grants beyond the limits of the owners' plans. Existing shares stay.
   private func requireShares(catalogue: Catalogue) throws {
     let granted = batch.shares.filter { $0.statement.isGrant }
     guard !granted.isEmpty, catalogue.limitsMore else { return }
@@ -133,7 +133,7 @@ struct BatchWriter {
     plan.tree.final(file)?.owner
   }
 
-  /// Whether it only changes a share that there is.
+  /// Whether it only changes an existing share.
   private func isLive(_ statement: Share.Statement) throws -> Bool {
     try transaction.first(
       """
@@ -143,7 +143,7 @@ struct BatchWriter {
     ) { _ in true } ?? false
   }
 
-  /// Takes the names of all changed files out of the index, so that none is in another's way.
+  /// Takes the names of all changed files out of the index, so that none collides with another.
   private func makeWay() throws {
     guard batch.files.count > 1 else { return }
     for change in batch.files where plan.records[change.statement.id] != nil {
@@ -223,7 +223,8 @@ struct BatchWriter {
 
   // MARK: What others see
 
-  /// A link is the acceptance of a share: made, the share is accepted; deleted, it waits again.
+  /// A link accepts a share: creating it accepts the share, deleting it makes the share pending
+  /// again.
   private mutating func followLinks() throws {
     var made: Set<Identifier> = []
     var deleted: Set<Identifier> = []
@@ -245,7 +246,7 @@ struct BatchWriter {
     }
   }
 
-  /// Tells those who gain or lose sight of a moved file; its own shares move along with it.
+  /// Updates the accounts that gain or lose sight of a moved file. Its own shares move with it.
   private mutating func moveIntoView() throws {
     var (before, after): ([Identifier: Set<Identifier>], [Identifier: Set<Identifier>]) = ([:], [:])
     for change in batch.files where !change.statement.isDeleted {

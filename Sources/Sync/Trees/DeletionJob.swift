@@ -1,28 +1,28 @@
 internal import Base
 internal import Storage
 
-/// A deleted folder whose live children are still to be marked.
+/// A deleted folder with live children still to be marked.
 ///
-/// A slice of them is marked by a few statements however many they are: one by one, the round trips
-/// of a million files would take an hour.
+/// A few statements mark a whole slice, because the round trips for a million files one by one
+/// would take an hour.
 struct DeletionJob {
   let folder: Identifier
   let owner: Identifier
   let deletedWith: Identifier
 
-  /// Small folders that go into one slice.
+  /// The most small folders in one slice.
   private static let countMax = 16
-  /// The same files in the same order for as long as the owner's row is held.
+  /// The same files in the same order while the owner's row is held.
   private static let slice = """
     SELECT id FROM sync.files WHERE parent_id = $1 AND deleted = 0 ORDER BY name_hmac LIMIT $2
     """
 
-  /// Of what waits for a time to come, so many are looked at.
+  /// The most folders examined that are due later.
   private static let laterCountMax = 64
   private static let isDue = FailingItems.isDue(.deletions, "later.folder_id", at: "$2")
 
-  /// The folders of one owner, of those that are due; one that failed is due later. What a clock that went
-  /// ahead put there, and did not fail, is taken where nothing else waits.
+  /// The folders of one owner that are due. A folder that failed is due later. A folder that a fast
+  /// clock put in the future, and that did not fail, is taken if nothing else waits.
   static func longestWaiting(_ transaction: Transaction, now: Instant) throws -> [DeletionJob] {
     let due = try jobs(
       transaction, "FROM sync.deletions WHERE since_ms <= $2 ORDER BY since_ms, folder_id", now)
@@ -48,18 +48,19 @@ struct DeletionJob {
     return Array(jobs.prefix { $0.owner == jobs[0].owner })
   }
 
-  /// The folder has no live children any more.
+  /// Removes the folder, which has no live children any more.
   func end(_ transaction: Transaction) throws {
     try transaction.execute("DELETE FROM sync.deletions WHERE folder_id = $1", .id(folder))
   }
 
-  /// Puts the folder behind all that are due before: a long deletion does not hold up a short one.
+  /// Puts the folder behind all that are due before, so that a long deletion does not delay a short
+  /// one.
   func postpone(_ transaction: Transaction, until due: Instant) throws {
     try transaction.execute(
       "UPDATE sync.deletions SET since_ms = $2 WHERE folder_id = $1", .id(folder), .instant(due))
   }
 
-  /// Some of the folder's live children, and whom else they concern.
+  /// Some of the folder's live children, and the other accounts involved.
   struct Children {
     struct File {
       let id: Identifier
@@ -74,7 +75,7 @@ struct DeletionJob {
     let invited: [Identifier: Set<Identifier>]
     let targetOwners: [Identifier: Identifier]
 
-    /// The accounts besides the owner whose rows the marking of the file changes.
+    /// The accounts besides the owner whose rows change when the file is marked.
     func accounts(_ file: File) -> Set<Identifier> {
       let owner = file.target.flatMap { targetOwners[$0] }
       return (invited[file.id] ?? []).union(owner.map { [$0] } ?? [])
@@ -154,7 +155,7 @@ struct DeletionJob {
     }
   }
 
-  /// Gives up the contents of the first children, whose space their owner gets back.
+  /// Drops the contents of the first children and credits their owner.
   private func drop(_ files: [Children.File], _ transaction: Transaction, now: Instant) throws {
     let count = SQLValue.integer(Int64(files.count))
     if files.contains(where: { $0.objectID != nil }) {

@@ -1,17 +1,18 @@
 internal import Base
 internal import Storage
 
-/// Makes what lies beneath deleted folders explicitly deleted, a slice at a time.
+/// Marks everything below deleted folders as deleted, a slice at a time.
 ///
-/// The deletion itself is a mark on the folder and effective at once. What lived beneath it follows
-/// in transactions of their own, each small enough that nobody waits long for the owner's row, and
-/// the space is credited as they go. The queue is a table, so a crash between two slices loses nothing.
+/// The deletion itself is a mark on the folder and takes effect at once. Its descendants follow in
+/// transactions of their own, each small enough that no one waits long for the owner's row. The
+/// space is credited along the way. The queue is a table, so a crash between two slices loses
+/// nothing.
 enum Deletions {
-  /// Files of one slice, and accounts that its links and invitations may concern.
+  /// The most files in one slice, and the most accounts that its links and invitations may involve.
   static let sliceCountMax = 250
   private static let accountCountMax = 250
 
-  /// Queues a folder that the user deleted, if children of it are still to be marked.
+  /// Queues a folder that the user deleted, if it has children to mark.
   static func begin(
     _ transaction: Transaction, _ folder: Identifier, _ owner: Identifier, now: Instant
   ) throws {
@@ -23,7 +24,7 @@ enum Deletions {
       """, .id(folder), .id(owner), .instant(now))
   }
 
-  /// Gives up a document's content, whose space its owner gets back.
+  /// Drops a document's content and credits its owner.
   static func dropContent(_ transaction: Transaction, _ record: FileRecord, now: Instant) throws {
     guard record.contentVersion > 0 else { return }
     if let object = record.objectID {
@@ -37,7 +38,7 @@ enum Deletions {
       "UPDATE sync.files SET content_bytes = 0, object_id = NULL WHERE id = $1", .id(record.id))
   }
 
-  /// Marks one slice of the children of folders of one owner; false where there is no folder.
+  /// Marks one slice of the children of one owner's folders. Returns false if no folder waits.
   static func sweep(
     _ transaction: Transaction, _ jobs: [DeletionJob], metadataFeeByteCount fee: Int64,
     now: Instant, count: Int = sliceCountMax
@@ -64,8 +65,8 @@ enum Deletions {
     return true
   }
 
-  /// The accounts whose rows the marking of a slice changes, if they are not too many: what concerns
-  /// more is left to a later slice. The first file is always among it.
+  /// The accounts whose rows change when the slice is marked. If there are too many, the rest of
+  /// the slice waits for a later one; the first file is always included.
   private static func concerned(
     _ jobs: [DeletionJob], _ owner: Identifier, _ visibility: Visibility, count: Int
   ) throws -> Set<Identifier> {

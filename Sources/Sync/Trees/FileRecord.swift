@@ -3,16 +3,16 @@ package import Base
 internal import JSON
 internal import Storage
 
-/// What the server knows of one file: structure and sizes, never a plaintext name or content.
+/// The server's record of one file: structure and sizes, never a plaintext name or content.
 package struct FileRecord: Sendable {
   package enum Kind: String, CaseIterable, Sendable {
     case folder, document, link
   }
 
   package struct Name: Sendable, Equatable {
-    /// The name under a key the server never sees.
+    /// The name, encrypted with a key that the server never sees.
     let ciphertext: [UInt8]
-    /// A keyed hash of the name, so that equal names meet without being read.
+    /// A keyed hash of the name, so that equal names can be found without reading them.
     let hmac: [UInt8]
 
     package init(ciphertext: [UInt8], hmac: [UInt8]) {
@@ -28,7 +28,7 @@ package struct FileRecord: Sendable {
     }
   }
 
-  /// Who said that the record is as it is.
+  /// The key that signed the record, and its signature.
   package struct Author: Sendable {
     let key: [UInt8]
     let signature: [UInt8]
@@ -48,11 +48,11 @@ package struct FileRecord: Sendable {
   /// The sequence number of the latest content; 0 before the first.
   let contentVersion: Int64
   let contentByteCount: Int64
-  /// Where large content lies; nil for content kept in the database.
+  /// The object of large content; nil for content kept in the database.
   let objectID: Identifier?
-  /// The explicit mark; a file beneath a deleted folder is deleted without it.
+  /// The explicit mark. A file below a deleted folder is deleted without it.
   var isDeleted: Bool
-  /// The folder whose deletion took this file along, where its author did not delete it.
+  /// The folder with which this file was deleted, if its author did not delete it directly.
   var deletedWith: Identifier?
 
   static let columns = """
@@ -60,7 +60,7 @@ package struct FileRecord: Sendable {
     seq, content_version, content_bytes, object_id, deleted, deleted_with
     """
 
-  /// Columns of a row that is read whole.
+  /// The columns of a whole row.
   static let columnCount = 16
 
   package init(
@@ -86,7 +86,7 @@ package struct FileRecord: Sendable {
 
   var isRoot: Bool { parent == id }
 
-  /// As one reader sees it: an owner with every share, a sharee with its own.
+  /// The record as one reader sees it: an owner with all shares, a sharee with its own.
   func json(shares: [Share]) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init("id", .string(id.description)), .init("owner", .string(owner.description)),
@@ -138,8 +138,9 @@ extension FileRecord {
       isDeleted: try row.integer(14) == 1, deletedWith: try row.optionalID(15))
   }
 
-  /// Of ids that are no file's, those that rows still name which outlive a file: links to it, what lay in it, its shares. Made
-  /// again under the same id, a file would take them over, and an old link accept a share unasked.
+  /// The ids that belong to no file but that remaining rows still name: links to it, files in it,
+  /// its shares. A new file under such an id would inherit those rows, and an old link would accept
+  /// a share unasked.
   static func remembered(
     of ids: [Identifier], _ queryable: some Queryable
   ) throws -> Set<Identifier> {
@@ -164,7 +165,7 @@ extension FileRecord {
     return found
   }
 
-  /// The one link of an account to a file that is not explicitly deleted.
+  /// An account's only link to a file that is not explicitly deleted.
   static func liveLink(
     _ queryable: some Queryable, of account: Identifier, to target: Identifier
   ) throws -> Identifier? {

@@ -2,12 +2,11 @@ internal import Base
 internal import Storage
 internal import Tiers
 
-/// Invitations by accounts that may write to few strangers: how many are sent and received a day
-/// (UTC), and how many wait for an answer.
+/// Invitations by limited accounts: sent and received in a day (UTC), and unanswered.
 enum Invitations {
   private static let day: Int64 = 86_400_000
 
-  /// Whether an account may write to few strangers: a young or a free one.
+  /// Whether an account's invitations to strangers are limited: a young or a free one.
   static func isLimited(
     _ account: Identifier, _ queryable: some Queryable, _ limits: SyncLimits,
     catalogue: Catalogue, now: Instant
@@ -18,8 +17,8 @@ enum Invitations {
     return found.map { now - $0.created < limits.youngAge } ?? true
   }
 
-  /// Refuses more than the caller may send today, told by receiver; the rows of the caller and the
-  /// receivers are held.
+  /// Refuses more invitations, given by receiver, than the caller may send today. The rows of the
+  /// caller and the receivers are held.
   static func count(
     _ sent: [Identifier: Int64], of account: Identifier, _ transaction: Transaction,
     _ limits: SyncLimits,
@@ -47,7 +46,8 @@ enum Invitations {
     }
   }
 
-  /// How many more the receiver takes: of those that wait for an answer, and of those of one day.
+  /// How many more invitations the receiver accepts, by the limits of unanswered ones and of one
+  /// day.
   static func room(
     of receiver: Identifier, _ queryable: some Queryable, _ limits: SyncLimits, now: Instant
   ) throws -> Int64 {
@@ -67,7 +67,7 @@ enum Invitations {
     ) { row in try row.integer(0) } ?? 0
   }
 
-  /// From which side an account is looked at.
+  /// The side of an account in its invitations.
   enum Side {
     case sent, received
 
@@ -75,11 +75,10 @@ enum Invitations {
     fileprivate var other: String { self == .sent ? "account_id" : "owner_id" }
   }
 
-  /// Invitations between an account and strangers that wait for an answer, counted no further than
-  /// `max`.
+  /// Unanswered invitations between an account and strangers, counted up to `max`.
   ///
-  /// The others are found account by account, however many files contacts were invited to: that is
-  /// what the order of the joins is for, which SQLite keeps to where they are `CROSS`.
+  /// Contacts are excluded account by account, regardless of how many files they were invited to.
+  /// The order of the joins does this; SQLite keeps it if they are `CROSS`.
   static func waiting(
     _ side: Side, _ account: Identifier, _ queryable: some Queryable, max: Int64
   ) throws -> Int64 {

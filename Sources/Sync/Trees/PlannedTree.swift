@@ -2,14 +2,14 @@ internal import Base
 
 /// The tree as it is, and as a batch would leave it.
 ///
-/// What a change expects and who may make it is judged by the tree as it is. A change that breaks a
-/// rule is planned nevertheless, if the rest can be judged as if it were made.
+/// Expectations and permissions are judged by the tree as it is. A change that breaks a rule is
+/// still planned, if the rest can be judged as if it were made.
 struct PlannedTree: Sendable {
-  /// As it is.
+  /// The current tree.
   var current: AncestorTree
   /// The changed files as the batch would leave them.
   var planned: [Identifier: AncestorTree.Node] = [:]
-  /// What is wrong with each change of a file, in their order, before asking where it would lie.
+  /// The rule that each change of a file breaks, in their order, before its place is judged.
   private(set) var rules: [Rule?] = []
   /// New links, by target.
   private(set) var newLinks: [Identifier: Int] = [:]
@@ -82,7 +82,8 @@ struct PlannedTree: Sendable {
   /// The file as the batch would leave it.
   func final(_ id: Identifier) -> AncestorTree.Node? { planned[id] ?? current[id] }
 
-  /// The file and all above it, nearest first, as the batch would leave them; ends early in a cycle.
+  /// The file and everything above it, nearest first, as the batch would leave them. Ends early in
+  /// a cycle.
   func finalChain(_ id: Identifier) -> [AncestorTree.Node] {
     var chain: [AncestorTree.Node] = []
     var next = final(id)
@@ -93,8 +94,8 @@ struct PlannedTree: Sendable {
     return chain
   }
 
-  /// What is wrong with the folders that a live file would lie in, nearest first; its depth, its name
-  /// and what it is come after.
+  /// The rule broken by the folders above a live file, nearest first. Depth, name and kind are
+  /// judged later.
   func rule(of statement: FileRecord.Statement, in chain: [AncestorTree.Node]) -> Rule? {
     let isKnown = current[statement.parent] != nil
     guard let parent = final(statement.parent),
@@ -107,47 +108,48 @@ struct PlannedTree: Sendable {
     if chain.contains(where: \.isDeleted) { return .parentDeleted }
     guard chain.last?.isRoot == true else {
       if Set(chain.map(\.id)).count < chain.count { return .cycle }
-      // Ends where the batch itself would put a folder beneath what does not exist.
+      // The chain ends early if the batch puts a folder below one that does not exist.
       return chain.last.flatMap { final($0.parent) } == nil ? .parentNotFound : .tooDeep
     }
     return nil
   }
 
-  /// A new folder gives the access that the first existing folder above it gives; nil where there is
-  /// none, because new folders hang from each other or are too many.
+  /// A new folder grants the access of the first existing folder above it. Nil if there is none,
+  /// because new folders form a cycle or are too many.
   private func role(along chain: [AncestorTree.Node]) -> Role? {
     chain.first { current[$0.id] != nil }.map { current.role($0.id) }
   }
 
-  /// The levels that may lie beneath a file in the folders.
+  /// The levels that may lie below a file in the folders.
   static func room(in chain: [AncestorTree.Node]) -> Int64 {
     Int64(AncestorTree.depthMax - chain.count)
   }
 
-  /// Whether a folder's height, which may be what once was, has to be counted before it refuses.
+  /// Whether a folder's height, which may be outdated, must be counted before it can refuse a
+  /// change.
   func isInDoubt(_ statement: FileRecord.Statement) -> Bool {
     guard let height = planned[statement.id]?.height, height > 0 else { return false }
     let room = Self.room(in: finalChain(statement.parent))
     return room >= 0 && height > room
   }
 
-  /// Whether the batch gives a name once.
+  /// Whether the batch gives a name only once.
   func isSingle(_ place: BatchSnapshot.Place) -> Bool { names[place] == 1 }
 
-  /// Whether a folder gets into another one.
+  /// Whether a folder moves into another one.
   func isMovedFolder(_ statement: FileRecord.Statement) -> Bool {
     guard statement.kind == .folder, let before = current[statement.id] else { return false }
     return before.parent != statement.parent
   }
 
-  /// A folder's height is other than it was.
+  /// Sets a folder's new height.
   mutating func setHeight(_ height: Int64, of id: Identifier) { planned[id]?.height = height }
 }
 
 extension FileRecord.Statement {
   var place: BatchSnapshot.Place { BatchSnapshot.Place(parent: parent, hmac: name.hmac) }
 
-  /// Whether a deletion says nothing else.
+  /// Whether a deletion changes nothing.
   fileprivate func repeats(_ record: FileRecord) -> Bool {
     parent == record.parent && name == record.name && (record.key == nil || key == record.key)
   }

@@ -3,13 +3,13 @@ internal import Base
 internal import JSON
 internal import Storage
 
-/// That an account other than its owner may see a file and, once accepted, all beneath it.
+/// An account's access to another owner's file and, once accepted, to everything below it.
 package struct Share: Sendable {
   package enum Mode: String, CaseIterable, Sendable {
     case read, write
   }
 
-  /// Rows are never dropped while their file lives: they say how access ended.
+  /// Rows are kept while their file lives, as a record of how access ended.
   package enum State: String, CaseIterable, Sendable {
     /// Granted; the sharee sees this one record.
     case pending
@@ -28,16 +28,17 @@ package struct Share: Sendable {
   /// The file's key, sealed for the sharee; nil once access has ended.
   var key: [UInt8]?
   var author: FileRecord.Author
-  /// The number of the sharee's sequence at which it changed last; all who know of it hold the same.
+  /// The sharee's sequence number of the latest change. All accounts that see the share hold the
+  /// same number.
   private(set) var version: Int64
-  /// The number of the sharee's sequence under which it is told: a later one where it was told again.
+  /// The sharee's sequence number under which it is sent: a later one if it was sent again.
   private(set) var sequence: Int64
 
   static let columns = """
     file_id, account_id, owner_id, mode, state, share_key, author_key, signature, seq, version
     """
 
-  /// The same of a table under another name.
+  /// The same columns of a table under another name.
   static let joinedColumns = """
     s.file_id, s.account_id, s.owner_id, s.mode, s.state, s.share_key, s.author_key, s.signature, \
     s.seq, s.version
@@ -72,7 +73,7 @@ package struct Share: Sendable {
     version = try row.integer(9)
   }
 
-  /// It stands otherwise, as of a number of the sharee's sequence.
+  /// Changes the state as of a number of the sharee's sequence.
   mutating func become(_ state: State, at number: Int64) {
     self.state = state
     version = number
@@ -88,7 +89,7 @@ package struct Share: Sendable {
     ]
   }
 
-  /// Those who have a share of the file in a live state.
+  /// The accounts with a live share of the file.
   static func accounts(
     _ queryable: some Queryable, of file: Identifier, in state: State
   ) throws -> [Identifier] {
@@ -109,7 +110,7 @@ package struct Share: Sendable {
     ) { row in try Share(row: row) }
   }
 
-  /// The shares of a file that `reader` may know of: all for the owner, else its own.
+  /// The shares of a file that `reader` may see: all for the owner, otherwise its own.
   static func of(
     _ file: FileRecord, visibleTo reader: Identifier, _ queryable: some Queryable
   ) throws -> [Share] {

@@ -3,7 +3,7 @@ package import Base
 internal import JSON
 
 extension FileRecord {
-  /// What an author says a file's record is; the author's signature is over its canonical form.
+  /// An author's statement of a file's record. The author signs its canonical form.
   package struct Statement: Sendable {
     let id: Identifier
     let owner: Identifier
@@ -12,7 +12,7 @@ extension FileRecord {
     let name: FileRecord.Name
     /// The file's key, sealed under its parent's.
     let key: [UInt8]
-    /// What a link leads to.
+    /// The target of a link.
     let target: Identifier?
     let isDeleted: Bool
 
@@ -78,7 +78,7 @@ extension FileRecord {
 }
 
 extension Share {
-  /// What an owner, or a sharee about its own access, says of a share.
+  /// A statement about a share, by the owner or by the sharee about its own access.
   package struct Statement: Sendable {
     package enum Action: Sendable {
       case grant(mode: Share.Mode, key: [UInt8])
@@ -86,7 +86,7 @@ extension Share {
       case reject
     }
 
-    /// What a batch says one thing about.
+    /// The share that a statement is about. A batch may state each only once.
     package struct Key: Hashable, Sendable {
       let file: Identifier
       let account: Identifier

@@ -1,6 +1,6 @@
 package import Base
 
-/// That a row breaks a rule.
+/// A row that breaks a rule.
 package struct TreeFinding: Sendable, Equatable {
   package let law: Law
   /// The file, or the account whose tree is seen.
@@ -11,7 +11,7 @@ package struct TreeFinding: Sendable, Equatable {
     self.subject = subject
   }
 
-  /// In the words of a program, and in a sentence.
+  /// Has a name for programs and a sentence for people.
   package enum Law: String, Sendable, CaseIterable {
     case root, parent, cycle, depth, height, name, number, mark, deletion, content, object, link
     case signature
@@ -44,8 +44,8 @@ package struct TreeFinding: Sendable, Equatable {
       }
     }
 
-    /// Those that the records and contents of one account can break by themselves: an archive that breaks
-    /// one was written by no server, and none takes it in.
+    /// The laws that the records and contents of one account can break by themselves. No server
+    /// writes an archive that breaks one, so it is refused.
     package static let ofArchives: [Law] = [
       .root, .parent, .cycle, .depth, .height, .name, .number, .mark, .deletion, .content,
       .signature,
@@ -54,12 +54,12 @@ package struct TreeFinding: Sendable, Equatable {
 }
 
 extension FileRecord {
-  /// Whether a content belongs to it.
+  /// Whether it has content.
   var hasContent: Bool { kind == .document && contentVersion > 0 && !isDeleted }
 
-  /// Whether it names what it was deleted with only if it is deleted.
+  /// Whether it names the folder it was deleted with only if it is deleted.
   var isMarkRight: Bool { isDeleted || deletedWith == nil }
 
-  /// Whether it weighs nothing where it has no content: what it weighs is credited when it goes.
+  /// Whether it has no size if it has no content, because its size is credited when it is deleted.
   var isWeightRight: Bool { hasContent || contentByteCount == 0 }
 }

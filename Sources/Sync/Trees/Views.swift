@@ -3,10 +3,10 @@ internal import Base
 internal import Crypto
 internal import Storage
 
-/// Which accounts have a view of which owner's tree, and when one has to be read again.
+/// The accounts' views of owners' trees, and when one must be read again.
 extension Visibility {
-  /// Begins a view where there is none. Its reader begins anew with all that it knows of the owner,
-  /// so what it is invited to is told again.
+  /// Begins a view if there is none. Its reader discards everything it knows of the owner, so the
+  /// owner's invitations to it are sent again.
   func open(_ share: Share, _ owners: inout LockedOwners) throws {
     guard try !isOpen(share.account, share.owner) else { return }
     let from = try owners.require(share.owner).sequence
@@ -23,8 +23,8 @@ extension Visibility {
       .integer(isLittle ? from : 0))
   }
 
-  /// Ends the view with the last accepted share. What the account is invited to is told again as its
-  /// own news: of a view that ends before it was read to its end, the rest is never read.
+  /// Ends the view with the last accepted share. The account's invitations are sent again in its
+  /// own sequence, because the rest of a view that ends early is never read.
   func close(
     _ account: Identifier, _ owner: Identifier, _ owners: inout LockedOwners
   ) throws {
@@ -39,7 +39,7 @@ extension Visibility {
     for file in try offered(to: account, owner) { try renew(file, account, &owners) }
   }
 
-  /// Begins a view that was lost while a share of it is accepted: all of the owner's tree is read anew.
+  /// Restores a missing view while a share of it is accepted. The whole owner's tree is read anew.
   func openFromBeginning(_ account: Identifier, _ owner: Identifier) throws {
     restarted.insert(ViewID(account: account, owner: owner))
     try transaction.execute(
@@ -57,7 +57,7 @@ extension Visibility {
 
   private static func newNumber() -> Int64 { Int64(bitPattern: Random.identifier().high) }
 
-  /// Has views read again: from here on, if what they show is little enough to get new numbers.
+  /// Has views read again: only from here on, if they show few enough files to get new numbers.
   func restart(
     _ accounts: [Identifier], _ owner: Identifier, _ owners: inout LockedOwners
   ) throws {
@@ -75,7 +75,7 @@ extension Visibility {
     }
   }
 
-  /// All that the accounts know of the owner's tree; nil where that is too much.
+  /// Everything that the accounts see of the owner's tree; nil if that is too much.
   private func inView(of accounts: [Identifier], _ owner: Identifier) throws -> [Identifier]? {
     var shared: Set<Identifier> = []
     var files: Set<Identifier> = []
@@ -97,12 +97,12 @@ extension Visibility {
     return files.sorted()
   }
 
-  /// What the account is invited to.
+  /// The account's invitations.
   private func offered(
     to account: Identifier, _ owner: Identifier
   ) throws -> [Identifier] { try files(in: .pending, account, owner) }
 
-  /// The files that the owner shares with the account in a state; the judge lets no more be live.
+  /// The files that the owner shares with the account in a state. The rules limit their number.
   func files(
     in state: Share.State, _ account: Identifier, _ owner: Identifier
   ) throws -> [Identifier] {

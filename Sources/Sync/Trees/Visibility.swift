@@ -1,25 +1,26 @@
 internal import Base
 internal import Storage
 
-/// Keeps what accounts are told in step with what they may see of others' trees.
+/// Keeps the accounts' updates in step with what they may see of others' trees.
 ///
-/// A share is accepted exactly while a link of the sharee to it lives, and an account has a view of
-/// another's tree exactly while one of that owner's shares is accepted. What comes into view gets new
-/// numbers of the owner's sequence, so that whoever reads the sequence meets it; where that would be
-/// too much for one transaction, the view gets another number, and is read again from its beginning.
+/// A share is accepted exactly while a live link of its sharee leads to it. An account has a
+/// view of another's tree exactly while one of that owner's shares is accepted. Files that come
+/// into view get new numbers of the owner's sequence, so that readers of the sequence find them. If
+/// there are too many for one transaction, the view gets a new number and is read again from its
+/// beginning.
 final class Visibility {
-  /// Files that come into view with new numbers of their own, or out of it with departures, in one
-  /// transaction.
+  /// The most files in one transaction that come into view with new numbers, or leave it with
+  /// departures.
   static let restampCountMax = 1000
 
   let transaction: Transaction
   let now: Instant
 
-  /// Of those files, how many there is room for yet.
+  /// The files for which there is still room.
   private(set) var stampable = restampCountMax
-  /// Files that may yet be looked at to find them.
+  /// The files that may still be read to find them.
   var readable = 4 * restampCountMax
-  /// Views that are read again from the very beginning, whatever else happens to them.
+  /// Views that are read again from the very beginning, regardless of other changes.
   var restarted: Set<ViewID> = []
 
   struct ViewID: Hashable {
@@ -27,9 +28,9 @@ final class Visibility {
     let owner: Identifier
   }
 
-  /// The accounts that see a folder, where it was asked about.
+  /// The accounts that see a folder, as far as it was asked.
   private var accepted: [Identifier: [Identifier]] = [:]
-  /// What lies above a file, where it was asked about.
+  /// The folders above a file, as far as it was asked.
   private var chains: [Identifier: Set<Identifier>] = [:]
 
   init(_ transaction: Transaction, now: Instant) {
@@ -37,7 +38,7 @@ final class Visibility {
     self.now = now
   }
 
-  /// The accounts that see everything beneath one of the folders.
+  /// The accounts that see everything below one of the folders.
   func sharees(of folders: [AncestorTree.Node]) throws -> Set<Identifier> {
     var sharees: Set<Identifier> = []
     for folder in folders where folder.hasLiveShares {
@@ -49,7 +50,7 @@ final class Visibility {
     return sharees
   }
 
-  /// The accounts that a change of the file is news to, though they see nothing else of the tree.
+  /// The accounts that see a change of the file, although they see nothing else of the tree.
   func invited(to file: Identifier) throws -> [Identifier] {
     try Share.accounts(transaction, of: file, in: .pending)
   }
@@ -62,7 +63,7 @@ final class Visibility {
 
   // MARK: Shares
 
-  /// The sharee's link to the file was made, which accepts its share, or is gone.
+  /// Follows a new link of the sharee to the file, which accepts its share, or its end.
   func link(
     _ target: Identifier, _ account: Identifier, isMade: Bool, _ owners: inout LockedOwners
   ) throws {
@@ -75,17 +76,17 @@ final class Visibility {
     try change(share, from: current, &owners)
   }
 
-  /// What a grant makes of a share: a live one keeps its state.
+  /// The state of a share after a grant: a live one keeps its state.
   func grantedState(_ current: Share?, _ statement: Share.Statement) throws -> Share.State {
     if let current, current.state.isLive { return current.state }
     let link = try FileRecord.liveLink(transaction, of: statement.account, to: statement.file)
     return link == nil ? .pending : .accepted
   }
 
-  /// Writes a share, and tells its owner and its sharee what it means for them.
+  /// Writes a share, and updates its owner and its sharee.
   ///
-  /// To the sharee it has a number of its own. The owner is told of it with the file, which gets
-  /// another number whatever the views of others need.
+  /// The share has a number of the sharee's sequence. The owner sees it with the file, which
+  /// gets a new number regardless of others' views.
   func change(
     _ share: Share, from current: Share.State?, _ owners: inout LockedOwners
   ) throws {
@@ -101,18 +102,18 @@ final class Visibility {
     if isShut || current?.isLive == true && !share.state.isLive { try leave(share, &owners) }
   }
 
-  /// What a share showed is out of view, unless another shows it; an account that has no view of the
-  /// tree will begin one anew.
+  /// Removes what the share showed from view, unless another share shows it. An account without a
+  /// view of the tree will begin a new one.
   private func leave(_ share: Share, _ owners: inout LockedOwners) throws {
     let others = try files(in: .accepted, share.account, share.owner)
     guard !others.isEmpty, try above(share.file).isDisjoint(with: others) else { return }
     try depart(share.file, from: [share.account], share.owner, &owners)
   }
 
-  /// The file and all above it.
+  /// The file and everything above it.
   private func above(_ file: Identifier) throws -> Set<Identifier> {
     if let chain = chains[file] { return chain }
-    // Whoever sees it: only the folders are asked for.
+    // The reader does not matter: only the folders are used.
     var tree = AncestorTree(seenBy: file)
     try tree.load(file, transaction)
     let chain = Set(tree.chain(file).map(\.id))
@@ -120,12 +121,12 @@ final class Visibility {
     return chain
   }
 
-  /// Files lie elsewhere than before.
+  /// Forgets the chains, because files have moved.
   func filesMoved() { chains = [:] }
 
   // MARK: Files
 
-  /// A file with all beneath it came into view of the accounts.
+  /// Brings a file and everything below it into view of the accounts.
   func appear(
     _ root: Identifier, to accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners
@@ -144,7 +145,7 @@ final class Visibility {
     accounts.filter { !restarted.contains(ViewID(account: $0, owner: owner)) }.sorted()
   }
 
-  /// A file and what lives beneath it; nil where there is no room for so much.
+  /// A file and its live descendants; nil if there is no room for them.
   func live(_ root: Identifier) throws -> [Identifier]? {
     let countMax = min(stampable, readable)
     guard countMax > 0 else { return nil }
@@ -177,10 +178,10 @@ final class Visibility {
       .id(file), .integer(try owners.nextSequence(of: owner)))
   }
 
-  /// A file with all beneath it went out of view of the accounts.
+  /// Removes a file and everything below it from view of the accounts.
   ///
-  /// Each file is said to have left: one that moved beneath the folder just before is, to who has not
-  /// read that yet, still where it was.
+  /// A departure is written for each file. A file that just moved into the folder is still at its
+  /// old place for a reader that has not seen the move.
   func depart(
     _ root: Identifier, from accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners
@@ -197,7 +198,7 @@ final class Visibility {
     }
   }
 
-  /// Whoever has not read of an earlier time reads of this one: a file leaves one row, however often it
+  /// A reader that missed an earlier departure sees this one: a file has one row, however often it
   /// comes and goes.
   private func depart(
     _ file: Identifier, from account: Identifier, _ owner: Identifier,
@@ -214,7 +215,7 @@ final class Visibility {
       .instant(now))
   }
 
-  /// A file and what lies beneath it, deleted or not; nil where that is too much.
+  /// A file and its descendants, deleted or not; nil if there are too many.
   private func beneath(_ root: Identifier, countMax: Int) throws -> [Identifier]? {
     var files = [root]
     defer { readable -= files.count }
@@ -237,8 +238,8 @@ final class Visibility {
     return files
   }
 
-  /// Tells those who are only invited to a file that it changed, by telling them of their share anew:
-  /// the share keeps its version.
+  /// Sends a changed file to the accounts that are only invited to it, by sending their share
+  /// again. The share keeps its version.
   func renew(_ file: Identifier, _ owners: inout LockedOwners) throws {
     for account in try invited(to: file) { try renew(file, account, &owners) }
   }

@@ -1,17 +1,17 @@
 internal import Storage
 
-/// What a batch may do to the database, in statements and rows read and changed, a few microseconds
-/// each: under the locks some 50 ms.
+/// The work that a batch may cause in the database, in statements and in rows read and changed.
+/// Each takes a few microseconds, so some 50 ms under the locks.
 ///
-/// Whatever a tree looks like, one change fits, so that a batch that does not can be sent in parts.
+/// A single change fits in any tree, so a batch that does not fit can be sent in parts.
 struct WorkBudget {
-  /// By a snapshot, when nothing is locked. Enough to look at 256 links below 128 folders each.
+  /// In a snapshot, when nothing is locked. Enough to examine 256 links below 128 folders each.
   static let judged: Int64 = 40_000
-  /// Under the locks, where something changed since the snapshot.
+  /// Under the locks, if something changed since the snapshot.
   static let judgedAgain: Int64 = 8000
   /// Under the locks, to write.
   static let written: Int64 = 16_000
-  /// Files beneath the folders of a batch whose levels are in doubt.
+  /// Files below the folders of a batch whose levels are in doubt.
   static let counted: Int64 = 5000
 
   let max: Int64

@@ -1,23 +1,23 @@
 internal import Base
 internal import Crypto
 
-/// How far a client has read its own sequence and those of the trees it sees, as an opaque text.
+/// How far a client has read its own sequence and those of the trees it sees, as opaque text.
 ///
-/// No order is needed between two sequences: each is given out under its owner's lock. A view is
-/// named by its number, which changes whenever the view has to be read from its beginning. The
-/// history is that of the database: after a restore from backup, whose sequences run again over the
-/// same numbers, a client starts over instead of skipping what it never saw.
+/// Two sequences need no common order: each is numbered under its owner's lock. A view is
+/// identified by its number, which changes whenever the view must be read from its beginning. The
+/// history identifies the database: after a restore from backup, sequences use the same numbers
+/// again, so a client starts over and misses nothing.
 ///
-/// A code under the database's key ends the text: a cursor wound back by hand would have rows read for
-/// an answer that says nothing.
+/// The text ends with a code under the database's key. Otherwise a cursor set back by hand would
+/// make the server read many rows for an empty answer.
 struct Cursor: Sendable, Equatable {
   let history: Identifier
   let account: Identifier
-  /// When the client had last read everything: deletions before that are no news to it.
+  /// When the client had last read everything. It already knows earlier deletions.
   var caughtUp: Instant
-  /// Everything up to this number of the account's own sequence has been read.
+  /// The number up to which the account's own sequence has been read.
   var sequence: Int64
-  /// By number of the view, what of its owner's sequence has been read.
+  /// By number of the view: how far its owner's sequence has been read.
   var views: [Int64: Int64]
 
   private static let format: UInt8 = 3
@@ -32,8 +32,8 @@ struct Cursor: Sendable, Equatable {
     views = [:]
   }
 
-  /// Throws for what no program of this database has given out; what one of an earlier version gave out
-  /// has its client start over.
+  /// Throws for text that no program of this database has written. A cursor of an earlier version
+  /// makes its client start over.
   init(_ text: String, key: Secret) throws(Refusal) {
     guard let bytes = Base64.url.decode(text), let format = bytes.first else {
       throw .cursorInvalid

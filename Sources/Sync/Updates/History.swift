@@ -3,13 +3,14 @@ package import Base
 internal import Crypto
 package import Storage
 
-/// Which history this database's sequence numbers belong to, and the key that proves its cursors.
+/// The history that this database's sequence numbers belong to, and the key that proves its
+/// cursors.
 package struct History: Sendable {
   let id: Identifier
   let cursorKey: Secret
 
-  /// Which database this is: another one, and one that was restored, has another. Nil before coffer-sync
-  /// has started on it.
+  /// Identifies the database. A restored database gets a new id. Nil before coffer-sync has started
+  /// on it.
   package static func id(reading reader: Reader) throws -> Identifier? {
     try reader.first("SELECT history_id FROM sync.history WHERE id = 1") { row in try row.id(0) }
   }
@@ -19,7 +20,7 @@ package struct History: Sendable {
     try reader.first("SELECT 1 FROM sync.history WHERE id = 1") { _ in true } ?? false
   }
 
-  /// Writes what is missing of it; safe to call from several programs at once.
+  /// Writes the missing parts. Several programs may call it at once.
   package static func establish(_ database: Database) throws {
     try database.write(for: nil) { transaction in
       let key = Random.bytes(32)
@@ -33,8 +34,8 @@ package struct History: Sendable {
     }
   }
 
-  /// Begins another history: what clients know of this one may be ahead of a restored database, so they
-  /// fetch everything again.
+  /// Begins a new history. Clients may know more than a restored database does, so they fetch
+  /// everything again.
   package static func renew(_ database: Database) throws {
     try database.write(for: nil) { transaction in
       _ = try transaction.execute(

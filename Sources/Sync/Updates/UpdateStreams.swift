@@ -7,10 +7,11 @@ struct OwnStream {
   let account: Identifier
   let last: Int64
 
-  /// Shares that one page tells with its files: as many as one file can have, so that it gets on.
+  /// The most shares in one page with their files: as many as one file can have, so that every page
+  /// makes progress.
   private static let shareCountMax = BatchRules.shareRowCountMax
 
-  /// The next changes; `read` moves on to the last of them, or to the end.
+  /// The next changes. `read` moves to the last of them, or to the end.
   func read(_ reader: Reader, after read: inout Int64, limit: Int) throws -> [Change] {
     guard read < last, limit > 0 else { return [] }
     let files = try files(reader, after: read, limit: limit)
@@ -21,12 +22,12 @@ struct OwnStream {
       (file.sequence, .file(file, shares[file.id] ?? []))
     }
     for share in invitations {
-      // An accepted one brings its tree into view; a pending one shows just the file itself.
+      // An accepted share brings its tree into view; a pending one shows just the file itself.
       let record = share.state == .pending ? try FileRecord.find(reader, share.file) : nil
       changes.append((share.sequence, .share(share, record)))
     }
     changes.sort { $0.sequence < $1.sequence }
-    // Whatever is not among these has a higher number than all of them.
+    // Anything not included has a higher number than all of these.
     if let end { changes = changes.filter { $0.sequence < end } }
     changes = Array(changes.prefix(limit))
     let isAll = end == nil && changes.count < limit
@@ -52,8 +53,8 @@ struct OwnStream {
     ) { row in try Share(row: row) }
   }
 
-  /// The shares of the files between two numbers; and the number of the first file whose shares do not
-  /// fit the page.
+  /// The shares of the files between two numbers, and the number of the first file whose shares do
+  /// not fit the page.
   private func sharesOfFiles(
     _ reader: Reader, after read: Int64, through end: Int64
   ) throws -> ([Identifier: [Share]], end: Int64?) {
@@ -76,21 +77,21 @@ struct OwnStream {
   }
 }
 
-/// That an account sees part of an owner's tree: the owner's sequence, less what the account may not
-/// see, and with what left its sight.
+/// An account's view of an owner's tree: the owner's sequence, without the parts that the account
+/// may not see, plus departures.
 struct View {
   let account: Identifier
   let owner: Identifier
   let number: Int64
-  /// Before this number nothing is in view, or all that is has got a later one.
+  /// Before this number nothing is in view, or everything in view has a later one.
   let from: Int64
   let last: Int64
-  /// That the owner is to be gone; until then everything can be read, and kept.
+  /// The owner's deletion. Until then everything can be read and copied.
   let leaving: Leaving?
 
   struct Leaving: Sendable {
     let owner: Identifier
-    /// Not known while the owner's account waits for its export.
+    /// Unknown while the owner's account waits for its export.
     let erases: Instant?
 
     var json: JSONValue {
@@ -119,10 +120,10 @@ struct View {
     }
   }
 
-  /// Rows that are asked for at a time: most of them may not be for the account's eyes.
+  /// Rows read at a time. Most of them may be invisible to the account.
   private static let itemCountMax = 200
 
-  /// The next changes in view; `read` moves on past all that was examined.
+  /// The next changes in view. `read` moves past everything that was examined.
   func read(
     _ reader: Reader, after read: inout Int64, limit: Int, examinable: inout Int,
     _ tree: inout AncestorTree
@@ -176,9 +177,9 @@ struct View {
     case .left(let file, _):
       try tree.load(file, reader)
       guard tree.role(file) > .stranger else { return .left(file, owner: owner) }
-      // What is still offered, or seen by another share, or back in view, is told of there; but what
-      // is deleted gets no number as it comes back, and its deletion may have been read past while it
-      // was out of view.
+      // A departed file that is still offered, visible through another share, or back in view is
+      // sent there. A deleted file gets no number when it comes back, and its deletion may have
+      // been read past while it was out of view.
       guard tree.isDeleted(file), let record = try FileRecord.find(reader, file) else {
         return nil
       }

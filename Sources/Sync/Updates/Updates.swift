@@ -3,20 +3,20 @@ internal import Base
 internal import JSON
 internal import Storage
 
-/// Tells a client what changed since it last asked, in pages, skipping nothing.
+/// Sends a client the changes since its last request, in pages, without gaps.
 enum Updates {
   static let limitDefault = 500
   static let limitMax = 1000
-  /// Rows of other owners that one page examines, whether the account may see them or not.
+  /// The most rows of other owners that one page examines, visible to the account or not.
   static let examinedCountMax = 2000
 
   struct Question: Sendable {
     let credentials: Credentials
-    /// The text of a cursor, not yet read.
+    /// The text of a cursor, not yet decoded.
     let since: String?
     let limit: Int
 
-    /// `since` and `limit` from the query, each at most once; anything else in it is ignored.
+    /// Reads `since` and `limit` from the query, each at most once; other names are ignored.
     init(_ credentials: Credentials, query: Substring?) throws(Refusal) {
       self.credentials = credentials
       var since: String?
@@ -43,14 +43,14 @@ enum Updates {
     let changes: [Change]
     /// Owners whose trees are sent again from their beginning.
     let restart: [Identifier]
-    /// Owners of what the account sees who are to be gone.
+    /// Owners of visible files whose accounts are being deleted.
     let leaving: [View.Leaving]
-    /// Live keys of the account that an operator added: its other keys did not let them in.
+    /// Live keys of the account that an operator added without a signature of its other keys.
     let operatorKeys: [Device]
     let cursor: String
     let hasMore: Bool
 
-    /// The JSON text, written a change at a time: as one value, a long page would take several
+    /// The JSON text, written one change at a time. As one value, a long page would take several
     /// times the memory of its text.
     func encoded() -> [UInt8] {
       let rest: JSONValue = [
@@ -69,7 +69,7 @@ enum Updates {
       return text
     }
 
-    /// What a record takes whose ciphertexts are not long.
+    /// The size of a record with short ciphertexts.
     private static let byteCountUsual = 1024
   }
 
@@ -116,7 +116,7 @@ enum Updates {
       hasMore: hasMore)
   }
 
-  /// The account's last number, and whether an operator ever added a key: one statement for both.
+  /// The account's last number, and whether an operator ever added a key, in one statement.
   private static func state(
     of account: Identifier, _ reader: Reader
   ) throws -> (last: Int64, hasOperatorKeys: Bool) {
@@ -130,11 +130,11 @@ enum Updates {
   }
 }
 
-/// One thing that a client is told.
+/// One change that a client receives.
 enum Change: Sendable {
-  /// The record as it stands, with the shares of it that the account may know of.
+  /// The current record, with the shares of it that the account may see.
   case file(FileRecord, [Share])
-  /// The account's own share, with the record where nothing but the share lets the account see it.
+  /// The account's own share, with the record if only the share makes it visible.
   case share(Share, FileRecord?)
   /// The file went out of view.
   case left(Identifier, owner: Identifier)

@@ -1,9 +1,9 @@
 internal import Base
 internal import Storage
 
-/// Forgets deletions that every client knows of, or is too old to be told of.
+/// Forgets deletions that every client has seen, or is too old to be sent.
 enum Pruning {
-  /// For what clocks of different machines may be apart.
+  /// Allows for the clocks of different machines.
   static let margin = Instant.Span.days(1)
   private static let isDue = FailingItems.isDue(.pruning, "files.id", at: "$3")
 
@@ -11,7 +11,7 @@ enum Pruning {
   static func dueFiles(
     _ transaction: Transaction, before horizon: Instant, now: Instant
   ) throws -> [Identifier] {
-    // A folder whose children are still to be marked keeps its place above them.
+    // A folder with children still to be marked stays, because it is above them.
     try transaction.rows(
       """
       SELECT id FROM sync.files WHERE deleted = 1 AND deleted_ms <= $1
@@ -32,7 +32,7 @@ enum Pruning {
         "SELECT \(Share.columns) FROM sync.shares WHERE file_id = $1", .id(id)
       ) { row in try Share(row: row) }
     }
-    // Views and shares change only under the row of the account that they are of.
+    // Views and shares change only under their own account's row.
     var accounts = try LockedOwners(transaction, Set(shares.map(\.account)))
     let visibility = Visibility(transaction, now: horizon)
     for id in due {
@@ -45,7 +45,7 @@ enum Pruning {
     try accounts.save(transaction, now: horizon)
   }
 
-  /// One slice; answers how many were due.
+  /// Forgets one slice. Returns how many were due.
   static func departures(_ transaction: Transaction, before horizon: Instant) throws -> Int {
     try transaction.execute(
       """

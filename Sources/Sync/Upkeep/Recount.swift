@@ -2,7 +2,7 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Audits accounts and corrects what is recorded of them, beside their writers.
+/// Audits accounts and corrects their recorded usage while their writers continue.
 package struct Recount {
   private let database: Database
   private let fee: Int64
@@ -20,7 +20,7 @@ package struct Recount {
     self.sliceRowCount = sliceRowCount
   }
 
-  /// What is recorded and what is true; nil where there is no such account.
+  /// The recorded and the true usage; nil if there is no such account.
   package func audit(_ account: Identifier) throws -> UsageFinding? {
     let begun = try database.read { reader in
       try UsageAudit(reader, account, fee: fee, sliceRowCount: sliceRowCount)
@@ -30,7 +30,7 @@ package struct Recount {
     return try database.read { try audit.settle($0) }
   }
 
-  /// Audits and corrects; answers what it found, right or not. `note` is called in the transaction that
+  /// Audits and corrects. Returns the finding, right or not. `note` runs in the transaction that
   /// corrects.
   package func correct(
     _ account: Identifier, now: Instant,
@@ -51,11 +51,12 @@ package struct Recount {
 }
 
 extension UsageFinding {
-  /// Writes what is missing to the total, the count and the usage ledger; false, and nothing written, where
-  /// another recount has posted since this was found.
+  /// Adds the difference to the total, the count and the usage ledger. Returns false and writes
+  /// nothing if another recount has posted since the audit.
   ///
-  /// Differences are added, so what writers changed since stays. They leave a difference as it is;
-  /// only another recount removes one, and its entry under a later number shows that it did.
+  /// Differences are added, so writers' changes since then are kept. Writers do not change a
+  /// difference. Only another recount removes one, and its entry under a later number shows that it
+  /// did.
   package func post(_ transaction: Transaction, now: Instant) throws -> Bool {
     var owners = try LockedOwners(transaction, [account])
     guard let root = try Account.find(transaction, account)?.root else { return false }
@@ -67,7 +68,7 @@ extension UsageFinding {
     ) { row in try row.integer(0) }
     guard other == nil else { return false }
     try owners.change(account) { owner in
-      // The entry makes up for what the usage ledger lacks, which may be another amount.
+      // The entry corrects the usage ledger, which may need a different amount.
       owner.charge(
         trueByteCount - recordedByteCount, ledger: trueByteCount - ledgerByteCount,
         records: trueRecordCount - recordedRecordCount, reason: .recount, file: root,

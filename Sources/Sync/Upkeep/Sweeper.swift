@@ -2,16 +2,17 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Removes what has had its time: nonces, sessions, reservations, the objects nobody points to, uploads
-/// that a crash cut off, what lies beneath deleted folders, and news too old for any client's cursor.
+/// Removes expired data: nonces, sessions, reservations, unused objects, uploads interrupted by a
+/// crash, everything below deleted folders, and changes too old for any client's cursor.
 ///
-/// Everything goes in slices, each a write of its own, so that clearing a backlog never holds up
-/// anybody's request for longer than a slice takes.
+/// It works in slices, each a write of its own, so that a backlog never delays a request for longer
+/// than one slice takes.
 package final class Sweeper: Sendable {
   static let sliceCountMax: Int64 = 500
-  /// How long a download may still hold an object that was replaced.
+  /// How long a download may still read an object that was replaced.
   private static let garbageAge = Instant.Span.minutes(10)
-  /// The same where an account keeps much: a download opens what it has read of at once.
+  /// The same for an account that keeps much. A download opens the object right after reading its
+  /// row.
   private static let crowdedGarbageAge = Instant.Span.seconds(5)
 
   private static let isReservationDue = FailingItems.isDue(
@@ -36,8 +37,8 @@ package final class Sweeper: Sendable {
     self.clock = clock
   }
 
-  /// Clears away every so many seconds, and looks for deletions, and for accounts that keep too much,
-  /// every second: space is waiting.
+  /// Sweeps at the given interval. Every second it also looks for deletions and for accounts that
+  /// keep too much, because they free space.
   package func start(every seconds: Int64) {
     let started = [
       Periodic("sweep", every: seconds) { [self] in try sweep() },
@@ -54,13 +55,13 @@ package final class Sweeper: Sendable {
     for period in periods.withLock({ $0 }) { period.stop() }
   }
 
-  /// Marks what lies beneath deleted folders; returns when none is waiting.
+  /// Marks everything below deleted folders. Returns when nothing waits.
   ///
-  /// After each slice it stands back for as long as that took, so that it never takes more than half
-  /// of the writer's time.
+  /// After each slice it pauses for as long as that took, so that it never takes more than half of
+  /// the writer's time.
   package func sweepDeletions() throws { try untilDone { try sweepDeletion() } }
 
-  /// One slice of at most `count` files; false where nothing is waiting.
+  /// Marks one slice of at most `count` files. Returns false if nothing waits.
   package func sweepDeletion(count: Int = Deletions.sliceCountMax) throws -> Bool {
     let (now, fee) = (clock.now(), catalogue.metadataFeeByteCount)
     let taken = Locked<[DeletionJob]>([])
@@ -84,7 +85,7 @@ package final class Sweeper: Sendable {
     }
   }
 
-  /// Erases the accounts whose time has come; returns when none is due.
+  /// Erases the accounts that are due. Returns when none is left.
   package func sweepErasures() throws {
     try inTurn([
       { [self] in try untilDone(sweepErasure) },
@@ -102,7 +103,7 @@ package final class Sweeper: Sendable {
     ])
   }
 
-  /// One slice of an erasure; false where none is due.
+  /// Runs one slice of an erasure. Returns false if none is due.
   package func sweepErasure() throws -> Bool {
     let now = clock.now()
     return try takeNext(.erasures) { transaction in
@@ -114,8 +115,8 @@ package final class Sweeper: Sendable {
 
   // MARK: items that fail
 
-  /// Works at the next account of a queue in one write; one that fails waits, and the next look passes it by.
-  /// False where none is due.
+  /// Works on the next account of a queue in one write. An account that fails waits, and the next
+  /// call skips it. Returns false if none is due.
   private func takeNext(
     _ queue: FailingItems.Queue, _ next: @escaping @Sendable (Transaction) throws -> Identifier?,
     work: @escaping @Sendable (Transaction, Identifier) throws -> Void
@@ -136,7 +137,7 @@ package final class Sweeper: Sendable {
     }
   }
 
-  /// Does one item in a write of its own, as of a slice that failed; where it fails, it waits.
+  /// Does one item of a failed slice in a write of its own. If it fails, it waits.
   private func alone(
     _ queue: FailingItems.Queue, _ item: Identifier, of account: Identifier?,
     _ work: @escaping @Sendable (Transaction) throws -> Void,
@@ -164,7 +165,7 @@ package final class Sweeper: Sendable {
     }
   }
 
-  /// Each step is taken though an earlier one failed; the first failure is thrown in the end.
+  /// Runs every step even if an earlier one failed, then throws the first failure.
   private func inTurn(_ steps: [() throws -> Void]) throws {
     var first: (any Error)?
     for step in steps {
@@ -173,7 +174,7 @@ package final class Sweeper: Sendable {
     if let first { throw first }
   }
 
-  /// A slice after the other, and as long a pause after each, until none is left.
+  /// Runs slices, each followed by a pause of the same length, until none is left.
   private func untilDone(_ slice: () throws -> Bool) throws {
     var isWaiting = true
     while isWaiting, !isStopping.withLock({ $0 }) {
@@ -184,7 +185,7 @@ package final class Sweeper: Sendable {
     }
   }
 
-  /// Ends the uploads of programs that run no more: their room is their owners' again.
+  /// Ends the uploads of processes that no longer run and frees the room reserved for them.
   package func settleUploads() throws {
     let instances = try database.read { reader in
       try reader.rows(
@@ -201,7 +202,7 @@ package final class Sweeper: Sendable {
     try objects.forgetInstances()
   }
 
-  /// One pass; returns when nothing that is due is left.
+  /// Runs one pass. Returns when nothing that is due is left.
   package func sweep() throws {
     let now = clock.now()
     let horizon = now - limits.deletionHorizon - Pruning.margin
@@ -232,7 +233,7 @@ package final class Sweeper: Sendable {
       { [self] in try inSlices { try Pruning.departures($0, before: horizon) } },
       { [self] in try collect(now) },
       { [self] in
-        // By the machine's clock, as the file system's is.
+        // By the machine's clock, like the times of the file system.
         for id in try objects.leftovers(before: Clock.system.now() - Reservations.lifetime) {
           try deleteLeftover(id)
         }
@@ -262,7 +263,7 @@ package final class Sweeper: Sendable {
     }
   }
 
-  /// Releases a slice of reservations; returns those that it took.
+  /// Releases a slice of reservations. Returns those that it released.
   private func releaseReservations(
     _ condition: String, _ value: SQLValue
   ) throws -> [Identifier] {
@@ -315,7 +316,7 @@ package final class Sweeper: Sendable {
     }
   }
 
-  /// Deletes what accounts keep that keep much, without waiting for minutes.
+  /// Deletes the unused objects of accounts that keep much, without waiting for minutes.
   package func sweepCrowds() throws {
     try collect(
       """
@@ -333,8 +334,8 @@ package final class Sweeper: Sendable {
       """, at: now, age: Self.garbageAge)
   }
 
-  /// Deletes objects first and their rows after, so that a crash between repeats the deletion. One that
-  /// cannot be deleted becomes younger, and so waits behind the others.
+  /// Deletes objects first and their rows after, so that a crash in between repeats the deletion.
+  /// An object that cannot be deleted gets a later time, so it waits behind the others.
   private func collect(_ query: String, at now: Instant, age: Instant.Span) throws {
     while !isStopping.withLock({ $0 }) {
       let due = try database.read { reader in
@@ -342,7 +343,7 @@ package final class Sweeper: Sendable {
           (object: try row.id(0), owner: try row.optionalID(1))
         }
       }
-      // After the reading, so that a backup which begins later finds none of them in use.
+      // After the reading, so that a backup that begins later refers to none of them.
       guard !due.isEmpty, try !objects.isHeld() else { return }
       var deleted: [(object: Identifier, owner: Identifier?)] = []
       for one in due {

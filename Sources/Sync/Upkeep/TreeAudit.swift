@@ -2,31 +2,31 @@ package import Base
 internal import Crypto
 package import Storage
 
-/// Whether the rows of an account's tree fit together, looked at while writers go on.
+/// Checks whether the rows of an account's tree fit together while writers continue.
 ///
-/// Files are read in slices by their numbers, each slice with all above it in one snapshot, so that
-/// every rule is held against one moment. What changes meanwhile gets a later number and is read then.
+/// Files are read in slices by their numbers, each slice with everything above it in one snapshot,
+/// so that every rule is checked at one moment. Later changes get later numbers and are read then.
 package struct TreeAudit {
   package let account: Identifier
   private let objects: ObjectStore?
   private var filesReadTo: Int64 = 0
   private var sharesReadTo: Int64 = 0
   private var areFilesRead = false
-  /// Files and shares that were looked at.
+  /// The number of files and shares checked.
   package private(set) var checkedCount: Int64 = 0
   package private(set) var isRead = false
 
   private static let sliceRowCount: Int64 = 1000
 
-  /// Without `objects` nobody looks whether they are there.
+  /// Without `objects` their existence is not checked.
   package init(_ account: Identifier, objects: ObjectStore?) {
     self.account = account
     self.objects = objects
   }
 
-  /// Reads one slice more: files, then the account's shares of others' files.
+  /// Reads one more slice: files, then the account's shares of others' files.
   package mutating func readSlice(_ reader: Reader) throws -> [TreeFinding] {
-    // Of one that is being erased some rows are gone, and others are not yet.
+    // An account that is being erased has lost some rows and still has others.
     guard let owner = try Owner(reader, account), owner.erasure != .begun else {
       isRead = true
       return []
@@ -63,14 +63,14 @@ package struct TreeAudit {
     for share in shares {
       if share.sequence > owner.sequence { findings.append(TreeFinding(.number, share.file)) }
       guard let file = try FileRecord.find(reader, share.file) else {
-        // From what is left of an ended share its sharee learns that the owner was erased.
+        // The row of an ended share tells its sharee that the owner was erased.
         if try share.state.isLive || Erasure.of(share.owner, reader) == .none {
           findings.append(TreeFinding(.shareOfNothing, share.file))
         }
         continue
       }
       if file.owner != share.owner { findings.append(TreeFinding(.shareOwner, share.file)) }
-      // Of a deleted file nobody is told more than that it is deleted.
+      // Of a deleted file, only the deletion is sent.
       let link = try FileRecord.liveLink(reader, of: account, to: share.file)
       if share.state.isLive, (link != nil) != (share.state == .accepted) {
         findings.append(TreeFinding(.shareLink, share.file))
@@ -96,7 +96,7 @@ package struct TreeAudit {
     return seen.symmetricDifference(shared).sorted().map { TreeFinding(.view, $0) }
   }
 
-  /// What an account's row says of its tree.
+  /// The parts of an account's row about its tree.
   struct Owner {
     let account: Identifier
     let root: Identifier
@@ -114,7 +114,7 @@ package struct TreeAudit {
     }
   }
 
-  /// How much of an account is gone.
+  /// How far an account's erasure has gone.
   enum Erasure {
     case none, begun, done
 

@@ -2,21 +2,22 @@ package import Base
 package import JSON
 package import Storage
 
-/// Repairs rows that break a rule of trees, where exactly one repair is right and no content hangs on it.
+/// Repairs rows that break a rule of trees, if exactly one repair is right and no content depends
+/// on it.
 ///
-/// What is left, and why: a name, a place, a signature or a content belongs to whom the account belongs to,
-/// and nothing tells what it was.
+/// The rest is left alone: a name, a place, a signature or a content belongs to the user, and
+/// nothing says what it was.
 package enum TreeRepair {
   package enum Outcome: Sendable, Equatable {
     /// With the members that changed.
     case repaired(before: JSONValue, after: JSONValue)
-    /// The row obeys the rule by now.
+    /// The row obeys the rule now.
     case right
-    /// No repair is the only right one.
+    /// There is more than one possible repair.
     case left
   }
 
-  /// Looks again while the rows of the accounts are held, and repairs what is still broken.
+  /// Checks again while the rows of the accounts are held, and repairs what is still broken.
   package static func repair(
     _ finding: TreeFinding, of account: Identifier, at now: Instant, in transaction: Transaction
   ) throws -> Outcome {
@@ -34,7 +35,7 @@ package enum TreeRepair {
     }
   }
 
-  /// The rows of all whom a repair concerns; nil where the account is gone, or on its way.
+  /// The rows of all accounts that a repair involves; nil if the account is gone or being deleted.
   private static func held(
     _ finding: TreeFinding, _ account: Identifier, _ transaction: Transaction
   ) throws -> LockedOwners? {
@@ -53,7 +54,7 @@ package enum TreeRepair {
   }
 }
 
-/// One finding of an account, whose row is held.
+/// A repair of one finding of an account, whose row is held.
 private struct Repair {
   let transaction: Transaction
   let account: Identifier
@@ -69,7 +70,7 @@ private struct Repair {
     self.now = now
   }
 
-  /// From the file up to the root; nil where the way does not end there.
+  /// The way from the file to the root; nil if it does not end there.
   private func chain() throws -> [AncestorTree.Node]? {
     var tree = AncestorTree(seenBy: account)
     try tree.load(subject, transaction)
@@ -78,7 +79,7 @@ private struct Repair {
     return chain
   }
 
-  /// A height is a bound that may be more than the levels below: raising it is right whatever they are.
+  /// A height may be more than the levels below, so raising it is always right.
   func height() throws -> TreeRepair.Outcome {
     guard let chain = try chain(), !chain.contains(where: \.isDeleted) else { return .left }
     let low = chain.enumerated().filter { $0.element.height < Int64($0.offset) }
@@ -98,7 +99,8 @@ private struct Repair {
       after: ["height": members { offset, _ in Int64(offset) }])
   }
 
-  /// A record without content weighs nothing. Where any content is there, nothing tells which is right.
+  /// A record without content has no size. If there is any content, nothing says which value is
+  /// right.
   func weight(_ owners: LockedOwners) throws -> TreeRepair.Outcome {
     guard let file = try FileRecord.find(transaction, subject), file.owner == account else {
       return .right
@@ -115,7 +117,7 @@ private struct Repair {
       after: ["content_bytes": .integer(0)])
   }
 
-  /// A record that is not deleted, and lies in nothing that is, was deleted with no folder.
+  /// A record that is not deleted, and is in no deleted folder, was deleted with no folder.
   func mark(_ owners: LockedOwners) throws -> TreeRepair.Outcome {
     guard let file = try FileRecord.find(transaction, subject), file.owner == account else {
       return .right
@@ -127,7 +129,7 @@ private struct Repair {
       before: ["deleted_with": .string(folder.description)], after: ["deleted_with": .null])
   }
 
-  /// The record gets the account's next number: its devices are told of it, and a count beside this one too.
+  /// The record gets the account's next number, so that its devices and a concurrent count see it.
   private func change(_ assignment: String, _ owners: LockedOwners) throws {
     var owners = owners
     try transaction.execute(
@@ -136,7 +138,8 @@ private struct Repair {
     try owners.save(transaction, now: now)
   }
 
-  /// A share of a file that is nowhere shows nothing. A link to it was made by the account itself, and stays.
+  /// A share of a missing file shows nothing. A link to it was made by the account itself, and
+  /// stays.
   func share(_ owners: LockedOwners) throws -> TreeRepair.Outcome {
     guard let share = try Share.find(transaction, subject, account),
       try FileRecord.find(transaction, subject) == nil
@@ -155,7 +158,7 @@ private struct Repair {
       ], after: ["share": .null, "owner": .null])
   }
 
-  /// A view that is missing is read from its beginning; one without an accepted share shows nothing.
+  /// A missing view is read from its beginning. A view without an accepted share shows nothing.
   func view(_ owners: LockedOwners) throws -> TreeRepair.Outcome {
     let owner = subject
     func isThere(_ sql: String) throws -> Bool {

@@ -2,7 +2,7 @@ internal import Base
 internal import Crypto
 internal import Storage
 
-/// Some files of one account in one snapshot, with what the rules of trees need beside them.
+/// Some files of one account in one snapshot, with everything that the rules of trees need.
 struct TreeSlice {
   private let reader: Reader
   private let files: [FileRecord]
@@ -51,7 +51,7 @@ struct TreeSlice {
     return rules
   }
 
-  /// Of a way up that is longer than allowed: whether it comes back to where it was.
+  /// Whether a path that is too long runs in a circle.
   private func way(_ file: FileRecord) -> TreeFinding.Law {
     var seen: Set<Identifier> = []
     var next: Identifier? = file.id
@@ -62,7 +62,8 @@ struct TreeSlice {
     return .depth
   }
 
-  /// Those of the values that a statement answers, asked in slices; `query` has `parameters` in it.
+  /// The values for which a statement returns a row, queried in slices; `query` contains
+  /// `parameters`.
   private func found(
     among ids: [Identifier], _ query: (String) -> String
   ) throws -> Set<Identifier> {
@@ -116,7 +117,7 @@ struct TreeSlice {
       try found(among: used) { list in
         "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list))"
       })
-    // A folder or a link that weighs something is charged as a document is.
+    // A folder or a link with content is charged like a document.
     let heavy = files.filter { $0.kind != .document && !$0.isWeightRight }
       .map { TreeFinding(.content, $0.id) }
     return try heavy
@@ -157,7 +158,7 @@ struct TreeSlice {
         keys[key] = Ed25519PublicKey(bytes: key)
       }
     }
-    // Nothing tells whose keys those were that went with their accounts.
+    // The keys of erased accounts went with them, so no one can say whose they were.
     if keys.count < authors.count, try hasErasedAccounts() {
       for key in authors where keys[key] == nil { keys[key] = Ed25519PublicKey(bytes: key) }
     }
@@ -183,7 +184,7 @@ struct TreeSlice {
     return authorKey.isValid(signature: author.signature, for: statement.signed)
   }
 
-  /// Who sees the files, by what the owners or sharees signed.
+  /// Checks that the owners or sharees signed for everyone who sees the files.
   private func shares() throws -> [TreeFinding] {
     var findings: [TreeFinding] = []
     for list in SQLList.slices(of: files.map { .id($0.id) }, after: 0) {
@@ -201,7 +202,7 @@ struct TreeSlice {
     return findings
   }
 
-  /// A share ends with its sharee, whom nobody signs for any more.
+  /// A share ends with its sharee, for whom no one signs any more.
   private func isEndedByErasure(_ share: Share) throws -> Bool {
     try share.state == .rejected && TreeAudit.Erasure.of(share.account, reader) != .none
   }

@@ -1,34 +1,35 @@
 package import Base
 package import Storage
 
-/// What an account's live records weigh beside what is recorded of them, found while writers go on.
+/// Compares an account's recorded usage with its live records while writers continue.
 ///
-/// Rows are read in slices by their numbers, each slice in a snapshot of its own. The last snapshot
-/// settles it: whatever changes a file's charge gives the file the account's next number and so
-/// leaves a gap behind, therefore a slice of which as many rows are left as were read weighs what it
-/// weighed. Only slices with gaps, what came after the last slice, and the usage ledger, which is never long,
-/// are read there. So all that is found holds at that one snapshot, and no snapshot is held for long.
+/// Rows are read in slices by their numbers, each slice in its own snapshot; the last snapshot
+/// settles the result. A change of a file's charge gives the file the account's next number and
+/// leaves a gap behind. So a slice that still has as many rows as were read still has the same
+/// total. The last snapshot reads only slices with gaps, the rows after the last slice, and the
+/// usage ledger, which is never long. The result holds at that one snapshot, and no snapshot is
+/// open for long.
 package struct UsageAudit {
   package let account: Identifier
   private let fee: Int64
   private let sliceRowCount: Int64
-  /// The account's number when the audit began: later changes are for the last snapshot.
+  /// The account's number when the audit began. Later changes are read in the last snapshot.
   private let lastNumber: Int64
   private var slices: [Slice] = []
   private var filesReadTo: Int64 = 0
 
   package static let sliceRowCountUsual: Int64 = 10_000
 
-  /// Rows numbered above `after` and up to `through`.
+  /// Rows with numbers above `after` and up to `through`.
   private struct Slice {
     let after: Int64
     var through: Int64
-    /// Deleted ones included.
+    /// Includes deleted records.
     var rowCount: Int64 = 0
     var weights: [String: UsageFinding.Weight] = [:]
   }
 
-  /// Nil where there is no such account. `fee` is what each live record costs beside its content.
+  /// Nil if there is no such account. `fee` is the charge for each live record besides its content.
   package init?(
     _ reader: some Queryable, _ account: Identifier, fee: Int64,
     sliceRowCount: Int64 = sliceRowCountUsual
@@ -43,7 +44,7 @@ package struct UsageAudit {
   /// Whether only the last snapshot is missing.
   package var isRead: Bool { filesReadTo >= lastNumber }
 
-  /// Reads one slice more.
+  /// Reads one more slice.
   package mutating func readSlice(_ reader: some Queryable) throws {
     guard !isRead else { return }
     let slice = try weigh(reader, after: filesReadTo, through: lastNumber)
@@ -51,7 +52,7 @@ package struct UsageAudit {
     filesReadTo = slice.through
   }
 
-  /// What holds at this snapshot, the first after the last slice; nil where the account is gone.
+  /// The result at this snapshot, the first after the last slice; nil if the account is gone.
   package mutating func settle(_ reader: some Queryable) throws -> UsageFinding? {
     guard let recorded = try Recorded(reader, account) else { return nil }
     var weights: [String: UsageFinding.Weight] = [:]
@@ -79,7 +80,7 @@ package struct UsageAudit {
     ) { row in try row.integer(0) }
   }
 
-  /// At most a slice's rows; its end is `through` where those were all.
+  /// Adds up at most one slice of rows; its end is `through` if those were all.
   private func weigh(
     _ reader: some Queryable, after: Int64, through: Int64
   ) throws -> Slice {
@@ -119,7 +120,7 @@ package struct UsageAudit {
     return Dictionary(uniqueKeysWithValues: sums)
   }
 
-  /// What an account's row says of it.
+  /// The totals in an account's row.
   private struct Recorded {
     let number: Int64
     let byteCount: Int64
@@ -135,9 +136,9 @@ package struct UsageAudit {
   }
 }
 
-/// What was recorded of an account at one moment, and what its rows said at the same moment.
+/// An account's recorded usage at one moment, and the sum of its rows at the same moment.
 package struct UsageFinding: Sendable, Equatable {
-  /// Live records of one type.
+  /// The live records of one type.
   package struct Weight: Sendable, Equatable {
     package private(set) var recordCount: Int64 = 0
     package private(set) var contentByteCount: Int64 = 0
@@ -155,7 +156,7 @@ package struct UsageFinding: Sendable, Equatable {
     }
   }
 
-  /// Entries of the usage ledger of one reason.
+  /// The usage ledger's entries of one reason.
   package struct Posted: Sendable, Equatable {
     package let entryCount: Int64
     package let byteCount: Int64
@@ -166,7 +167,7 @@ package struct UsageFinding: Sendable, Equatable {
   package let number: Int64
   package let recordedByteCount: Int64
   package let recordedRecordCount: Int64
-  /// What each live record costs beside its content.
+  /// The charge for each live record besides its content.
   package let feeByteCount: Int64
   /// By the records' type.
   package let weights: [String: Weight]
@@ -181,7 +182,7 @@ package struct UsageFinding: Sendable, Equatable {
 
   package var ledgerByteCount: Int64 { ledger.values.reduce(0) { $0 + $1.byteCount } }
 
-  /// Whether total, ledger and count say what the rows say.
+  /// Whether total, ledger and count agree with the rows.
   package var isRight: Bool {
     recordedByteCount == trueByteCount && ledgerByteCount == trueByteCount
       && recordedRecordCount == trueRecordCount

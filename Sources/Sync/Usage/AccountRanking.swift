@@ -2,23 +2,23 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Accounts in an order, or of a kind, for which there is no index: every account is read once, page by
-/// page, and the first so many are kept.
+/// Accounts in an order, or with a filter, for which there is no index.
 ///
-/// For operators alone: it costs as much as there are accounts, its memory only what is kept.
+/// Every account is read once, page by page, and the first few are kept. Only operators may use it:
+/// its time grows with the number of accounts, its memory only with the number kept.
 package struct AccountRanking {
   package enum Order: String, CaseIterable, Sendable {
-    /// The oldest first.
+    /// Oldest first.
     case created
-    /// The largest usage first.
+    /// Largest usage first.
     case usage
-    /// The most content bytes sent and received in this month (UTC) first.
+    /// Most content bytes sent and received in this month (UTC) first.
     case traffic
-    /// Those that use more than their cap, by how much.
+    /// Accounts above their cap, the furthest above first.
     case overCap = "over-cap"
   }
 
-  /// Which accounts count; all of it must hold.
+  /// Which accounts to include; every condition must hold.
   package struct Filter: Sendable {
     package var plan: String?
     package var isOverCap: Bool
@@ -28,11 +28,11 @@ package struct AccountRanking {
       (self.plan, self.isOverCap, self.isSuspended) = (plan, isOverCap, isSuspended)
     }
 
-    /// Whether every account counts.
+    /// Whether every account is included.
     package var isOpen: Bool { plan == nil && !isOverCap && !isSuspended }
   }
 
-  /// An account's place: a higher key comes first, then the lower id.
+  /// An account's rank: higher keys come first, then lower ids.
   private struct Place: Comparable {
     let key: Int64
     let id: Identifier
@@ -40,9 +40,9 @@ package struct AccountRanking {
     static func < (a: Place, b: Place) -> Bool { a.key == b.key ? a.id < b.id : a.key > b.key }
   }
 
-  /// Of those behind the start, in order.
+  /// The kept accounts after the start, in order.
   package var accounts: [Identifier] { kept.map(\.id) }
-  /// How many count, before the start or behind it.
+  /// The number of matching accounts, both before and after the start.
   package private(set) var count: Int64 = 0
   package private(set) var readCount: Int64 = 0
 
@@ -57,7 +57,7 @@ package struct AccountRanking {
 
   private static let pageCount = 1000
 
-  /// Keeps at most `countMax`; `after` is the account behind which they begin, nil for the first.
+  /// Keeps at most `countMax` accounts after `after`; nil starts at the first.
   package init(
     _ order: Order, _ filter: Filter, behind after: Identifier?, keeping countMax: Int,
     _ catalogue: Catalogue, at now: Instant, reading reader: Reader
@@ -71,7 +71,7 @@ package struct AccountRanking {
     try read(reader, "a.id = $1", after, limit: 1) { start = $0.place(in: order) }
   }
 
-  /// Reads the next page of accounts; false behind the last.
+  /// Reads the next page of accounts. Returns false after the last.
   package mutating func readPage(_ reader: Reader) throws -> Bool {
     guard let after = last else { return false }
     var rows: [Row] = []

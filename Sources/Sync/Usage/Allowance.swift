@@ -2,30 +2,33 @@ internal import Base
 internal import Storage
 internal import Tiers
 
-/// What an account may keep on disk beyond what it is charged for, so that no pace of writing takes more
-/// than its cap accounts for.
+/// How much an account may keep on disk beyond its charged usage, so that fast writers cannot take
+/// more than their cap accounts for.
 ///
-/// Content that was replaced or deleted stays for downloads that hold it, and uploads under way lie
-/// beside what they will replace. Records that were deleted stay for clients that have not been told.
+/// Replaced and deleted content stays for downloads that are reading it, and uploads under way take
+/// room next to the content that they will replace. Deleted records stay for clients that have not
+/// seen the deletion.
 enum Allowance {
-  /// Beside twice the cap: so that a small cap does not forbid to save a document often.
+  /// Allowed in addition to twice the cap, so that a small cap still allows frequent saves.
   static let byteCount: Int64 = 32 << 20
-  /// Kept objects of an account with more than this go as soon as no download begins with them.
+  /// If an account keeps more than this, its unused objects are deleted as soon as no download can
+  /// start with them.
   static let crowdedByteCount: Int64 = 8 << 20
-  /// Records that may be made at once beside twice as many as the cap holds.
+  /// The records that may be created at once, in addition to twice as many as the cap holds.
   private static let recordCount: Int64 = 5000
-  /// In which time as many may be made again.
+  /// The time in which the same number may be created again.
   private static let recordSpan = Instant.Span.days(30)
 
-  /// Refuses an upload whose object would be too much beside all that the owner keeps uncharged.
+  /// Refuses an upload whose object would be too large beside everything that the owner keeps
+  /// uncharged.
   ///
-  /// `reserved` is what uploads under way may bring. An account above its cap may still shrink.
+  /// `reserved` is the size of the uploads under way. An account above its cap may still shrink.
   static func require(
     _ byteCount: Int64, reserved: Int64, of owner: LockedOwner, _ transaction: Transaction,
     catalogue: Catalogue, now: Instant
   ) throws {
     let cap = try Cap(transaction, owner.account, catalogue: catalogue, now: now).byteCount
-    // No cap is so large that a sum of it overflows.
+    // Clamped, so that no sum with a cap overflows.
     let charged = min(max(cap, owner.usageByteCount), .max / 8)
     let kept = owner.keptByteCount + reserved + byteCount
     guard kept <= 2 * charged + Self.byteCount else {
@@ -33,8 +36,8 @@ enum Allowance {
     }
   }
 
-  /// Counts records that are made. Each takes its part of a span that ends in the future as long as they
-  /// come faster than the pace that the cap allows.
+  /// Counts new records against the pace that the cap allows. Each takes a part of the span; while
+  /// they come faster than that pace, the span ends in the future.
   static func count(
     _ added: Int64, of account: Identifier, _ transaction: Transaction, catalogue: Catalogue,
     now: Instant
@@ -45,7 +48,8 @@ enum Allowance {
     let current = try transaction.first(
       "SELECT created_until_ms FROM sync.accounts WHERE id = $1", .id(account)
     ) { row in try row.instant(0) }
-    // No count reaches further than a span: one that does was made by a clock that went back since.
+    // A count never reaches further than one span. One that does was made by a clock that has since
+    // been set back.
     let begin = current.flatMap { now...(now + recordSpan) ~= $0 ? $0 : nil } ?? now
     let until = begin + .milliseconds(added * part)
     guard until <= now + recordSpan else {

@@ -1,10 +1,10 @@
 internal import Base
 internal import Storage
 
-/// Objects that nothing points to any more, and what they weigh beside the usage of their owners.
+/// Objects that nothing refers to any more, and their total size for each owner.
 enum Garbage {
-  /// Hands an object that nothing points to any more to the sweeper. `since` is when it was last seen;
-  /// nil where it never was.
+  /// Hands an unused object to the sweeper. `since` is when it was last visible; nil if it never
+  /// was.
   static func add(
     _ transaction: Transaction, _ id: Identifier, of owner: Identifier, byteCount: Int64,
     since: Instant?
@@ -18,7 +18,7 @@ enum Garbage {
     if count == 1 { try keep(transaction, byteCount, of: owner) }
   }
 
-  /// Counts what an account's objects in garbage weigh, more or less.
+  /// Adds to, or subtracts from, the size of an account's garbage.
   static func keep(
     _ transaction: Transaction, _ delta: Int64, of owner: Identifier
   ) throws {

@@ -2,15 +2,16 @@ internal import Base
 internal import Requests
 internal import Storage
 
-/// The account rows that a transaction holds: nothing of these accounts changes beside it.
+/// The account rows that a transaction holds, so that no other transaction changes these accounts.
 ///
-/// A row's UPDATE is the lock on both engines (there is no shared SELECT … FOR UPDATE), taken in
-/// ascending order so that two transactions never wait for each other. What was read before the lock
-/// is read again after it, because on PostgreSQL it may have changed while waiting.
+/// A row's UPDATE is the lock on both engines (there is no shared SELECT … FOR UPDATE). Rows are
+/// locked in ascending order, so that no two transactions wait for each other. Whatever was read
+/// before the lock is read again after it, because it may have changed on PostgreSQL while this
+/// transaction waited.
 struct LockedOwners {
   private var owners: [Identifier: LockedOwner] = [:]
 
-  /// Locks those of the accounts that exist.
+  /// Locks the accounts that exist.
   init(_ transaction: Transaction, _ accounts: Set<Identifier>) throws {
     for account in accounts.sorted() {
       owners[account] = try LockedOwner(transaction, account)
@@ -19,18 +20,18 @@ struct LockedOwners {
 
   var accounts: Set<Identifier> { Set(owners.keys) }
 
-  /// The number that each stands at.
+  /// The current sequence number of each account.
   var numbers: [Identifier: Int64] { owners.mapValues(\.sequence) }
 
-  /// An account whose row is not held was not concerned when the locks were chosen; run again, the
-  /// write will choose right.
+  /// An account whose row is not held was not involved when the locks were chosen. The write runs
+  /// again and then locks it.
   func require(_ account: Identifier) throws -> LockedOwner {
     guard let owner = owners[account] else { throw OutdatedDecision() }
     return owner
   }
 
-  /// Refuses what would write for a suspended account, or into the tree of one of `accounts` that is: of one
-  /// that is being deleted by that, which suspends it too.
+  /// Refuses to write for a suspended account, or into the tree of a suspended one of `accounts`.
+  /// An account that is being deleted is suspended, too.
   func requireWritable(
     _ accounts: some Sequence<Identifier>, by caller: Caller, _ transaction: Transaction
   ) throws {
@@ -64,20 +65,20 @@ struct LockedOwners {
   }
 }
 
-/// An account row under lock, with its sequence and usage.
+/// A locked account row, with its sequence and usage.
 struct LockedOwner {
   let account: Identifier
   private(set) var sequence: Int64
   private(set) var usageByteCount: Int64
   private(set) var recordCount: Int64
-  /// Of objects that wait to be deleted, when the row was locked.
+  /// The size of the objects that wait to be deleted, as of the lock.
   let keptByteCount: Int64
-  /// Whether an operator lets nothing of the account's be written.
+  /// Whether an operator has blocked the account's writes.
   let isSuspended: Bool
 
   private var isChanged = false
   private var entries: [UsageReason: Entry] = [:]
-  /// As it stood when the row was locked.
+  /// The value when the row was locked.
   private let sequenceBefore: Int64
 
   private struct Entry {
@@ -86,7 +87,7 @@ struct LockedOwner {
     let sequence: Int64
   }
 
-  /// Nil where there is no such account.
+  /// Nil if there is no such account.
   init?(_ transaction: Transaction, _ account: Identifier) throws {
     let row = try transaction.first(
       """
@@ -108,15 +109,15 @@ struct LockedOwner {
   /// The number of the next changed record.
   mutating func nextSequence() -> Int64 { takeSequences(1) + 1 }
 
-  /// Takes the numbers of so many changed records: those after the one it answers.
+  /// Takes numbers for `count` changed records: those after the returned one.
   mutating func takeSequences(_ count: Int) -> Int64 {
     isChanged = true
     defer { sequence += Int64(count) }
     return sequence
   }
 
-  /// Adds to the total and to the usage ledger, which gets one entry per reason: of the first file, under
-  /// its number; a recount may have to add another amount to the usage ledger. `save` writes both.
+  /// Changes the total and adds to the usage ledger, one entry for each reason, with the first file
+  /// and its number. A recount may add a second amount. `save` writes both.
   mutating func charge(
     _ delta: Int64, ledger: Int64? = nil, records: Int64 = 0, reason: UsageReason,
     file: Identifier, sequence: Int64

@@ -4,18 +4,18 @@ package import JSON
 package import Storage
 package import Tiers
 
-/// What accounts hold and may hold at one moment, summed up account by account.
+/// The accounts' usage and caps at one moment, added up account by account.
 package struct StorageFigures: Equatable, Sendable {
   package struct Sum: Sendable, Equatable {
     package fileprivate(set) var accountCount: Int64 = 0
     package fileprivate(set) var usageByteCount: Int64 = 0
-    /// Accounts that hold more than they may, and by how much.
+    /// Accounts above their cap, and by how much.
     package fileprivate(set) var overCapAccountCount: Int64 = 0
     package fileprivate(set) var overCapByteCount: Int64 = 0
   }
 
   package private(set) var total = Sum()
-  /// By the plan that holds.
+  /// By current plan.
   package private(set) var plans: [String: Sum] = [:]
   /// Accounts that were opened in `opened`.
   package private(set) var openedCount: Int64 = 0
@@ -33,7 +33,7 @@ package struct StorageFigures: Equatable, Sendable {
     free = catalogue.free
   }
 
-  /// Adds the next page of accounts; false behind the last.
+  /// Adds the next page of accounts. Returns false after the last.
   package mutating func readPage(_ reader: Reader) throws -> Bool {
     guard let after = last else { return false }
     var count = 0
@@ -71,7 +71,7 @@ package struct StorageFigures: Equatable, Sendable {
   }
 }
 
-/// The sums so far as a text, for figures that are read on another day.
+/// The sums so far as text, for a count that continues on another day.
 extension StorageFigures {
   package var saved: JSONValue {
     [
@@ -82,7 +82,8 @@ extension StorageFigures {
     ]
   }
 
-  /// Goes on behind what `saved` wrote of these. Throws a `JSONError` at what it cannot have written.
+  /// Continues from the sums that `saved` holds. Throws a `JSONError` if it cannot have written
+  /// them.
   package mutating func take(saved: JSON) throws {
     let after = saved["after"]
     last = try after.isNull ? nil : Identifier(after.requireString())

@@ -1,18 +1,20 @@
 package import Base
 package import Storage
 
-/// Counts the content bytes that owners are charged for, and adds them to the database in batches.
+/// Counts the content bytes that each owner is charged for, and adds them to the database in
+/// batches.
 ///
-/// Sent is what a download's answer holds, whether or not the client reads all of it; received is
-/// content that was accepted, once. Counts wait in memory for ten seconds, or until there are a
-/// thousand owners' — a process that is killed loses those. What a failed flush held is added again
-/// with the next one; where the database had written it after all, it is counted twice. Several
-/// instances add to the same rows. For any thread.
+/// Sent is the content of a download's response, even if the client does not read all of it.
+/// Received is content that was accepted, counted once. Counts stay in memory for ten seconds, or
+/// until there are a thousand owners; a killed process loses them. A failed flush is added again
+/// with the next one, so if the database had committed it, it counts twice. Several instances add
+/// to the same rows. Safe to use from any thread.
 package final class TransferCounter: Sendable {
   private static let flushSpan = Instant.Span.seconds(10)
-  /// Owners in one transaction, and how many make a flush due.
+  /// The most owners in one transaction, and the number that makes a flush due.
   private static let batchCountMax = 1000
-  /// Beyond so many, which only a database out of reach for long can bring, owners go uncounted.
+  /// Beyond this number of owners, further ones are not counted. Only a long outage of the database
+  /// gets there.
   private static let ownerCountMax = 100_000
 
   private struct Place: Hashable, Comparable {
@@ -55,7 +57,7 @@ package final class TransferCounter: Sendable {
     period.withLock { $0 = started }
   }
 
-  /// Flushes what is left. Call when nothing is counted any more and the database is still open.
+  /// Flushes the rest. Call it after the last count, while the database is still open.
   package func stop() {
     period.withLock { $0 }?.stop()
     do { try flush() } catch {
@@ -89,14 +91,14 @@ package final class TransferCounter: Sendable {
     }
   }
 
-  /// Adds to the database what was counted so far; keeps what could not be written, and throws.
+  /// Adds the counts so far to the database. Keeps counts that could not be written, and throws.
   package func flush() throws {
     let (counts, uncounted) = state.withLock { state in
       defer { state = State() }
       return (state.counts, state.uncountedByteCount)
     }
     if uncounted > 0 { Log.warning("transfers.uncounted", ["bytes": "\(uncounted)"]) }
-    // In one order, so that two instances never wait for each other.
+    // Always in the same order, so that two instances never wait for each other.
     var waiting = counts.sorted { $0.key < $1.key }[...]
     while !waiting.isEmpty {
       let batch = Array(waiting.prefix(Self.batchCountMax))

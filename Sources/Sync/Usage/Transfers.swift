@@ -2,9 +2,9 @@ package import Base
 internal import JSON
 package import Storage
 
-/// Content bytes sent to clients and received from them, by the account charged and the UTC month.
+/// Content bytes sent to and received from clients, by the charged account and the UTC month.
 package struct Transfers: Sendable {
-  /// What one month moved, by what was flushed to the database.
+  /// One month's transfers, as of the last flush to the database.
   package struct Month: Sendable, Equatable {
     /// yyyymm
     package let number: Int64
@@ -25,9 +25,9 @@ package struct Transfers: Sendable {
     }
   }
 
-  /// This month and the one before it, of which either may be empty.
+  /// This month and the one before; either may be empty.
   ///
-  /// What instances have counted and not flushed yet is missing: that of some ten seconds.
+  /// Counts of the last ten seconds that instances have not flushed yet are missing.
   static func recent(
     _ queryable: some Queryable, _ account: Identifier, now: Instant
   ) throws -> [Month] {
@@ -39,7 +39,7 @@ package struct Transfers: Sendable {
     }
   }
 
-  /// An account's months, the latest first; at most `limit`.
+  /// An account's months, latest first; at most `limit`.
   package static func months(
     _ queryable: some Queryable, _ account: Identifier, limit: Int64 = 24
   ) throws -> [Month] {

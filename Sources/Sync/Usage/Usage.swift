@@ -9,18 +9,18 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case contentChanged = "content_changed"
   /// A correction by `coffer usage recount`.
   case recount
-  /// All that came with an account from another Coffer.
+  /// Everything that came with an account from another Coffer.
   case arrived
 }
 
-/// What an account may use at a moment, as billing has scheduled it.
+/// An account's quota at a moment, as scheduled by billing.
 package struct Cap: Sendable, Equatable {
   package let byteCount: Int64
   package let planID: String
   package let reason: CapReason
 
-  /// Reads one row of the schedule that coffer-billing writes; an account it never spoke of is on
-  /// the free plan. Who had a founded plan of which nothing is left, as after a transfer, has lapsed.
+  /// Reads one row of the schedule that coffer-billing writes. An account without a row is on the
+  /// free plan. An account whose founded plan is gone, as after a transfer, has lapsed.
   package init(
     _ queryable: some Queryable, _ account: Identifier, catalogue: Catalogue, now: Instant
   ) throws {
@@ -43,7 +43,8 @@ package struct Cap: Sendable, Equatable {
     }
     self.byteCount = byteCount
     self.planID = planID
-    // A newer coffer-billing may know a reason this program does not; the cap still holds.
+    // A newer coffer-billing may write a reason that this program does not know. The cap still
+    // applies.
     self.reason = CapReason(rawValue: reason) ?? .subscribed
   }
 
@@ -52,7 +53,7 @@ package struct Cap: Sendable, Equatable {
 }
 
 extension Cap {
-  /// When what holds at `now` is over, if nothing more comes; nil: never.
+  /// When the cap at `now` ends if no further events come; nil: never.
   package static func end(
     _ queryable: some Queryable, _ account: Identifier, after now: Instant
   ) throws -> Instant? {
@@ -64,15 +65,15 @@ extension Cap {
     ) { row in try row.instant(0) }
   }
 
-  /// What the plan that holds allows beside bytes.
+  /// The plan's limits besides bytes.
   package func limits(_ catalogue: Catalogue) -> Plan.Limits {
     catalogue.plan(planID)?.limits ?? Plan.Limits()
   }
 }
 
 extension LockedOwner {
-  /// Refuses content that is larger than the owner's plan allows for one document, and larger than what
-  /// it replaces.
+  /// Refuses content that is both above the plan's limit for one document and larger than the
+  /// content it replaces.
   func requireSize(
     _ byteCount: Int64, insteadOf before: Int64, _ queryable: some Queryable, catalogue: Catalogue,
     now: Instant
@@ -84,8 +85,8 @@ extension LockedOwner {
 
   /// Refuses a write that would leave usage above the cap and higher than before.
   ///
-  /// `reserved` is what the owner's uploads under way have already been promised; `caller` learns the
-  /// owner's numbers only if it is the owner.
+  /// `reserved` is the room promised to the owner's uploads under way. The refusal tells `caller`
+  /// the owner's numbers only if it is the owner.
   func requireRoom(
     for delta: Int64, reserved: Int64 = 0, askedBy caller: Identifier,
     _ queryable: some Queryable, catalogue: Catalogue, now: Instant

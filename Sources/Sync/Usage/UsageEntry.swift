@@ -3,24 +3,25 @@ package import Storage
 
 /// One line of the usage ledger: why an account's usage changed.
 ///
-/// The latest 5,000 of an account stand one by one. Older ones are folded, 500 numbers of the account's
-/// sequence apart, into one for each reason: an account's usage ledger has no more than about 5,500 lines,
-/// however long it writes, and its sums stay what they were.
+/// The latest 5,000 lines of an account are kept one by one. Older ones are folded into one line
+/// for each reason and 500 sequence numbers. So an account's usage ledger never has more than about
+/// 5,500 lines, and its sums stay the same.
 package struct UsageEntry: Sendable, Equatable {
-  /// The account's number of the change.
+  /// The account's sequence number of the change.
   package let number: Int64
   package var deltaByteCount: Int64
   package let reason: String
   /// The first of the files that changed with it.
   package let file: Identifier
   package let at: Instant
-  /// How many it stands for; of those, number, file and time are the last one's.
+  /// The number of entries folded into this line; its number, file and time are those of the last.
   package var entryCount: Int64 = 1
 
   private static let keptCount: Int64 = 5000
-  /// Entries are folded when the sequence passes a multiple of this, so most writes look for none.
+  /// Entries are folded when the sequence passes a multiple of this, so most writes need not look.
   private static let foldSpan: Int64 = 500
-  /// At a time: twice what can have come since, so that a longer usage ledger shrinks.
+  /// The most entries folded at once: twice as many as can have come since, so that a longer ledger
+  /// shrinks.
   private static let foldCountMax: Int64 = 2 * foldSpan
 
   private static let columns = "seq, delta_bytes, reason, file_id, at_ms, entry_count"
@@ -44,7 +45,7 @@ package struct UsageEntry: Sendable, Equatable {
     self.at = at
   }
 
-  /// The latest first; at most `limit`.
+  /// Latest first; at most `limit`.
   package static func latest(
     _ queryable: some Queryable, of account: Identifier, below number: Int64 = .max, limit: Int
   ) throws -> [UsageEntry] {
@@ -57,7 +58,7 @@ package struct UsageEntry: Sendable, Equatable {
     ) { row in try UsageEntry(row: row) }
   }
 
-  /// How many are kept of an account.
+  /// The number of lines kept for an account.
   package static func count(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
     try queryable.first(
       "SELECT count(*) FROM sync.usage_entries WHERE owner_id = $1", .id(account)
@@ -75,7 +76,7 @@ package struct UsageEntry: Sendable, Equatable {
       .instant(at), .integer(entryCount))
   }
 
-  /// Folds what is too old, if it is time: the account's sequence went on `from` a number `to` another.
+  /// Folds old entries when due: the account's sequence went on `from` one number `to` another.
   static func fold(
     _ transaction: Transaction, of account: Identifier, from: Int64, to: Int64
   ) throws {
