@@ -2,7 +2,7 @@ package import Base
 package import Storage
 
 extension AuditLog {
-  /// Who did what happened to an account at a moment; nil where no act is known of it.
+  /// The actor of what happened to an account at a moment; nil if no act is known.
   package static func actor(
     of account: Identifier, at moment: Instant, reading database: some Queryable
   ) throws -> String? {

@@ -1,32 +1,33 @@
 package import Storage
 
-/// What a walk along one chain found.
+/// The result of a walk along one chain.
 package struct AuditCheck: Sendable {
   package let schema: Schema
-  /// How many entries follow one another as they were written, from the first on.
+  /// The number of entries that follow one another as they were written, from the first on.
   package private(set) var count: Int64 = 0
-  /// The digest of the last of them.
+  /// The digest of the last of these entries.
   package private(set) var head = AuditEntry.noDigest
-  /// Those of the digests asked for that the chain holds.
+  /// The requested digests that the chain holds.
   package private(set) var found: Set<[UInt8]> = []
-  /// What is wrong behind them, a sentence; nil where nothing is.
+  /// The fault after these entries, as a sentence; nil if there is none.
   package private(set) var fault: String?
 
-  /// How many entries stand before the first that was looked at.
+  /// The number of entries before the first that was checked.
   package private(set) var begin: Int64 = 0
   package var checkedCount: Int64 { count - begin }
 
-  /// How many entries one snapshot reads, so that none is held for long.
+  /// The number of entries that one snapshot reads, so that none is open for long.
   private static let pageCount = 1000
 
-  /// Walks the chain to its end; `told` gets the number of entries after each page, and of all.
+  /// Walks the chain to its end. `told` receives the number of entries after each page but the
+  /// last, and the total.
   package init(
     _ schema: Schema, seeking digests: Set<[UInt8]> = [], of database: Database,
     told: (_ count: Int64, _ total: Int64?) -> Void = { _, _ in }
   ) throws {
     self.schema = schema
     while fault == nil {
-      // What was put before the first entry is among the first page.
+      // The first page includes entries that were put before the first one.
       let begin = count == 0 ? .min : count
       let (page, end) = try database.read { reader in
         (try Self.page(of: schema, after: begin, reader), try Self.end(of: schema, reader))
@@ -41,9 +42,9 @@ package struct AuditCheck: Sendable {
     }
   }
 
-  /// Checks the latest entries alone, at most `countMax`, against each other and the head.
+  /// Checks only the latest entries, at most `countMax`, against each other and the head.
   ///
-  /// What was changed before them is not found; the whole walk finds it.
+  /// Changes before them are not found; the whole walk finds them.
   package init(latest countMax: Int, of schema: Schema, reading reader: Reader) throws {
     self.schema = schema
     let page = try reader.rows(

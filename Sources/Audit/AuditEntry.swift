@@ -3,9 +3,9 @@ internal import Crypto
 internal import JSON
 package import Storage
 
-/// One act, as the log keeps it.
+/// One act, as the log stores it.
 package struct AuditEntry: Sendable {
-  /// Its place: the chain and the number in it.
+  /// The entry's place: its chain and its number there.
   package let name: Name
   package let at: Instant
   package let actor: String
@@ -18,7 +18,8 @@ package struct AuditEntry: Sendable {
   package let before: String
   package let after: String
   package let digest: [UInt8]
-  /// Whether what stands for accounts names them: other bytes were not written by an act, and are told as none.
+  /// Whether the stored accounts are account ids. Other bytes were not written by an act, and are
+  /// shown as none.
   private let hasAccounts: Bool
 
   package struct Name: Hashable, Sendable, CustomStringConvertible {
@@ -31,7 +32,7 @@ package struct AuditEntry: Sendable {
       self.number = number
     }
 
-    /// Reads what `description` writes.
+    /// Parses the output of `description`.
     package init?(_ text: String) {
       let parts = text.split(separator: ":", omittingEmptySubsequences: false)
       guard parts.count == 2, let schema = Schema(rawValue: String(parts[0])),
@@ -43,7 +44,7 @@ package struct AuditEntry: Sendable {
     package var description: String { "\(schema):\(number)" }
   }
 
-  /// What stands before the first entry.
+  /// The digest before the first entry.
   static let noDigest = [UInt8](repeating: 0, count: 32)
 
   init(
@@ -87,7 +88,7 @@ package struct AuditEntry: Sendable {
     digest = try row.blob(10)
   }
 
-  /// Whether it is what was written behind the entry of that digest.
+  /// Whether this is what was written after the entry with that digest.
   func follows(_ previous: [UInt8]) -> Bool {
     hasAccounts
       && digest
@@ -96,8 +97,8 @@ package struct AuditEntry: Sendable {
           after: previous)
   }
 
-  /// SHA-256 of the digest before and of each member behind its length in 8 bytes, the highest first.
-  /// Numbers are decimal, an account is its 16 bytes, or none.
+  /// SHA-256 of the previous digest and of each member, preceded by its length in 8 bytes, highest
+  /// byte first. Numbers are decimal; an account is its 16 bytes, or none.
   private static func digest(
     of name: Name, _ at: Instant, _ texts: [String], _ accounts: [Identifier?], _ rest: [String],
     after previous: [UInt8]

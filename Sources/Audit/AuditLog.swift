@@ -2,11 +2,11 @@ package import Base
 package import JSON
 package import Storage
 
-/// What operators did, by whom and why: one chain of entries for each schema, since an act and its entry
-/// are one transaction, and a transaction writes one schema.
+/// The acts of operators, with actor and reason. There is one chain of entries for each schema,
+/// because an act and its entry are one transaction, and a transaction writes one schema.
 ///
-/// An entry's digest covers the digest before it. So an entry that is changed, left out or put in between
-/// is found by `AuditCheck`; that the end was cut off is found only where a head was kept elsewhere.
+/// An entry's digest covers the digest before it. So `AuditCheck` finds an entry that was changed,
+/// left out or inserted. It finds a missing end only if a head was stored elsewhere.
 package enum AuditLog {
   /// An act, before it has its place in the chain.
   package struct Draft: Sendable {
@@ -19,9 +19,9 @@ package enum AuditLog {
     let before: JSONValue
     let after: JSONValue
 
-    /// `act` is the command's name, with the step of it where it has an entry for each; `subject` what it
-    /// was done to. `account` is whose affair it was, `formerAccount` who lost by it to that one. No member
-    /// may hold a secret.
+    /// `act` is the command's name, with the step if each step has an entry. `subject` is the
+    /// object of the act. `account` is the account concerned, and `formerAccount` the one that lost
+    /// something to it. No member may hold a secret.
     package init(
       actor: String, act: String, subject: String, account: Identifier? = nil,
       formerAccount: Identifier? = nil, reason: String, before: JSONValue, after: JSONValue
@@ -56,8 +56,8 @@ package enum AuditLog {
     return entry
   }
 
-  /// The number that is next, and the digest of the entry before. The row's lock makes two acts of one
-  /// moment follow each other.
+  /// The next number, and the digest of the entry before. The row's lock makes simultaneous acts
+  /// follow each other.
   private static func takeHead(
     of schema: Schema, in transaction: Transaction
   ) throws -> (number: Int64, digest: [UInt8]) {

@@ -2,19 +2,19 @@ package import Base
 internal import JSON
 package import Storage
 
-/// Which entries of both chains are wanted.
+/// A selection of entries from both chains.
 package struct AuditQuery: Sendable {
-  /// Whose affair they were, or who lost by them.
+  /// The account that the acts concerned, or that lost by them.
   package var account: Identifier?
-  /// As an entry tells it, or what stands there before what is told in brackets.
+  /// The actor as an entry shows it, or the part before the brackets.
   package var actor: String?
   package var since: Instant?
-  /// What they were done to: found among all since then.
+  /// The object of the acts. All entries since then are searched.
   package var subject: String?
 
   package init() {}
 
-  /// The newest first, starting behind `after`; at most `limit`.
+  /// Entries after `after`, newest first; at most `limit`.
   package func entries(
     after: AuditEntry?, limit: Int, reading reader: some Queryable
   ) throws -> [AuditEntry] {
@@ -30,7 +30,7 @@ package struct AuditQuery: Sendable {
     return Array(found.values.sorted { $0.place > $1.place }.prefix(limit))
   }
 
-  /// How many there are in all, counted up to `limit`.
+  /// The number of all matching entries, counted up to `limit`.
   package func count(upTo limit: Int64, reading reader: Reader) throws -> Int64 {
     var count: Int64 = 0
     for schema in Schema.allCases {
@@ -63,7 +63,7 @@ package struct AuditQuery: Sendable {
     ) { row in try AuditEntry(row, of: schema) }
   }
 
-  /// `column` is the one that names `account`, or `other` is.
+  /// Either `column` or `other` names `account`.
   private func condition(
     of schema: Schema, _ column: String?, or other: String? = nil, after: AuditEntry? = nil
   ) -> (sql: String, values: [SQLValue]) {
@@ -78,7 +78,7 @@ package struct AuditQuery: Sendable {
       sql += " AND (\(names.joined(separator: " OR ")))"
     }
     if let actor {
-      // A bracket is the next character behind its opening.
+      // The closing bracket is the next character after the opening one.
       values += [.text(actor), .text(actor + " ("), .text(actor + " )")]
       let first = values.count - 2
       sql += " AND (actor = $\(first) OR (actor >= $\(first + 1) AND actor < $\(first + 2)))"
@@ -98,10 +98,10 @@ extension AuditEntry {
     ) { row in try AuditEntry(row, of: name.schema) }
   }
 
-  /// The order in which both chains are told as one.
+  /// The order in which both chains are shown as one.
   fileprivate var place: (Instant, String, Int64) { (at, name.schema.rawValue, name.number) }
 
-  /// Which numbers of a chain, among entries of the same moment, come behind this one: those below.
+  /// The number below which a chain's entries come after this one, among those of the same moment.
   fileprivate func numberBelow(in schema: Schema) -> Int64 {
     if schema == name.schema { return name.number }
     return schema.rawValue < name.schema.rawValue ? .max : 0

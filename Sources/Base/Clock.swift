@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where "now" comes from. Only programs choose one; pure modules take an `Instant`.
+/// The source of "now". Only programs choose one; pure modules take an `Instant`.
 package struct Clock: Sendable {
   private let read: @Sendable () -> Instant
 
@@ -19,8 +19,8 @@ package struct Clock: Sendable {
 
   /// A clock that a test moves by rewriting a file that holds milliseconds in decimal.
   ///
-  /// The file is read at every call, so that several programs share one virtual time; one that is
-  /// missing or malformed stops the program, because silently using another time would be worse.
+  /// The file is read at every call, so that several programs share one virtual time. A missing or
+  /// malformed file stops the program, because silently using another time would be worse.
   package static func file(_ path: String) -> Clock {
     Clock {
       guard let text = readSmallFile(path), let number = Int64(text.filter { $0 != "\n" }) else {
@@ -31,7 +31,8 @@ package struct Clock: Sendable {
   }
 }
 
-/// Time for measuring and for deadlines inside one process: never goes back, means nothing outside.
+/// Time for measuring and for deadlines inside one process. It never goes back, and has no meaning
+/// outside the process.
 package struct MonotonicTime: Comparable, Sendable {
   package let nanoseconds: UInt64
 

@@ -13,9 +13,9 @@ package enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Reads either case; nil where a character is no digit or one is left over.
+  /// Accepts either case. Nil if a character is not a digit or the number of digits is odd.
   package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-    // Its own array: through a collection of any kind each character costs 100 times as much.
+    // Copied into an array: through a generic collection each character costs 100 times as much.
     let characters = Array(text)
     guard characters.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
@@ -40,7 +40,7 @@ package enum Hex {
   }
 }
 
-/// Everything but unreserved characters in percent form (RFC 3986, section 2), for a part of a URL.
+/// Percent-encodes everything but unreserved characters (RFC 3986, section 2), for a part of a URL.
 package enum PercentEncoding {
   package static func encode(_ text: String) -> String {
     var result = ""
@@ -55,7 +55,7 @@ package enum PercentEncoding {
   }
 }
 
-/// Base64 (RFC 4648). Decoding is strict: padding as the alphabet demands, no stray bits, no space.
+/// Base64 (RFC 4648). Decoding is strict: padding as the alphabet requires, no stray bits, no white space.
 package struct Base64: Sendable {
   private let alphabet: [UInt8]
   private let values: [UInt8]
@@ -117,7 +117,7 @@ package struct Base64: Sendable {
     return isValid ? bytes : nil
   }
 
-  /// Four characters at a time: an App Store notification has 18,000 of them.
+  /// Decodes four characters at a time: an App Store notification has 18,000 of them.
   private static func decode(
     _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt8>,
     into output: UnsafeMutableBufferPointer<UInt8>, _ written: inout Int
@@ -136,7 +136,7 @@ package struct Base64: Sendable {
       written += 3
       index += 4
     }
-    // Values have six bits; `invalid` has more.
+    // Valid values have six bits; `invalid` has more.
     guard doubt < 64 else { return false }
     guard index < text.count else { return true }
     let a = unsafe values[Int(text[index])]
@@ -153,7 +153,7 @@ package struct Base64: Sendable {
 
   package func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 
-  /// How many letters of the alphabet follow one another from `start` on.
+  /// The number of consecutive letters of the alphabet from `start` on.
   package func letterCount(of text: [UInt8], from start: Int) -> Int {
     unsafe text.withUnsafeBufferPointer { text in
       unsafe values.withUnsafeBufferPointer { values in

@@ -1,8 +1,9 @@
-/// A dictionary that forgets what was not used lately, of bounded size and without ever searching.
+/// A dictionary of bounded size that forgets entries that were not used lately, without ever
+/// searching for them.
 ///
-/// There are two epochs. What is used goes into the younger one; when that is full, or the
-/// owner says so, it becomes the elder, and the elder is dropped whole. So what is dropped was not
-/// used for one epoch at least, and at most twice `countMax` entries are remembered.
+/// There are two epochs. Entries that are used go into the younger one. When that is full, or on
+/// `age()`, it becomes the elder, and the previous elder is dropped whole. So a dropped entry was
+/// unused for at least one epoch, and at most twice `countMax` entries are kept.
 package struct Epochs<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var younger: [Key: Value] = [:]
   private var elder: [Key: Value] = [:]
@@ -12,7 +13,7 @@ package struct Epochs<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   package var count: Int { younger.count + elder.count }
 
-  /// Looking a value up is using it.
+  /// Looking a value up counts as using it.
   package mutating func value(_ key: Key) -> Value? {
     if let value = younger[key] { return value }
     guard let value = elder.removeValue(forKey: key) else { return nil }

@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// Whose the files are that this process makes.
+/// The ownership of files that this process creates.
 ///
-/// A command is at times called as root beside servers of another user. What it made would be root's, and
-/// closed to the servers; so whatever root makes in a directory of another user's belongs to that user.
-/// SQLite does the same for its logs.
+/// Commands are sometimes run as root next to servers of another user. Files that belong to root
+/// would be closed to the servers. So files that root creates in another user's directory are given
+/// to that user. SQLite does the same for its logs.
 package enum FileOwnership {
-  /// Makes a directory for its owner only; false where it cannot be, as `errno` says, also where it is there.
+  /// Creates a directory that only its owner can access. False if that fails, as `errno` says,
+  /// including when it exists already.
   package static func makeDirectory(_ path: String) -> Bool {
     guard unsafe mkdir(path, 0o700) == 0 else { return false }
     guard geteuid() == 0 else { return true }
@@ -16,10 +17,10 @@ package enum FileOwnership {
     return handOver(directory, at: path)
   }
 
-  /// Gives what was opened to be made at a path to who owns the directory it lies in; false where that
-  /// cannot be, as `errno` says.
+  /// Gives a file that was opened for creation to the owner of its directory. False if that fails,
+  /// as `errno` says.
   ///
-  /// Only a file of root's with no second name: another one may be anything of the system's.
+  /// Only root's files without a second name are handed over: any other file may be the system's.
   package static func handOver(_ file: Int32, at path: String) -> Bool {
     guard geteuid() == 0 else { return true }
     var (own, place) = (stat(), stat())

@@ -1,6 +1,6 @@
-/// A 128-bit identifier: of an account, a file, a stored object. Written as a lower-case UUID.
+/// A 128-bit identifier of an account, a file or a stored object, written as a lower-case UUID.
 ///
-/// The order is that of the bytes, which both database engines share.
+/// The order is that of the bytes, as in both database engines.
 package struct Identifier: Hashable, Comparable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -18,7 +18,7 @@ package struct Identifier: Hashable, Comparable, Sendable {
       low: bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) })
   }
 
-  /// Nil unless the text is a UUID in its 8-4-4-4-12 form; either case is read.
+  /// Nil unless the text is a UUID in its 8-4-4-4-12 form, in either case.
   package init?(_ text: String) {
     let utf8 = Array(text.utf8)
     guard utf8.count == 36, [8, 13, 18, 23].allSatisfy({ utf8[$0] == UInt8(ascii: "-") }),

@@ -17,7 +17,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
   package static func < (a: Instant, b: Instant) -> Bool { a.milliseconds < b.milliseconds }
 
-  /// Saturates, so that "for ever plus a day" stays for ever.
+  /// Saturates, so that "for ever plus a day" remains for ever.
   package static func + (instant: Instant, span: Span) -> Instant {
     let (sum, overflow) = instant.milliseconds.addingReportingOverflow(span.milliseconds)
     guard overflow else { return Instant(milliseconds: sum) }
@@ -25,7 +25,7 @@ package struct Instant: Hashable, Comparable, Sendable {
   }
 
   package static func - (instant: Instant, span: Span) -> Instant {
-    // The shortest span has no opposite; one millisecond less makes no difference there.
+    // The most negative span cannot be negated. One millisecond less makes no difference there.
     instant + Span(milliseconds: -max(span.milliseconds, -.max))
   }
 
@@ -35,7 +35,7 @@ package struct Instant: Hashable, Comparable, Sendable {
     return Span(milliseconds: a > b ? .max : -.max)
   }
 
-  /// A length of time. Named so that a number in code says its unit.
+  /// A length of time. Its constructors name the unit, so that a number in code says it.
   package struct Span: Hashable, Comparable, Sendable {
     package let milliseconds: Int64
 
@@ -58,7 +58,7 @@ extension Instant {
     return day.year * 100 + day.month
   }
 
-  /// The same day and time so many months later; the month's last day where it has no such day.
+  /// The same day and time `count` months later, or the month's last day if it has no such day.
   package func adding(calendarMonths count: Int64) -> Instant {
     let date = Self.civil(daysSinceEpoch: daysSinceEpoch)
     let months = date.year * 12 + date.month - 1 + count
@@ -77,14 +77,14 @@ extension Instant {
 }
 
 extension Instant: CustomStringConvertible {
-  /// RFC 3339 in UTC, with milliseconds only where there are any: `2026-11-20T21:00:57Z`.
+  /// RFC 3339 in UTC, with milliseconds only if they are not zero: `2026-11-20T21:00:57Z`.
   package var description: String {
     if self == .distantPast { return "always" }
     if self == .distantFuture { return "never" }
     let day = daysSinceEpoch
     let second = seconds - day * 86_400
     let (year, month, date) = Self.civil(daysSinceEpoch: day)
-    // Wraps twice, and so is right, in the last second before the end of the past.
+    // In the earliest second that an instant can hold, both operations wrap and the result is right.
     let fraction = milliseconds &- seconds &* 1000
     var text = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(date, 2))T"
     text += "\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):"
@@ -98,14 +98,14 @@ extension Instant: CustomStringConvertible {
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
-  /// The day number of a Gregorian date after the year 0, counted from 1 March.
+  /// The day number of a Gregorian date after the year 0. Years are counted from 1 March.
   private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let y = month <= 2 ? year - 1 : year
     let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
     return y * 365 + y / 4 - y / 100 + y / 400 + dayOfYear - 719_468
   }
 
-  /// Gregorian date of a day number, counted in 400-year eras that begin on 1 March.
+  /// The Gregorian date of a day number, counted in 400-year eras that begin on 1 March.
   private static func civil(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let z = daysSinceEpoch + 719_468
     let era = (z >= 0 ? z : z - 146_096) / 146_097

@@ -1,6 +1,6 @@
-/// Runs submitted work after a pause, in order, on one thread, behind a bounded queue.
+/// A queue that runs submitted work after a pause, in order, on one thread. The queue is bounded.
 ///
-/// It ends with the last reference; what still waits then runs at once.
+/// It ends when its last reference goes; work that still waits then runs at once.
 package final class Later: Sendable {
   private let state: Locked<State>
   private let pause: Instant.Span
@@ -27,7 +27,7 @@ package final class Later: Sendable {
     thread.join()
   }
 
-  /// False when the queue is full; the work is then not run.
+  /// Returns false if the queue is full; the work is then not run.
   package func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
     state.signal { state in
       guard state.waiting.count < capacity else { return false }
@@ -36,7 +36,7 @@ package final class Later: Sendable {
     }
   }
 
-  /// What is due, waiting for some; nil at the end.
+  /// The work that is due. Waits for some; nil at the end.
   private static func next(from state: Locked<State>) -> [@Sendable () -> Void]? {
     while true {
       let first = state.wait { state -> MonotonicTime?? in

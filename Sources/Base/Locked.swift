@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A value that one thread at a time may touch.
+/// A value that only one thread at a time may access.
 ///
-/// A pthread mutex rather than `Synchronization.Mutex`: the latter's futex lives in a library that
-/// the thread sanitizer does not see, and every run under it reported races that are none.
+/// It uses a pthread mutex rather than `Synchronization.Mutex`. The latter's futex is in a library
+/// that the thread sanitizer does not see, so every run under it reported false races.
 @safe
 package final class Locked<Value>: @unchecked Sendable {
   private var value: Value
@@ -72,15 +72,15 @@ package final class Locked<Value>: @unchecked Sendable {
 package struct Thread: Sendable {
   private let handle: pthread_t
 
-  /// Of threads whose work others can wait for, beside the one that commits: about 40 % of its share
-  /// where both want a processor.
+  /// The niceness of threads whose work can wait, unlike the committing thread's. If both need a
+  /// processor, such a thread gets about 40 % of that thread's share.
   package static let behindWriter: Int32 = 4
 
-  /// `niceness` is as in nice(2), from 0 on: only a privileged process may go below.
+  /// `niceness` is as in nice(2), from 0 up: only a privileged process may use a negative one.
   package init(niceness: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
     let start = unsafe Unmanaged.passRetained(
       Body {
-        // On Linux niceness is a thread's own (setpriority(2), "C library/kernel differences").
+        // On Linux each thread has its own niceness (setpriority(2), "C library/kernel differences").
         if niceness != 0 { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness) }
         body()
       })
@@ -95,8 +95,8 @@ package struct Thread: Sendable {
     self.handle = handle
   }
 
-  /// Waits for the thread's end. Call exactly once. The thread itself, which may have held the last
-  /// reference to what ends with it, does not wait.
+  /// Waits for the thread's end. Call exactly once. The thread itself does not wait: it may hold
+  /// the last reference to the object that joins it.
   package func join() {
     if pthread_equal(handle, pthread_self()) != 0 {
       pthread_detach(handle)

@@ -2,14 +2,14 @@ internal import Glibc
 
 /// Structured lines on stderr: `2026-11-20T21:00:57.120Z info webhook.recorded type=invoice.paid`.
 ///
-/// One `write` per line, so lines of several threads never mix. Values are quoted where they hold
-/// anything but plain text, so a hostile value cannot forge a line. Never pass a secret. Where stderr is
-/// the journal's, the level stands before the line as sd-daemon(3) wants it, too.
+/// One `write` per line, so lines of several threads never mix. Values that hold anything but plain
+/// text are quoted, so a hostile value cannot forge a line. Never pass a secret. If stderr goes to
+/// the journal, each line begins with the level that sd-daemon(3) expects.
 package enum Log {
   package enum Level: String, Sendable {
     case info, warning, error
 
-    /// What the journal files a line by.
+    /// The level by which the journal files a line.
     fileprivate var journalMark: String {
       switch self {
       case .info: "<6>"
@@ -25,14 +25,14 @@ package enum Log {
     write(.info, event, fields)
   }
 
-  /// Something an operator should look at, soon.
+  /// Something that an operator should look at soon.
   package static func warning(
     _ event: StaticString, _ fields: KeyValuePairs<StaticString, String> = [:]
   ) {
     write(.warning, event, fields)
   }
 
-  /// Something that failed and that somebody must repair.
+  /// Something that failed and that someone must repair.
   package static func error(
     _ event: StaticString, _ fields: KeyValuePairs<StaticString, String> = [:]
   ) {
@@ -46,11 +46,11 @@ package enum Log {
     for (key, value) in fields { line += " \(key)=\(quoted(value))" }
     line += "\n"
     var bytes = Array(line.utf8)
-    // A log that cannot be written must not take the request down with it.
+    // A log that cannot be written must not make the request fail.
     _ = unsafe Glibc.write(STDERR_FILENO, &bytes, bytes.count)
   }
 
-  /// What stands before a line of that level on stderr.
+  /// The prefix of a line of that level on stderr.
   package static func mark(_ level: Level) -> String { isJournals ? level.journalMark : "" }
 
   private static let isJournals: Bool = {
@@ -58,7 +58,7 @@ package enum Log {
     guard unsafe fstat(STDERR_FILENO, &status) == 0,
       let text = unsafe getenv("JOURNAL_STREAM")
     else { return false }
-    // A program that was started by another may have a stderr of its own.
+    // A program that another one started may have a different stderr from that one.
     return unsafe String(cString: text) == "\(status.st_dev):\(status.st_ino)"
   }()
 

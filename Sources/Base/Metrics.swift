@@ -21,7 +21,7 @@ package final class Metrics: Sendable {
     return gauge
   }
 
-  /// `buckets` are upper bounds, ascending, in the unit the name ends in.
+  /// `buckets` are upper bounds, ascending, in the unit that the name ends in.
   package func histogram(_ name: String, _ help: String, buckets: [Double]) -> Histogram {
     let histogram = Histogram(buckets: buckets)
     register(name, help, "histogram", histogram)
@@ -85,7 +85,7 @@ package final class Metrics: Sendable {
     fileprivate func lines(_ name: String) -> String { "\(name)\(text(of: labels)) \(current)\n" }
   }
 
-  /// How observed values spread over fixed buckets.
+  /// The distribution of observed values over fixed buckets.
   package final class Histogram: Instrument {
     private struct State {
       var counts: [Int64]
@@ -108,7 +108,8 @@ package final class Metrics: Sendable {
       }
     }
 
-    /// Under the lock: a copy of the counts that is read later looks like a race to the thread sanitizer.
+    /// Runs under the lock: a copy of the counts that is read later looks like a race to the thread
+    /// sanitizer.
     fileprivate func lines(_ name: String) -> String {
       state.withLock { state in
         var text = ""

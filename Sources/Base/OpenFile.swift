@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An open file that closes itself when the last holder lets go.
+/// An open file that is closed when its last reference goes.
 package final class OpenFile: Sendable {
   package let descriptor: Int32
   package let byteCount: Int64
@@ -13,11 +13,11 @@ package final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Why what a path names cannot be read as a file.
+  /// Why a path cannot be read as a file.
   package enum Refusal: Error {
     /// The system's error number.
     case system(Int32)
-    /// What it is instead, e.g. "a pipe".
+    /// The kind of thing that it is instead, e.g. "a pipe".
     case special(String)
 
     package var text: String {
@@ -30,8 +30,8 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Opens a file that somebody named, for reading. What is no plain file is refused at once: a pipe that
-  /// nobody writes to would be waited for, and a device has no end.
+  /// Opens a file that someone named, for reading. Anything but a plain file is refused at once:
+  /// opening a pipe could wait for a writer for ever, and a device has no end.
   package convenience init(named path: String) throws(Refusal) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else {

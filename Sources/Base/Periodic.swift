@@ -1,6 +1,6 @@
-/// A thread that does something every so many seconds, until it is stopped.
+/// A thread that runs a closure at a fixed interval, until it is stopped.
 ///
-/// What fails is logged and tried again at the next tick.
+/// A failure is logged, and the next tick tries again.
 package final class Periodic: Sendable {
   private let isStopping = Locked(false)
   private let thread = Locked<Thread?>(nil)
@@ -17,7 +17,7 @@ package final class Periodic: Sendable {
     thread.withLock { $0 = running }
   }
 
-  /// Returns once the tick under way has ended.
+  /// Stops the thread. Returns once the tick under way has ended.
   package func stop() {
     isStopping.signal { $0 = true }
     thread.withLock { $0 }?.join()

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whoever started the program and wants to hear how it is: systemd, by sd_notify(3).
+/// The supervisor that started the program and wants status notifications: systemd, by sd_notify(3).
 package struct Supervisor: Sendable {
   package enum News: String, Sendable {
     case ready = "READY=1"
@@ -8,12 +8,13 @@ package struct Supervisor: Sendable {
     case stopping = "STOPPING=1"
   }
 
-  /// The name of its socket as the system's calls take it: a leading NUL where it is no file.
+  /// The name of the supervisor's socket as the system's calls take it. It begins with a NUL if it
+  /// is not a file.
   private let path: [UInt8]
-  /// After how long a silence it ends the program; nil where it never does.
+  /// The silence after which the supervisor ends the program; nil: it never does.
   package let patience: Instant.Span?
 
-  /// Nil where nobody asked for news.
+  /// Nil if the program was started without a supervisor.
   package init?(environment: [String: String], processID: Int32) {
     guard let socket = environment["NOTIFY_SOCKET"], let first = socket.utf8.first,
       first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
@@ -25,7 +26,7 @@ package struct Supervisor: Sendable {
       .flatMap { isMeant && $0 > 0 ? .milliseconds($0 / 1000) : nil }
   }
 
-  /// Tells it; says in the log where it cannot be told.
+  /// Sends a notification. Logs a warning if that fails.
   package func tell(_ news: News) {
     var name = sockaddr_un()
     name.sun_family = sa_family_t(AF_UNIX)
@@ -44,8 +45,8 @@ package struct Supervisor: Sendable {
     if count != text.count { Log.warning("program.supervisor_unreachable") }
   }
 
-  /// Tells it that the program lives, three times within its patience, as often as `isAlive` finds so;
-  /// nil where it does not wait for that.
+  /// Reports that the program is alive, three times within `patience`, each time only if `isAlive`
+  /// returns true. Nil if the supervisor does not watch for that.
   package func watch(_ isAlive: @escaping @Sendable (Instant.Span) -> Bool) -> Periodic? {
     guard let patience else { return nil }
     let span = max(1, patience.milliseconds / 3000)

@@ -1,5 +1,5 @@
 extension Instant {
-  /// RFC 3339 in UTC (`Z`) or with an offset from it, as others may write it.
+  /// Reads RFC 3339 in UTC (`Z`) or with an offset from it, as other systems may write it.
   package init?(foreign text: String) {
     let bytes = Array(text.utf8)
     guard bytes.last != UInt8(ascii: "Z"), bytes.count > 6 else {
@@ -19,7 +19,7 @@ extension Instant {
     self = sign == UInt8(ascii: "+") ? local - span : local + span
   }
 
-  /// RFC 3339 in UTC (`Z`), with up to nine digits of a second, of which three count.
+  /// Reads RFC 3339 in UTC (`Z`), with up to nine digits of a second, of which three are used.
   package init?(rfc3339 text: String) {
     let bytes = Array(text.utf8)
     let shape = Array("dddd-dd-ddTdd:dd:dd".utf8)
@@ -35,7 +35,7 @@ extension Instant {
     let (hour, minute, second) = (number(11, 2), number(14, 2), number(17, 2))
     let days = Self.daysSinceEpoch(year: year, month: month, day: day)
     let instant = Instant(seconds: days * 86_400 + hour * 3600 + minute * 60 + second)
-    // A 30 February or a 25th hour names another moment than it says.
+    // A 30 February or a 25th hour gives a different moment, with a different text.
     guard instant.description == String(decoding: bytes[..<shape.count], as: UTF8.self) + "Z" else {
       return nil
     }
@@ -56,7 +56,7 @@ extension Instant {
     digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
   }
 
-  /// Gregorian day number, counted in 400-year eras that begin on 1 March.
+  /// The Gregorian day number, counted in 400-year eras that begin on 1 March.
   private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shiftedYear = month <= 2 ? year - 1 : year
     let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

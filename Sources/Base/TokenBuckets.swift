@@ -1,17 +1,17 @@
-/// Token buckets, one for each key: so many tokens at once, and so many a second from then on.
+/// Token buckets, one for each key: a burst of tokens at once, then a fixed number each second.
 ///
 /// A bucket is a single moment, the one at which it will be full again (the virtual scheduling of
-/// ITU-T I.371); a key that is not remembered has a full one. What is charged beyond what is there is
-/// a debt, of one full bucket at most. Each epoch lasts as long as the deepest debt takes to be
-/// paid and the bucket to fill, so what is forgotten was full. Only where more than `keyCountMax` keys
-/// come in that time are some given a full bucket too early.
+/// ITU-T I.371). A key that is not remembered has a full one. A charge beyond the available tokens
+/// is a debt, of one full bucket at most. Each epoch lasts as long as paying the deepest debt and
+/// filling the bucket take, so any bucket that is forgotten was full. Only if more than
+/// `keyCountMax` keys come in that time are some given a full bucket too early.
 ///
-/// For any thread; a call takes the same time however many keys there are.
+/// Safe to use from any thread. A call takes the same time for any number of keys.
 package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
-  /// What a bucket holds.
+  /// The contents of a bucket.
   package struct Level: Sendable, Equatable {
     package let count: Int64
-    /// Until it holds one more, rounded up; 0 where it is full.
+    /// The seconds until it holds one more token, rounded up; 0 if it is full.
     package let secondsToNext: Int64
   }
 
@@ -22,12 +22,12 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   private let burst: UInt64
-  /// Nanoseconds a token takes to come.
+  /// The nanoseconds that one token takes to come.
   private let interval: UInt64
   private let now: @Sendable () -> MonotonicTime
   private let state: Locked<State>
 
-  /// `burst` is at least 1, `perSecond` from 1 to a thousand million.
+  /// `burst` is at least 1, `perSecond` is from 1 to a thousand million.
   package convenience init(
     burst: Int64, perSecond: Int64, keyCountMax: Int,
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
@@ -36,7 +36,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
       burst: UInt64(burst), interval: 1_000_000_000 / UInt64(perSecond), keyCountMax, now)
   }
 
-  /// A bucket that was emptied is full again after `span`; `burst` is from 1 to a million.
+  /// An emptied bucket is full again after `span`; `burst` is from 1 to a million.
   package convenience init(
     burst: Int64, within span: Instant.Span, keyCountMax: Int,
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
@@ -57,7 +57,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
       State(fullAt: Epochs(countMax: keyCountMax), since: now().nanoseconds))
   }
 
-  /// Takes a token and tells what is left; nil where there is none.
+  /// Takes a token and returns the level that remains; nil if there is no token.
   package func take(_ key: Key) -> Level? {
     change(key) { fullAt, now in
       guard fullAt - now <= (burst - 1) * interval else { return nil }
@@ -66,7 +66,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Takes so many tokens, there or not, and tells what is left.
+  /// Takes `count` tokens, even if there are fewer, and returns the level that remains.
   package func charge(_ key: Key, _ count: Int64) -> Level {
     change(key) { fullAt, now in
       fullAt = min(fullAt + UInt64(count) * interval, now + 2 * burst * interval)
@@ -80,7 +80,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     _ key: Key, _ body: (_ fullAt: inout UInt64, _ now: UInt64) -> Result
   ) -> Result {
     state.withLock { state in
-      // Under the lock, so that no thread brings an earlier time than the one before.
+      // Read under the lock, so that no thread uses an earlier time than the thread before it.
       let now = now().nanoseconds
       if now - state.since >= 2 * burst * interval {
         state.fullAt.age()

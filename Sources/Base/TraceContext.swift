@@ -1,17 +1,17 @@
-/// Which trace a request or a job belongs to, as the W3C's `traceparent` header field tells it
-/// (https://www.w3.org/TR/trace-context/). Its id stands in log lines.
+/// The trace that a request or a job belongs to, as in the W3C's `traceparent` header field
+/// (https://www.w3.org/TR/trace-context/). Its id is written in log lines.
 package struct TraceContext: Equatable, Sendable {
   /// 32 hexadecimal digits.
   package let id: String
-  /// Whether whoever began it wants its parts recorded.
+  /// Whether the trace's originator wants its parts recorded.
   package let isSampled: Bool
 
-  /// What the thread works for; requests to others carry it on.
+  /// The trace of the current work. Requests to other servers carry it on.
   @TaskLocal package static var current: TraceContext?
 
   private static let byteCount = 55
 
-  /// Nil unless the text is a `traceparent` of version 00, or of a later one that begins alike.
+  /// Nil unless the text is a `traceparent` of version 00, or of a later version that begins the same way.
   package init?(_ traceparent: String) {
     let bytes = Array(traceparent.utf8)
     let dash = UInt8(ascii: "-")
@@ -31,12 +31,12 @@ package struct TraceContext: Equatable, Sendable {
     self.isSampled = isSampled
   }
 
-  /// A trace that begins here.
+  /// Begins a new trace.
   package static func begin() -> TraceContext {
     TraceContext(id: number() + number(), isSampled: true)
   }
 
-  /// The field for a request that is made on its behalf, with a new number for that part of it.
+  /// The header field for a request made as a part of this trace, with a new number for that part.
   package var traceparent: String { "00-\(id)-\(Self.number())-\(isSampled ? "01" : "00")" }
 
   /// 16 hexadecimal digits, not all of them zero.
@@ -45,7 +45,7 @@ package struct TraceContext: Equatable, Sendable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Nil unless all are hexadecimal digits, letters in lower case.
+  /// The digits as text; nil unless all of them are hexadecimal digits, letters in lower case.
   private static func digits(_ bytes: ArraySlice<UInt8>) -> String? {
     let isDigit = { (byte: UInt8) in
       UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte

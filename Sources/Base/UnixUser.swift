@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Unix users, by name, or by number where one has none.
+/// Unix users, by name, or by number if a user has no name.
 package enum UnixUser {
-  /// The one that this process runs as.
+  /// The user that this process runs as.
   package static var name: String { name(of: geteuid()) }
 
   package static func name(of id: UInt32) -> String {

@@ -1,7 +1,7 @@
-/// A fixed number of threads that run submitted work, behind a bounded queue with a lane for each
-/// owner: lanes are served one after the other, and within one the order is that of arrival. No owner
-/// has more than half of the threads, so that whoever sends much that is long leaves some to the
-/// others.
+/// A fixed number of threads that run submitted work, behind a bounded queue with a lane for each owner.
+///
+/// Lanes are served one after the other. Work within a lane runs in order of arrival. No owner has more than
+/// half of the threads, so that an owner with much long work leaves some to the others.
 package final class WorkPool: Sendable {
   private let state: Locked<State>
   private let capacity: Int
@@ -9,11 +9,11 @@ package final class WorkPool: Sendable {
   private let threads: [Thread]
 
   private struct State {
-    /// Only lanes with work, whose owners stand in `readyLanes` once.
+    /// Only lanes that have work. The owner of each is in `readyLanes` once.
     var lanes: [Identifier?: [@Sendable () -> Void]] = [:]
     var readyLanes: [Identifier?] = []
     var count = 0
-    /// How many threads work for each owner.
+    /// The number of threads that work for each owner.
     var running: [Identifier?: Int] = [:]
     let runningMax: Int
     var isStopped = false
@@ -48,13 +48,14 @@ package final class WorkPool: Sendable {
     }
   }
 
-  /// What a thread took out of a lane.
+  /// Work that a thread took from a lane.
   private struct Taken: Sendable {
     let owner: Identifier?
     let work: @Sendable () -> Void
   }
 
-  /// `capacity` bounds what waits, not what runs; `laneCapacity` what waits in one lane.
+  /// `capacity` bounds the work that waits, not the work that runs; `laneCapacity` bounds the work
+  /// that waits in one lane.
   package init(threads threadCount: Int, capacity: Int, laneCapacity: Int? = nil) {
     let state = Locked(State(runningMax: max(1, threadCount / 2)))
     self.state = state
@@ -70,8 +71,8 @@ package final class WorkPool: Sendable {
     }
   }
 
-  /// False when the queue or the owner's lane is full or the pool is stopped; the work is then not
-  /// run. What is nobody's has a lane of its own.
+  /// Returns false if the queue or the owner's lane is full, or the pool is stopped; the work is
+  /// then not run. Work without an owner has a lane of its own.
   package func submit(for owner: Identifier? = nil, _ work: @escaping @Sendable () -> Void) -> Bool
   {
     state.signal { state in
@@ -82,14 +83,14 @@ package final class WorkPool: Sendable {
     }
   }
 
-  /// Refuses new work, lets what waits and runs finish, and joins the threads. Call once, and never
-  /// from work of this pool.
+  /// Refuses new work, lets waiting and running work finish, and joins the threads. Call once, and
+  /// never from work of this pool.
   package func stop() {
     state.signal { $0.isStopped = true }
     for thread in threads { thread.join() }
   }
 
-  /// The next work, waiting for some; nil once the pool is stopped and empty.
+  /// The next work. Waits for some; nil once the pool is stopped and empty.
   private static func take(from state: Locked<State>) -> Taken? {
     let taken = state.wait { state -> Taken?? in
       if let taken = state.next() { return .some(taken) }

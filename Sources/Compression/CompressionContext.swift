@@ -1,8 +1,8 @@
 internal import Base
 internal import CZstd
 
-/// The tables that one compression fills. They are dear to make, so they are used again: there are as
-/// many as threads have ever compressed at once.
+/// The tables that one compression fills. They are expensive to make, so they are used again. There
+/// are as many as the most threads that ever compressed at once.
 @safe
 final class CompressionContext: @unchecked Sendable {
   private static let idle = Locked<[CompressionContext]>([])
@@ -18,7 +18,7 @@ final class CompressionContext: @unchecked Sendable {
 
   deinit { unsafe ZSTD_freeCCtx(handle) }
 
-  /// One frame that says its content's length, and its dictionary's number where there is one.
+  /// Returns one frame with its content's length, and its dictionary's number if it has one.
   static func compress(
     _ bytes: [UInt8], level: Int32, _ dictionary: CompressionDictionary?
   ) -> [UInt8] {

@@ -1,9 +1,9 @@
 internal import CZstd
 
-/// What texts of one kind have in common, as `zstd --train` found it, digested once.
+/// The common parts of texts of one kind, as `zstd --train` found them, digested once.
 @safe
 final class CompressionDictionary: @unchecked Sendable {
-  /// Stands in every frame that was made with it (RFC 8878, section 3.1.1.1.3).
+  /// The number in every frame that was made with this dictionary (RFC 8878, section 3.1.1.1.3).
   let number: UInt32
   let compressing: OpaquePointer
   let decompressing: OpaquePointer

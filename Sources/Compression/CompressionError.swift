@@ -1,8 +1,8 @@
-/// Why compressed bytes stay as they are.
+/// Why bytes cannot be decompressed.
 package enum CompressionError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// No frame, or one that was cut or changed.
+  /// Not a frame, or one that was cut or changed.
   case malformed
-  /// Longer than the caller takes.
+  /// Longer than the caller accepts.
   case tooLong
   /// Made with a dictionary that this program does not have.
   case unknownDictionary(UInt32)

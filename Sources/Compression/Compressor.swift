@@ -1,22 +1,22 @@
 internal import CZstd
 
-/// Makes texts of one kind short and gives them back: Zstandard (RFC 8878), after what is base64url in
-/// them was taken out of it (`UnfoldedText`).
+/// Compresses and decompresses texts of one kind with Zstandard (RFC 8878), after decoding the
+/// base64url in them (`UnfoldedText`).
 ///
-/// A dictionary holds what such texts have in common. What was compressed with one can be read as long
-/// as the dictionary is there: add new ones at the end, take none away.
+/// A dictionary holds the common parts of such texts. A text that was compressed with a dictionary
+/// can only be read with it: add new ones at the end, and remove none.
 package final class Compressor: Sendable {
-  /// For texts of which nothing is known.
+  /// For texts about which nothing is known.
   package static let plain = Compressor(dictionaries: [])
 
-  /// Among short texts with a dictionary the dearer levels gain little and cost several times as much.
+  /// For short texts with a dictionary, higher levels gain little and cost several times as much.
   private static let level: Int32 = 3
-  /// RFC 8878, section 3.1.1: what every frame begins with.
+  /// The beginning of every frame (RFC 8878, section 3.1.1).
   private static let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
 
   private let dictionaries: [CompressionDictionary]
 
-  /// Files as `zstd --train` makes them. The last one compresses, each opens what it compressed.
+  /// Takes files that `zstd --train` made. The last one compresses; each opens what it compressed.
   package init(dictionaries: [[UInt8]]) {
     self.dictionaries = dictionaries.map { CompressionDictionary($0, level: Self.level) }
     precondition(
@@ -24,7 +24,7 @@ package final class Compressor: Sendable {
       "two dictionaries have one number")
   }
 
-  /// Whether bytes begin like something compressed.
+  /// Whether the bytes begin like a compressed text.
   package static func isCompressed(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
   package func compress(_ text: [UInt8]) -> [UInt8] {
@@ -32,13 +32,13 @@ package final class Compressor: Sendable {
       UnfoldedText.unfold(text), level: Self.level, dictionaries.last)
   }
 
-  /// The text that was compressed. Its length is known before anything is allocated for it.
+  /// The text that was compressed. Its length is checked before anything is allocated for it.
   package func decompress(
     _ frame: [UInt8], byteCountMax: Int
   ) throws(CompressionError) -> [UInt8] {
     guard Self.isCompressed(frame) else { throw .malformed }
     let count = unsafe ZSTD_getFrameContentSize(frame, frame.count)
-    // Its last two values say that the length is unknown, or that this is no frame.
+    // The two largest values mean that the length is unknown, or that this is not a frame.
     guard count < .max - 1 else { throw .malformed }
     guard count <= byteCountMax + UnfoldedText.overheadByteCountMax else { throw .tooLong }
     let number = unsafe ZSTD_getDictID_fromFrame(frame, frame.count)
@@ -50,7 +50,7 @@ package final class Compressor: Sendable {
     return try UnfoldedText.fold(unfolded, byteCountMax: byteCountMax)
   }
 
-  /// Nil for what is no whole frame.
+  /// Nil if the bytes are not a whole frame.
   private static func content(
     of frame: [UInt8], byteCount: Int, _ dictionary: CompressionDictionary?
   ) -> [UInt8]? {

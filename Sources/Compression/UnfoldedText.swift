@@ -1,22 +1,22 @@
 internal import Base
 internal import Glibc
 
-/// A text in which base64url of JSON stands as what it encodes, however deep.
+/// A text in which base64url of JSON is replaced by what it encodes, at any depth.
 ///
-/// No compressor sees through base64: in a JWS that holds two others the same three certificates stand
-/// three times, each time in other letters.
+/// A compressor cannot see through base64: a JWS that holds two others has the same three certificates three
+/// times, each time in different letters.
 ///
-/// A text without such a part stands as it is. Any other begins with a zero byte; then come a literal
-/// and, by turns, what a part encodes, in this form again, and the next literal. Each has its length
-/// before it, in groups of seven bits, the lowest first, with the highest bit set in all but the last.
+/// A text without such a part stays as it is. Any other begins with a zero byte. Then follow a literal and,
+/// in turns, the content of a part, in this form again, and the next literal. Each is preceded by its length,
+/// in groups of seven bits, the lowest first, with the highest bit set in all but the last.
 package enum UnfoldedText {
   private static let mark: UInt8 = 0
-  /// How much longer than its text it can be: a zero byte and one length, for a text that begins with
-  /// zero and has no part. A part is shorter by more than its lengths take.
+  /// The most bytes by which the form can be longer than its text: a zero byte and one length, for
+  /// a text that begins with zero and has no part. A part saves more than its lengths take.
   static let overheadByteCountMax = 8
   /// Shorter parts gain nothing.
   private static let partByteCountMin = 64
-  /// A notification of the App Store's has two: its payload, and what is signed in it.
+  /// A notification of the App Store has two levels: its payload, and what is signed in the payload.
   private static let depthMax = 4
 
   // MARK: there
@@ -43,11 +43,11 @@ package enum UnfoldedText {
     return unfolded
   }
 
-  /// The next place that looks like JSON in base64url, as far as there are whole groups of its letters.
+  /// The next place that looks like JSON in base64url, cut to whole groups of four letters.
   private static func nextPart(
     of text: [UInt8], from start: Int
   ) -> (place: Range<Int>, content: [UInt8])? {
-    // `{"` is eyJ, whatever comes then. Of these the J is rare in other texts.
+    // `{"` is encoded as eyJ, whatever follows. Of these letters the J is rare in other texts.
     var start = start + 2
     while let last = index(of: UInt8(ascii: "J"), in: text, from: start) {
       start = last + 1
@@ -113,7 +113,7 @@ package enum UnfoldedText {
     return text
   }
 
-  /// Takes the next length and as many bytes.
+  /// Takes the next length and that number of bytes.
   private static func next(
     _ rest: inout ArraySlice<UInt8>
   ) throws(CompressionError) -> ArraySlice<UInt8> {

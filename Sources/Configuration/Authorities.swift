@@ -1,5 +1,5 @@
 extension Parser where Value == [String] {
-  /// Host names in lower case, each with a port or without.
+  /// Host names in lower case, each with or without a port.
   static var authorities: Parser {
     .list { (text, _) throws(ParseFailure) in
       guard isAuthority(text) else {
@@ -9,7 +9,7 @@ extension Parser where Value == [String] {
     }
   }
 
-  /// Web origins as browsers write them: scheme and host, a port unless it is the scheme's own.
+  /// Web origins as browsers write them: scheme and host, and a port unless it is the scheme's default.
   package static var origins: Parser {
     .list { (text, _) throws(ParseFailure) in
       let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)

@@ -4,36 +4,36 @@ package import HTTPServer
 package import Storage
 package import Tiers
 
-/// What `coffer-billing` needs, checked.
+/// The checked configuration of `coffer-billing`.
 package struct BillingConfiguration: Sendable {
   package let database: DatabaseLocation
   package let listen: SocketAddress
   package let metrics: MetricsListener
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
-  /// As given; `CatalogueOfRecord` says what holds.
+  /// The configured catalogue; `CatalogueOfRecord` decides which one applies.
   package let catalogue: Catalogue?
   package let sealingKeys: SealingKeys
-  /// What makes what is personal findable; nil where none of it is.
+  /// The key that makes personal data searchable; nil if none of it is.
   package let searchKey: SearchKey?
   /// The stores that are not off.
   package let stores: [any StoreConfiguration]
-  /// Whose purchases count for everybody.
+  /// The environment whose purchases count for everyone.
   package let grantingEnvironment: StoreEnvironment
-  /// The hosts under which clients claim purchases; nil where they cannot.
+  /// The hosts at which clients claim purchases; nil if they cannot.
   package let authorities: [String]?
-  /// Of web pages that may do so.
+  /// The origins of web pages that may claim purchases.
   package let origins: Set<String>
   package let restorePolicy: RestorePolicy
   package let refundAnswers: RefundAnswers
   package let deletionPolicy: DeletionPolicy
-  /// How many of this program share the database.
+  /// The number of instances of this program that share the database.
   package let instanceCount: Int64
-  /// Nil: only when an operator begins one.
+  /// The time between reconciliations; nil if only an operator begins one.
   package let reconciliationInterval: Instant.Span?
-  /// Who is told of changes; nil: nobody.
+  /// The server that is notified of changes; nil if none is.
   package let noticeReceiver: NoticeReceiver?
-  /// For whom sandbox purchases count as well.
+  /// The accounts for which sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
   package let clock: Clock
 
@@ -74,7 +74,7 @@ package struct BillingConfiguration: Sendable {
     self.sealingKeys = sealingKeys
   }
 
-  /// What a store needs to know; nil where it is off.
+  /// The configuration of a store; nil if the store is off.
   package func store<Store: StoreConfiguration>(_ type: Store.Type) -> Store? {
     for case let store as Store in stores { return store }
     return nil

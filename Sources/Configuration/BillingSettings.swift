@@ -2,7 +2,7 @@ package import Base
 package import Crypto
 package import HTTPServer
 
-/// What `coffer-billing` reads whatever it deals with, and where the commands find it.
+/// The settings that `coffer-billing` reads whichever stores it has, and those by which the commands find it.
 package enum BillingSettings {
   package static let listen = Setting<SocketAddress>(
     "COFFER_BILLING_LISTEN", for: [.billing, .command], .value("127.0.0.1:8081"),

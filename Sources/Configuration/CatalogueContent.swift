@@ -9,7 +9,7 @@ extension JSONValue {
 }
 
 extension Catalogue {
-  /// What a derivation reads of it: sizes, ids and prices, not what people read.
+  /// The parts that derivations read: sizes, ids and prices, not the texts for people.
   package var content: JSONValue {
     [
       "version": .string(version), "free": free.content,
@@ -19,7 +19,7 @@ extension Catalogue {
     ]
   }
 
-  /// Reads what `content` writes; `shown` is what `shown` writes, or missing.
+  /// Reads the output of `content`; `shown` is the output of `shown`, or missing.
   package init(content: JSON, shown: JSON) throws {
     let plans = shown["plans"].array ?? []
     func plan(_ content: JSON) throws -> Plan {
@@ -36,7 +36,7 @@ extension Catalogue {
       metadataFeeByteCount: shown["metadata_fee_bytes"].integer ?? 1000)
   }
 
-  /// What people read of it and sync charges by.
+  /// The parts that people read and that sync charges by.
   package var shown: JSONValue {
     [
       "metadata_fee_bytes": .integer(metadataFeeByteCount),
@@ -53,7 +53,7 @@ extension Catalogue {
 }
 
 extension Plan {
-  /// Nothing where there are none, so that a catalogue without any has the digest it always had.
+  /// Empty if there are none, so that a catalogue without any has the digest it always had.
   fileprivate var trials: [JSONValue.Member] {
     let trials = products.sortedByID.compactMap { product in
       product.trialDays.map { days -> JSONValue in
@@ -97,7 +97,7 @@ extension Plan {
 }
 
 extension Plan.Limits {
-  /// Nothing where there are none, so that a catalogue without any has the digest it always had.
+  /// Empty if there are none, so that a catalogue without any has the digest it always had.
   fileprivate var content: [JSONValue.Member] {
     guard !isEmpty else { return [] }
     let counts = [recordCount, shareCount, fileByteCount]

@@ -1,11 +1,11 @@
 internal import JSON
 package import Tiers
 
-/// Reads the catalogue of plans that an operator wrote as JSON.
+/// Reads the catalogue of plans, which an operator wrote as JSON.
 ///
-/// Members it does not know are refused: a misspelt one would silently change what is sold.
+/// Unknown members are refused: a misspelt one would silently change what is sold.
 package enum CatalogueFile {
-  /// Why a catalogue is refused, and where in it.
+  /// The reason why a catalogue is refused, and the place in it.
   package struct Failure: Error, Equatable {
     package let text: String
   }
@@ -44,9 +44,9 @@ package enum CatalogueFile {
     return catalogue
   }
 
-  /// The paid plans, each with the products that mean it alone.
+  /// The paid plans, each with the products that stand for it alone.
   ///
-  /// A product whose prices belong to several plans means none by itself: its prices decide.
+  /// A product whose prices belong to several plans stands for none by itself: its prices decide.
   private static func paid(_ list: JSON) throws -> [Plan] {
     let plans = try list.requireArray().map { try plan($0, sold: true) }
     return plans.enumerated().map { index, plan in
@@ -106,7 +106,7 @@ package enum CatalogueFile {
       fileByteCount: try count("file_bytes"))
   }
 
-  /// What a product row costs; nil where the row names no amount.
+  /// The price of a product row; nil if the row names no amount.
   private static func price(_ row: JSON) throws -> Plan.Price? {
     guard row["amount"].exists else { return nil }
     guard let interval = Plan.Interval(rawValue: try row["interval"].requireString()) else {

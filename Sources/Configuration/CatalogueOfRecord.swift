@@ -3,14 +3,14 @@ internal import JSON
 package import Storage
 package import Tiers
 
-/// The catalogue that all programs of an installation obey, in the database with those before it.
+/// The catalogue that all programs of an installation obey, stored in the database with those before it.
 ///
-/// The first coffer-billing makes its own the one of record; `coffer plan apply` changes it. Who names
-/// another one is refused, so that no two programs tell two things of the same plan.
+/// The first coffer-billing makes its own the one of record; `coffer plan apply` changes it. A program with
+/// another one is refused, so that no two programs differ about the same plan.
 package struct CatalogueOfRecord: Sendable {
   /// Counts from 1.
   package let number: Int64
-  /// SHA-256 of everything it says, in hexadecimal.
+  /// SHA-256 of its whole content, in hexadecimal.
   package let digest: String
   package let version: String
   package let since: Instant
@@ -28,19 +28,19 @@ package struct CatalogueOfRecord: Sendable {
     since = try row.instant(4)
   }
 
-  /// The number of the one that holds, without what it says; nil before a coffer-billing has started.
+  /// The number of the current one, without its content; nil before a coffer-billing has started.
   package static func lastNumber(reading database: some Queryable) throws -> Int64? {
     try database.first(
       "SELECT number FROM billing.catalogues_of_record ORDER BY number DESC LIMIT 1"
     ) { row in try row.integer(0) }
   }
 
-  /// The one that holds; nil before a coffer-billing has started.
+  /// The current one; nil before a coffer-billing has started.
   package static func find(reading database: some Queryable) throws -> CatalogueOfRecord? {
     try all(limit: 1, reading: database).first
   }
 
-  /// The one of that number; nil where there is none.
+  /// The one with that number; nil if there is none.
   package static func find(
     _ number: Int64, reading database: some Queryable
   ) throws -> CatalogueOfRecord? {
@@ -49,7 +49,7 @@ package struct CatalogueOfRecord: Sendable {
     ) { row in try CatalogueOfRecord(row) }
   }
 
-  /// The last of another content that bears the version of this one; nil where it is its own.
+  /// The latest one with the same version as `catalogue` but other content; nil if there is none.
   package static func namesake(
     of catalogue: Catalogue, reading database: some Queryable
   ) throws -> CatalogueOfRecord? {
@@ -61,7 +61,7 @@ package struct CatalogueOfRecord: Sendable {
     ) { row in try CatalogueOfRecord(row) }
   }
 
-  /// Those below a number, the newest first; at most `limit`.
+  /// The catalogues below a number, newest first; at most `limit`.
   package static func all(
     below number: Int64 = .max, limit: Int, reading database: some Queryable
   ) throws -> [CatalogueOfRecord] {
@@ -73,8 +73,9 @@ package struct CatalogueOfRecord: Sendable {
     ) { row in try CatalogueOfRecord(row) }
   }
 
-  /// The catalogue to obey where `given` was configured, or none was. Throws a `ConfigurationError`
-  /// where that is another one than the one of record.
+  /// The catalogue to obey. `given` is the configured one; nil if none is configured.
+  ///
+  /// - Throws: A `ConfigurationError` if `given` is not the catalogue of record.
   package static func settled(
     _ given: Catalogue?, reading database: some Queryable
   ) throws -> Catalogue {
@@ -95,7 +96,7 @@ package struct CatalogueOfRecord: Sendable {
     ])
   }
 
-  /// The same; the first is the one of record from then on. For coffer-billing.
+  /// Like `settled`, but the first catalogue becomes the one of record. For coffer-billing.
   package static func establish(
     _ given: Catalogue?, at now: Instant, in transaction: Transaction
   ) throws -> Catalogue {
@@ -107,7 +108,7 @@ package struct CatalogueOfRecord: Sendable {
     return try settled(given, reading: transaction)
   }
 
-  /// Makes another one the one of record, behind `before`.
+  /// Makes another catalogue the one of record, after `before`.
   package static func put(
     _ catalogue: Catalogue, after before: CatalogueOfRecord?, at now: Instant,
     in transaction: Transaction
@@ -119,7 +120,7 @@ package struct CatalogueOfRecord: Sendable {
     }
   }
 
-  /// Earlier versions kept none.
+  /// Stores the catalogue's file if the record has none, because earlier versions kept none.
   private static func keepFile(
     of given: Catalogue, for record: CatalogueOfRecord, in transaction: Transaction
   ) throws {
@@ -144,7 +145,7 @@ package struct CatalogueOfRecord: Sendable {
 }
 
 extension Catalogue {
-  /// Names everything that it says.
+  /// Identifies the whole content.
   package var digest: String { whole.digest }
 
   private var whole: JSONValue { .object(said) }
@@ -153,7 +154,7 @@ extension Catalogue {
     [.init("derived", content), .init("shown", shown)]
   }
 
-  /// As it is stored: with its file, which says no more by which it could be told from another.
+  /// The form that is stored: with its file, which contains nothing more that distinguishes it from another.
   fileprivate var kept: String {
     let members = said + (file.map { [.init("file", .string($0))] } ?? [])
     return String(decoding: JSONValue.object(members).encoded(), as: UTF8.self)

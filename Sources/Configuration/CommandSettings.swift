@@ -1,4 +1,4 @@
-/// What the command line alone reads.
+/// The settings that only the command line reads.
 package enum CommandSettings {
   package static let actor = Setting<String>(
     "COFFER_ACTOR", for: [.command], .meaning("the SSH certificate's name, or the Unix user"),

@@ -1,8 +1,8 @@
-/// Everything wrong with a configuration, found in one pass, so that one edit repairs all of it.
+/// All problems of a configuration, found in one pass, so that one edit fixes all of them.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
   package let problems: [Problem]
 
-  /// One line for the operator; it never shows the value of a secret.
+  /// One line for the operator, which never shows the value of a secret.
   package struct Problem: Equatable, Sendable {
     package enum Kind: Sendable { case missing, invalid }
 

@@ -3,27 +3,27 @@ package import Crypto
 package import Storage
 package import Tiers
 
-/// What the commands of `coffer` that read or write rows need.
+/// The checked configuration of the commands of `coffer` that read or write rows.
 package struct DatabaseConfiguration: Sendable {
   package let database: DatabaseLocation
-  /// As given; `CatalogueOfRecord` says what holds.
+  /// The configured catalogue; `CatalogueOfRecord` decides which one applies.
   package let givenCatalogue: Catalogue?
-  /// What holds, once the database was asked.
+  /// The catalogue that applies, once the database was asked.
   package private(set) var catalogue: Catalogue
-  /// As `coffer-billing` has them, so that both derive the same.
+  /// The same as in `coffer-billing`, so that both derive the same.
   package let grantingEnvironment: StoreEnvironment
   package let sandboxAccounts: Set<Identifier>
   /// The stores that `coffer-billing` has a key to ask.
   package let askedStores: [String]
-  /// What opens kept deliveries; nil where the command was given none.
+  /// The keys that open stored deliveries; nil if the command was given none.
   package let sealingKeys: SealingKeys?
-  /// Where objects lie; nil where the command was not told.
+  /// The directory of objects; nil if the command was given none.
   package let objectsDirectory: String?
-  /// What finds what is personal; nil where nothing is to be found by it.
+  /// The key that finds personal data; nil if nothing can be found by it.
   package let searchKey: SearchKey?
   package let clock: Clock
 
-  /// Of another database than the settings', where one is given.
+  /// The configuration of another database than the settings', if one is given.
   package init(
     _ settings: Settings, of other: DatabaseLocation? = nil
   ) throws(ConfigurationError) {
@@ -36,7 +36,7 @@ package struct DatabaseConfiguration: Sendable {
     searchKey = reader.value(BillingSettings.searchKey)
     objectsDirectory = reader.value(SyncSettings.objects)
     let given = reader.catalogue()
-    // Another database's catalogue is its own.
+    // Another database has its own catalogue.
     givenCatalogue = other == nil ? given : nil
     catalogue = given ?? .standard
     clock = reader.clock()
@@ -46,12 +46,14 @@ package struct DatabaseConfiguration: Sendable {
     self.database = database
   }
 
-  /// Takes the catalogue of record. Throws a `ConfigurationError` where another one was given.
+  /// Adopts the catalogue of record.
+  ///
+  /// - Throws: A `ConfigurationError` if another one was given.
   package mutating func settleCatalogue(reading database: some Queryable) throws {
     catalogue = try CatalogueOfRecord.settled(givenCatalogue, reading: database)
   }
 
-  /// The same whatever was given, for what only tells.
+  /// Adopts the catalogue of record, whatever was given, for commands that only report.
   package mutating func takeCatalogueOfRecord(reading database: some Queryable) throws {
     catalogue = try CatalogueOfRecord.find(reading: database)?.catalogue ?? catalogue
   }

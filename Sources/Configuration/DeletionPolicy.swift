@@ -1,8 +1,8 @@
-/// When what a deleted account pays for ends.
+/// The choice of when the purchases of a deleted account end.
 package enum DeletionPolicy: String, Sendable, CaseIterable {
-  /// It is billed no more, and runs to the end of what was paid.
+  /// Billing stops, and the purchase runs to the end of what was paid.
   case periodEnd = "period_end"
-  /// With the erasure, where the store does not give money back for it.
+  /// The purchase ends with the erasure, if the store does not give money back for that.
   case now
 }
 

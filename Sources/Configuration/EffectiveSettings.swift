@@ -1,10 +1,10 @@
-/// What holds for each setting and where it was said, for an operator to look at.
+/// The effective value of each setting and its origin, for an operator to look at.
 package struct EffectiveSettings: Sendable {
   package struct Row: Sendable {
     package let name: String
-    /// Fit to print: a secret's value is replaced.
+    /// The value as it may be printed: a secret is replaced.
     package let shown: String
-    /// `default` where nobody said anything.
+    /// `default` if the setting is not set.
     package let origin: String
     package let isSet: Bool
   }
@@ -23,9 +23,9 @@ package struct EffectiveSettings: Sendable {
     }
   }
 
-  /// What each program would refuse; empty where all would start.
+  /// The problems that would stop each program; empty if all would start.
   ///
-  /// Without a program the settings given are checked and none is missed.
+  /// Without a program only the given settings are checked, and missing ones are not reported.
   package static func problems(_ settings: Settings, for program: Program?) -> [String] {
     var problems: [ConfigurationError.Problem] = []
     func collect(_ check: (Settings) throws(ConfigurationError) -> Void) {

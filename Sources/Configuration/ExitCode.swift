@@ -1,16 +1,16 @@
-/// How every program of Coffer ends; the numbers from 64 on are those of sysexits.h.
+/// The exit codes of all programs of Coffer; the numbers from 64 on are those of sysexits.h.
 package enum ExitCode: Int32, Sendable, CaseIterable {
   case ok = 0
-  /// The answer was no: refused, or not found.
+  /// The answer is no: refused, or not found.
   case refused = 1
-  /// What was asked for was done, and found something that cannot wait.
+  /// The request was carried out, and found something that cannot wait.
   case urgent = 2
-  /// An act was shown and not done.
+  /// An act was shown and not carried out.
   case unconfirmed = 3
   case usage = 64
   case unavailable = 69
   case software = 70
-  /// What was begun goes on, and was not done in the time that was given.
+  /// The work continues, but was not done in the given time.
   case unfinished = 75
   case configuration = 78
 

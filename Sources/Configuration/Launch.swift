@@ -2,7 +2,7 @@ internal import Base
 internal import Glibc
 internal import Storage
 
-/// The first lines of a program: its arguments and settings, or a clear end.
+/// The start of a program: reads its arguments and settings, or ends it with a clear message.
 package enum Launch {
   /// What the arguments of `coffer-sync` and `coffer-billing` ask for.
   package enum Request: Equatable {
@@ -12,9 +12,9 @@ package enum Launch {
     case refused(String)
   }
 
-  /// The configuration made by `make`, else ends the process with the problems on stderr.
+  /// The configuration made by `make`. On failure, ends the process with the problems on stderr.
   ///
-  /// `--help` prints and ends with 0, a wrong argument with 64, a wrong configuration with 78.
+  /// `--help` prints the help and ends with 0, a wrong argument ends with 64, a wrong configuration with 78.
   package static func configuration<Configuration>(
     of program: Program, _ table: SettingsTable,
     _ make: (Settings) throws(ConfigurationError) -> Configuration
@@ -89,8 +89,8 @@ package enum Launch {
     return variables
   }
 
-  /// Ends the process because something outside it failed, with the error's own sentence, or because
-  /// it, or its configuration, does not fit the database: a start afresh would not help then.
+  /// Ends the process with the error's own sentence, because something outside the process failed, or because
+  /// it or its configuration does not fit the database. In the second case a restart would not help.
   package static func end(_ program: Program, _ error: any Error) -> Never {
     switch error {
     case let error as ConfigurationError: end(program, error.lines, .configuration)

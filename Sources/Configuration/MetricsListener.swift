@@ -1,11 +1,11 @@
 package import Base
 package import HTTPServer
 
-/// Where a program's metrics are read, and by whom.
+/// The address at which a program's metrics are read, and the token that permits it.
 package struct MetricsListener: Sendable {
   package let address: SocketAddress
-  /// The bearer token that a reader sends; nil only for an address of the loopback interface, which
-  /// everybody on this machine may read.
+  /// The bearer token that a reader sends; nil only for a loopback address, which everyone on this
+  /// machine may read.
   package let token: Secret?
 
   package init(_ address: SocketAddress, token: Secret? = nil) {
@@ -15,7 +15,7 @@ package struct MetricsListener: Sendable {
 }
 
 extension SettingsReader {
-  /// Nil where a setting is refused: an address that other machines reach without a token is.
+  /// Nil if a setting is refused, such as an address that other machines can reach without a token.
   mutating func metricsListener() -> MetricsListener? {
     let token = value(SharedSettings.metricsToken)
     guard let address = value(SharedSettings.metricsListen) else { return nil }

@@ -1,10 +1,10 @@
 package import Base
 internal import Crypto
 
-/// Where an app's server is told of changes, and what proves that we tell it.
+/// The app's server that is notified of changes, and the secrets that prove who notifies it.
 package struct NoticeReceiver: Sendable {
   package let url: String
-  /// The first is the newest; a notice is signed by each.
+  /// The first is the newest; a notice is signed with each.
   package let secrets: [Secret]
 
   package init(url: String, secrets: [Secret]) {

@@ -2,7 +2,7 @@ internal import Base
 internal import HTTPClient
 internal import HTTPServer
 
-/// How a text becomes a value, or a sentence that says why it does not.
+/// Turns a text into a value, or into a sentence that says why it cannot.
 package struct Parser<Value>: Sendable {
   package let parse: @Sendable (String) throws(ParseFailure) -> Value
 
@@ -11,10 +11,10 @@ package struct Parser<Value>: Sendable {
   }
 }
 
-/// What is wrong with a text: at least one sentence without its subject. None repeats a secret.
+/// The problems of a text: at least one sentence without its subject. None repeats a secret.
 package struct ParseFailure: Error, Equatable {
   let sentences: [String]
-  /// Whether the setting's example says what was meant.
+  /// Whether the setting's example shows what was meant.
   let asksForExample: Bool
 
   package init(_ sentences: [String], asksForExample: Bool = false) {
@@ -95,9 +95,9 @@ extension Parser where Value == [UInt8] {
 }
 
 extension Parser {
-  /// The parts of a comma list, spaces around them taken off; an empty part is refused.
+  /// The parts of a comma-separated list, trimmed; an empty part is refused.
   ///
-  /// `part` gets each with its number, from 1, by which a secret can be named.
+  /// `part` gets each part with its number, from 1, by which it can name a secret.
   package static func list<Part>(
     of part: @escaping @Sendable (String, Int) throws(ParseFailure) -> Part
   ) -> Parser where Value == [Part] {
@@ -113,7 +113,7 @@ extension Parser {
       var sentences: [String] = []
       for (index, text) in texts.enumerated() {
         do throws(ParseFailure) {
-          // Of a list of secrets a part is named by its number alone.
+          // In a list of secrets a part is named by its number alone.
           if let refusal = Surroundings.refusal(of: text) {
             throw ParseFailure("part \(index + 1) of the list \(refusal)")
           }

@@ -1,10 +1,11 @@
-/// What stores are told that ask before they give a customer's money back.
+/// The answers to stores that ask before they give a customer's money back.
 package enum RefundAnswers: String, Sendable, CaseIterable {
-  /// Nothing, whatever customers agreed to.
+  /// No answer, whatever customers agreed to.
   case off
-  /// How much is used, and no opinion.
+  /// The usage, and no opinion.
   case usage
-  /// The same, and that the money should stay, should go back, or should go back for the time left.
+  /// The usage, and the opinion that the money should stay, should go back, or should go back for
+  /// the time left.
   case decline, grant, prorate
 }
 

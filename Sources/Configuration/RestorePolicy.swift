@@ -1,11 +1,11 @@
 package import Base
 
-/// Who gets a purchase that another account owns, when its device presents it: people who lost their key
-/// make a new account, and pay for a dead one.
+/// The choice of who gets a purchase that another account owns, when its device presents it. People
+/// who lost their key open a new account, and still pay for the old one.
 package enum RestorePolicy: Hashable, Sendable {
-  /// Nobody but by an operator's transfer.
+  /// No one, except by an operator's transfer.
   case refuse
-  /// The claimant, where the owner did nothing for so long.
+  /// The claimant, if the owner did nothing for this long.
   case afterInactivity(Instant.Span)
   /// The claimant, at once.
   case transfer

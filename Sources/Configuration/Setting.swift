@@ -1,7 +1,7 @@
-/// One setting: its name, what an operator must know about it, and how its text becomes a value.
+/// One setting: its name, its description for operators, and the parser of its text.
 ///
-/// This row is the only place that says any of it. Help, docs/settings.md, `coffer config` and the
-/// value that a program gets are made from it.
+/// This row is the only source of these. Help, docs/settings.md, `coffer config` and the value that
+/// a program gets are made from it.
 package struct Setting<Value>: AnySetting {
   package let name: String
   package let programs: [Program]
@@ -30,34 +30,33 @@ package struct Setting<Value>: AnySetting {
   package func isSecret(_ value: String) -> Bool { secrecy(value) }
 }
 
-/// A setting whatever its value is, as tables and help hold it.
+/// A setting of any value type, as tables and help hold it.
 package protocol AnySetting<Value>: Sendable {
   associatedtype Value
-  /// As it stands in the environment and in the configuration file; begins with
-  /// `SettingsTable.namePrefix`.
+  /// The name in the environment and in the configuration file; begins with `SettingsTable.namePrefix`.
   var name: String { get }
-  /// Who reads it.
+  /// The programs that read the setting.
   var programs: [Program] { get }
   var absence: Absence { get }
-  /// What it is.
+  /// The description for operators.
   var text: String { get }
   var example: String { get }
   var parser: Parser<Value> { get }
   /// Whether this value must stay out of every message.
   func isSecret(_ value: String) -> Bool
-  /// Whether it is the path of a file that holds a secret.
+  /// Whether the value is the path of a file that holds a secret.
   var namesSecret: Bool { get }
 }
 
-/// What holds where a setting is absent.
+/// The meaning of an absent setting.
 package enum Absence: Sendable {
   case required
   /// Required by these programs, unused by the others.
   case requiredBy([Program])
   case value(String)
-  /// Each program has its own.
+  /// Each program has its own value.
   case values([(Program, String)])
-  /// Absence means something that is no value.
+  /// Absence has a meaning that is not a value.
   case meaning(String)
 
   package var text: String {
@@ -71,7 +70,7 @@ package enum Absence: Sendable {
     }
   }
 
-  /// The text that stands for an absent setting; nil where it has no value then.
+  /// The text that replaces an absent setting; nil if it has no value then.
   func value(for program: Program) -> String? {
     switch self {
     case .value(let value): value

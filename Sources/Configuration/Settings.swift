@@ -1,6 +1,6 @@
 internal import Base
 
-/// The settings as given, before any is understood: names checked, values still text.
+/// The settings as given, before they are parsed: names checked, values still text.
 package struct Settings: Sendable {
   package struct Value: Sendable {
     package let text: String
@@ -22,11 +22,11 @@ package struct Settings: Sendable {
     }
   }
 
-  /// What there is to be set.
+  /// All settings that exist.
   let table: SettingsTable
-  /// By the settings' names.
+  /// The values by the settings' names.
   package private(set) var values: [String: Value] = [:]
-  /// What is wrong with names and with the file; every configuration made from this reports it.
+  /// The problems of names and of the file; every configuration made from this reports them.
   private(set) var problems: [ConfigurationError.Problem] = []
 
   /// `configPath` is the value of `--config`; it wins over `COFFER_CONFIG`.
@@ -54,8 +54,7 @@ package struct Settings: Sendable {
     }
   }
 
-  /// The files that hold secrets: the configuration's own, where one stands in it, and those that settings
-  /// name.
+  /// The files that hold secrets: the configuration file, if it contains one, and those that settings name.
   package var secretFiles: [String] {
     let own = values.contains { name, value in
       guard case .file = value.origin else { return false }
@@ -65,7 +64,7 @@ package struct Settings: Sendable {
       + table.rows.filter(\.namesSecret).compactMap { values[$0.name]?.text }
   }
 
-  /// Whether what is for tests alone may be used.
+  /// Whether settings for tests alone may be used.
   var isTest: Bool { values[SharedSettings.mode.name]?.text == Mode.test.rawValue }
 
   private mutating func accepted(_ environment: [String: String]) -> [String: String] {
@@ -85,7 +84,7 @@ package struct Settings: Sendable {
     return given
   }
 
-  /// Answers whether others than its owner may read or write the file.
+  /// Reads the file. Returns whether others than its owner may read or write it.
   private mutating func readFile(at path: String, named origin: Origin) -> Bool {
     if let refusal = Surroundings.refusal(of: path) {
       let config = SharedSettings.config.name
@@ -135,7 +134,7 @@ package struct Settings: Sendable {
     return "\(complaint); did you mean \(prefix)\(near)?"
   }
 
-  /// A name fit to print: a secret pasted in a name's place is not one.
+  /// A name that may be printed: a secret pasted in place of a name may not.
   private static func shown(_ name: String) -> String {
     let plain =
       name.hasPrefix(SettingsTable.namePrefix) && name.utf8.count <= 64

@@ -1,9 +1,8 @@
 /// The configuration file's grammar: `KEY=value` lines, `#` comment lines, blank lines.
 ///
-/// A value may stand in single or double quotes, which are taken off; there are no escapes and no
-/// comments behind a value, so that every character of a secret means itself. What then still surrounds
-/// a value `Surroundings` refuses. A byte order mark at the beginning, as Windows editors write one, is
-/// passed over.
+/// A value may be in single or double quotes, which are removed. There are no escapes and no comments after a
+/// value, so that every character of a secret means itself. `Surroundings` refuses whatever still surrounds a
+/// value. A byte order mark at the beginning, as Windows editors write it, is skipped.
 enum SettingsFile {
   struct Line: Equatable {
     enum Content: Equatable {
@@ -49,7 +48,7 @@ enum SettingsFile {
     return .setting(name: String(name), text: String(value))
   }
 
-  /// Takes blanks off both ends.
+  /// Removes blanks from both ends.
   static func trim(_ text: some StringProtocol) -> Substring {
     var rest = Substring(text)
     while let first = rest.unicodeScalars.first, isSpace(first) {

@@ -51,7 +51,7 @@ package enum SettingsHelp {
     ExitCode.allCases.map { "| \($0.rawValue) | \($0.meaning) |\n" }.joined()
   }
 
-  /// Breaks at spaces so that no line is longer than `width`, save for a single long word.
+  /// Breaks lines at spaces so that none is longer than `width`, except for a single long word.
   package static func wrapped(_ text: String, indent: String, width: Int) -> String {
     var lines: [String] = []
     var line = ""

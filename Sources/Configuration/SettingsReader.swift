@@ -1,9 +1,9 @@
 package import Base
 package import Tiers
 
-/// Turns the settings given into typed values and gathers what is wrong with them.
+/// Turns the given settings into typed values and collects their problems.
 ///
-/// Each function gives nil where its setting is absent or refused; where `problems` stays empty, nil
+/// Each function returns nil if its setting is absent or refused. If `problems` stays empty, nil
 /// means an absence that is allowed.
 package struct SettingsReader {
   private let settings: Settings
@@ -16,15 +16,15 @@ package struct SettingsReader {
     problems = settings.problems
   }
 
-  /// The stores whose settings these are.
+  /// The stores that these settings belong to.
   var stores: [any StoreConfiguration.Type] { settings.table.stores }
 
-  /// Whether what is for tests alone may be used.
+  /// Whether settings for tests alone may be used.
   package var isTest: Bool { settings.isTest }
 
   package func has(_ setting: any AnySetting) -> Bool { settings.values[setting.name] != nil }
 
-  /// The value of a setting; reports one that is refused, or missing without a default.
+  /// The value of a setting. Reports a value that is refused, or missing without a default.
   package mutating func value<Value>(_ setting: some AnySetting<Value>) -> Value? {
     guard let text = text(setting) else { return nil }
     do throws(ParseFailure) {
@@ -55,7 +55,7 @@ package struct SettingsReader {
     report(.init(.invalid, "\(setting.name)\(origin): \(rule)"))
   }
 
-  /// Once: a setting that two read is refused to both.
+  /// Reports a problem once: a setting that is read twice is refused both times.
   private mutating func report(_ problem: ConfigurationError.Problem) {
     if !problems.contains(problem) { problems.append(problem) }
   }
@@ -74,14 +74,14 @@ package struct SettingsReader {
 }
 
 extension SettingsReader {
-  /// The plans, their products in the form that each store wants; nil where none are given.
+  /// The plans, with products in the form that each store requires; nil if none are given.
   package mutating func catalogue() -> Catalogue? {
     guard let catalogue = value(SharedSettings.plans) else { return nil }
     checkProducts(of: catalogue)
     return catalogue
   }
 
-  /// Reports products that are none of their store's.
+  /// Reports products that cannot belong to their store.
   package mutating func checkProducts(of catalogue: Catalogue) {
     for store in stores {
       for plan in catalogue.paid {
@@ -113,7 +113,7 @@ extension SettingsReader {
     return configured
   }
 
-  /// Which environment's purchases count for everybody: as a store says, else the live one.
+  /// The environment whose purchases count for everyone: the one that a store names, otherwise the live one.
   mutating func grantingEnvironment() -> StoreEnvironment {
     for store in stores {
       if let environment = store.grantingEnvironment(reading: &self) { return environment }

@@ -1,9 +1,9 @@
-/// Every setting of an installation: those of Coffer itself, and those that each store brings.
+/// All settings of an installation: those of Coffer itself, and those of each store.
 package struct SettingsTable: Sendable {
-  /// What every name begins with; a name that does and has no row stops the start.
+  /// The beginning of every name. A name that has it but no row stops the start.
   package static let namePrefix = "COFFER_"
 
-  /// In the order in which help and docs/settings.md list them.
+  /// The settings in the order of help and docs/settings.md.
   package let rows: [any AnySetting]
   package let stores: [any StoreConfiguration.Type]
   private let byName: [String: any AnySetting]
@@ -26,6 +26,6 @@ package struct SettingsTable: Sendable {
     byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
   }
 
-  /// Nil where there is no such setting.
+  /// Nil if there is no such setting.
   func setting(named name: String) -> (any AnySetting)? { byName[name] }
 }

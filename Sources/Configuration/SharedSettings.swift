@@ -3,7 +3,7 @@ package import HTTPServer
 package import Storage
 package import Tiers
 
-/// What more than one program reads.
+/// The settings that more than one program reads.
 package enum SharedSettings {
   package static let database = Setting<DatabaseLocation>(
     "COFFER_DATABASE", for: [.sync, .billing, .command], .required,
@@ -13,7 +13,7 @@ package enum SharedSettings {
     example: "sqlite:///var/lib/coffer", parser: .database,
     isSecret: mayHoldPassword)
 
-  /// A database's place is secret where it may hold a password, or is none.
+  /// A database's location is secret if it may hold a password, or is not a location.
   fileprivate static func mayHoldPassword(_ location: String) -> Bool {
     let isPlace =
       location.hasPrefix("/")

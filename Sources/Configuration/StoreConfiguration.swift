@@ -1,23 +1,22 @@
 package import Tiers
 
-/// What one store needs to know, made of settings that it brings along.
+/// The configuration of one store, made from settings that the store defines.
 ///
-/// An installation has a list of such types. Nothing but the store itself knows which settings they
-/// are.
+/// An installation has a list of such types. Only the store itself knows which settings they are.
 package protocol StoreConfiguration: Sendable {
-  /// As products of the catalogue and keys of objects name it: a lower-case word.
+  /// The store's name in products of the catalogue and in keys of objects: a lower-case word.
   static var store: String { get }
-  /// In the order in which help lists them.
+  /// The settings in the order in which help lists them.
   static var settings: [any AnySetting] { get }
 
-  /// Nil where the store is off, or where the reader holds what is wrong.
+  /// Nil if the store is off, or if the reader holds problems.
   init?(reading reader: inout SettingsReader)
 
-  /// Whether the settings allow `coffer-billing` to ask the store.
+  /// Whether the settings allow `coffer-billing` to query the store.
   static func isAsked(_ reader: SettingsReader) -> Bool
-  /// The environment whose purchases count for everybody, where a setting of this store decides it.
+  /// The environment whose purchases count for everyone, if a setting of this store decides it.
   static func grantingEnvironment(reading reader: inout SettingsReader) -> StoreEnvironment?
-  /// Why a product of the catalogue can be none of this store's, in a sentence without its subject.
+  /// The reason why a product of the catalogue cannot be this store's, as a sentence without its subject.
   static func refusal(of product: Plan.Product, of plan: Plan) -> String?
 }
 

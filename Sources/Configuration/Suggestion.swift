@@ -1,11 +1,12 @@
-/// The word that was probably meant where one is not known.
+/// The word that was probably meant in place of an unknown one.
 package enum Suggestion {
-  /// `; did you mean …?` where one of `words` is near.
+  /// `; did you mean …?` if one of `words` is near.
   package static func text(for word: String, among words: [String], otherwise: String) -> String {
     nearest(to: word, among: words).map { "; did you mean \($0)?" } ?? otherwise
   }
 
-  /// The first of the nearest, if it is near: a third of its letters differ at most.
+  /// The first of the nearest words, if it is near: at most a third of its letters differ, but always
+  /// one and never more than four.
   package static func nearest(to word: String, among words: [String]) -> String? {
     guard word.count <= 64 else { return nil }
     let best = words.map { (word: $0, distance: distance(Array(word), Array($0))) }
@@ -14,7 +15,7 @@ package enum Suggestion {
     return best.word
   }
 
-  /// How many letters are inserted, left out, replaced or swapped with their neighbour.
+  /// The number of letters that are inserted, left out, replaced or swapped with their neighbour.
   private static func distance(_ one: [Character], _ other: [Character]) -> Int {
     var rows = [Array(0...other.count)]
     for (row, letter) in one.enumerated() {

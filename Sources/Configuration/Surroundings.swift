@@ -1,11 +1,11 @@
-/// What stands around a value and is no part of it: blanks, quotes, a comment behind it.
+/// The characters around a value that are not part of it: blanks, quotes, a comment after it.
 ///
-/// A program that took `sqlite:///x/db ` as it stands would make a database beside the true one. The
-/// configuration file takes off what its grammar allows; everything else is refused, for every setting
-/// and every part of a list alike.
+/// A program that took `sqlite:///x/db ` as it is would make a database next to the real one. The
+/// configuration file removes what its grammar allows. Everything else is refused, for every
+/// setting and every part of a list alike.
 package enum Surroundings {
-  /// Why a value is refused, a sentence without its subject that does not repeat the value; nil where
-  /// nothing surrounds it.
+  /// The reason why a value is refused, as a sentence without its subject that does not repeat the
+  /// value; nil if nothing surrounds it.
   package static func refusal(of text: some StringProtocol) -> String? {
     if let refusal = blank(around: text) { return refusal }
     for (end, scalar) in ends(of: text) where quotes.contains(scalar) {
@@ -21,7 +21,7 @@ package enum Surroundings {
     return nil
   }
 
-  /// Why a value that a shell has taken out of its quotes is refused.
+  /// The reason why a value is refused whose quotes a shell has removed.
   package static func blank(around text: some StringProtocol) -> String? {
     for (end, scalar) in ends(of: text) where isBlank(scalar) {
       return "\(end) with \(name(scalar)); remove it"
@@ -38,7 +38,7 @@ package enum Surroundings {
       .compactMap { end, scalar in scalar.map { (end, $0) } }
   }
 
-  /// Whether a reader sees nothing there.
+  /// Whether the character is invisible.
   static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator: true
@@ -63,7 +63,7 @@ package enum Surroundings {
   }
 }
 
-/// A value as a message shows it: in quotes, and each character that a reader cannot see by its number.
+/// A value as a message shows it: in quotes, with each invisible character as its number.
 package func quoted(_ text: some StringProtocol) -> String {
   var shown = "\""
   for scalar in text.unicodeScalars {

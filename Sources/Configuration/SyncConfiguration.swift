@@ -3,7 +3,7 @@ package import HTTPServer
 package import Storage
 package import Tiers
 
-/// What `coffer-sync` needs, checked.
+/// The checked configuration of `coffer-sync`.
 package struct SyncConfiguration: Sendable {
   package let database: DatabaseLocation
   package let objectsDirectory: String
@@ -14,22 +14,22 @@ package struct SyncConfiguration: Sendable {
   package let origins: Set<String>
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
-  /// As given; `CatalogueOfRecord` says what holds.
+  /// The configured catalogue; `CatalogueOfRecord` decides which one applies.
   package let catalogue: Catalogue?
   package let registration: Registration
   package let limits: Limits
   package let clock: Clock
 
-  /// Who may open an account.
+  /// The rule for who may open an account.
   package enum Registration: String, Sendable, CaseIterable {
     case open
-    /// Whoever has a code of the operator's.
+    /// Anyone with a code of the operator's.
     case invite
-    /// Nobody but the operator.
+    /// Only the operator.
     case closed
   }
 
-  /// What one account may ask for, and one address, of this instance.
+  /// The limits of one account, and of one address, at this instance.
   package struct Limits: Sendable {
     package let recordCountMax: Int64
     package let requestBurst: Int64

@@ -1,6 +1,6 @@
 package import HTTPServer
 
-/// What `coffer-sync` alone reads, and where the commands find it.
+/// The settings that `coffer-sync` alone reads, and those by which the commands find it.
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
     objects, listen, authorities, origins, registration, accountsPerAddress, recordsMax,

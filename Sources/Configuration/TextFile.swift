@@ -44,16 +44,15 @@ enum TextFile {
   }
 }
 
-/// A file that is to be its owner's alone.
+/// A file for its owner alone.
 package enum SecretFile {
-  /// What others than its owner may do with it, as bits of a mode; 0 for one that is not there.
+  /// The rights of others than the owner, as bits of a mode; 0 if there is no such file.
   package static func rightsOfOthers(_ path: String) -> UInt32 {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? rightsOfOthers(status) : 0
   }
 
-  /// A group's read access is the owner's wish where that is root: so a service gets a file that it may
-  /// not change.
+  /// A group may read the file if its owner is root. This gives a service a file that it may not change.
   static func rightsOfOthers(_ status: stat) -> UInt32 {
     let allowed: UInt32 = status.st_uid == 0 ? 0o740 : 0o700
     return status.st_mode & 0o777 & ~allowed

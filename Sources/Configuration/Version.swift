@@ -1,5 +1,5 @@
-/// Which Coffer this is: what `--version` prints and packages are named with.
+/// The version of Coffer, which `--version` prints and packages are named with.
 package enum Version {
-  /// By https://semver.org; CHANGELOG.md tells what came with each.
+  /// Follows https://semver.org; CHANGELOG.md lists the changes of each version.
   package static let text = "0.13.0"
 }

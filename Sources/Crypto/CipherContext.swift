@@ -25,7 +25,8 @@ struct CipherContext: ~Copyable {
     precondition(code == 1, "OpenSSL took no associated data")
   }
 
-  /// Encrypts or decrypts everything at once. What was decrypted is nothing until `accepts(tag:)`.
+  /// Encrypts or decrypts everything at once. Decrypted bytes must not be used until
+  /// `accepts(tag:)` returns true.
   func transform(_ bytes: [UInt8]) -> [UInt8] {
     guard !bytes.isEmpty else { return [] }
     var output = [UInt8](repeating: 0, count: bytes.count)
@@ -35,7 +36,7 @@ struct CipherContext: ~Copyable {
     return output
   }
 
-  /// Ends an encryption.
+  /// Ends an encryption and returns its tag.
   func tag(byteCount: Int) -> [UInt8] {
     var tag = [UInt8](repeating: 0, count: byteCount)
     guard finish(),
@@ -44,7 +45,7 @@ struct CipherContext: ~Copyable {
     return tag
   }
 
-  /// Ends a decryption: whether text, associated data and tag belong together.
+  /// Ends a decryption. Returns whether text, associated data and tag belong together.
   func accepts(tag: [UInt8]) -> Bool {
     var tag = tag
     let count = Int32(tag.count)
@@ -56,7 +57,7 @@ struct CipherContext: ~Copyable {
     return true
   }
 
-  /// GCM writes nothing at its end, but OpenSSL wants a place for a block.
+  /// GCM writes nothing at its end, but OpenSSL needs a buffer for a block.
   private func finish() -> Bool {
     var block = [UInt8](repeating: 0, count: 16)
     var count: Int32 = 0

@@ -1,12 +1,12 @@
-/// Why sealed bytes stay closed, or why a key cannot be used. It never holds either.
+/// Why sealed bytes cannot be opened, or a key cannot be used. It never contains either.
 package enum CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// A sealing key has not 32 bytes.
+  /// A sealing key does not have 32 bytes.
   case keyLength
-  /// There is no sealing key at all.
+  /// No sealing key is configured.
   case keyMissing
-  /// Too short, or a format that this program does not know.
+  /// The bytes are too short, or of a format that this program does not know.
   case malformed
-  /// None of the configured keys sealed this: perhaps one was removed too early.
+  /// None of the configured keys sealed these bytes. Perhaps one was removed too early.
   case unknownKey
   /// The bytes or their context were changed after sealing.
   case notAuthentic

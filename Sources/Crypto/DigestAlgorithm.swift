@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// One of OpenSSL's digests, looked up once: OpenSSL 3.0 pays microseconds for every look-up.
+/// One of OpenSSL's digests, looked up once: in OpenSSL 3.0 each look-up takes microseconds.
 @safe
 final class DigestAlgorithm: @unchecked Sendable {
   static let sha256 = DigestAlgorithm("SHA256", byteCount: 32)
@@ -25,7 +25,7 @@ final class DigestAlgorithm: @unchecked Sendable {
   }
 }
 
-/// A digest that takes its input in pieces.
+/// A digest that takes its input in parts.
 @safe
 final class DigestState {
   private let algorithm: DigestAlgorithm

@@ -3,12 +3,12 @@ internal import COpenSSL
 
 /// The private half of an Ed25519 key pair (RFC 8032), for clients, the CLI and tests.
 package final class Ed25519PrivateKey: Sendable {
-  /// The 32 bytes everything else is derived from.
+  /// The 32 bytes from which everything else is derived.
   package let seed: Secret
   package let publicKey: Ed25519PublicKey
   private let key: KeyHandle
 
-  /// A new random key.
+  /// Creates a new random key.
   package convenience init() { self.init(seed: Secret(Random.bytes(32)))! }
 
   /// Nil unless the seed has 32 bytes.
@@ -26,7 +26,7 @@ package final class Ed25519PrivateKey: Sendable {
     self.key = key
   }
 
-  /// The signature's 64 bytes; the same message always has the same one.
+  /// The signature, 64 bytes. The same message always has the same signature.
   package func signature(for message: [UInt8]) -> [UInt8] {
     let context = DigestContext()
     var signature = [UInt8](repeating: 0, count: Ed25519PublicKey.signatureByteCount)

@@ -1,17 +1,17 @@
 internal import COpenSSL
 
-/// The public half of an Ed25519 key pair (RFC 8032): 32 bytes that name and check its holder.
+/// The public half of an Ed25519 key pair (RFC 8032): 32 bytes that identify and check its holder.
 ///
-/// The bytes need not be a point of the curve; no signature is valid under those that are none. But
-/// they are the shortest encoding of whatever they are, and no point of small order: under such a
-/// point one signature fits every message, or one in eight, and nobody holds a private half.
+/// The bytes need not be a point of the curve; if they are not, no signature is valid under them.
+/// But they are the shortest encoding of their value, and no point of small order. Under such a
+/// point one signature fits every message, or one in eight, and no one holds a private half.
 package struct Ed25519PublicKey: Hashable, Sendable {
   package static let byteCount = 32
   package static let signatureByteCount = 64
 
   package let bytes: [UInt8]
 
-  /// Nil unless there are 32 bytes that may be somebody's key.
+  /// Nil unless there are 32 bytes that can be a key with a holder.
   package init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, Self.isCanonical(bytes), !Self.isOfSmallOrder(bytes) else {
       return nil
@@ -19,22 +19,22 @@ package struct Ed25519PublicKey: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Whether y, little-endian beneath the sign of x, is less than p = 2^255 - 19 (RFC 8032, section
-  /// 5.1.3).
+  /// Whether y is less than p = 2^255 - 19 (RFC 8032, section 5.1.3). It is little-endian, without
+  /// the highest bit, which is the sign of x.
   private static func isCanonical(_ bytes: [UInt8]) -> Bool {
     bytes[31] & 0x7f < 0x7f || bytes[1..<31].contains { $0 < 0xff } || bytes[0] < 0xed
   }
 
-  /// Whether the point's order divides 8. There are eight such points with five values of y among
-  /// them, whatever the sign of x.
+  /// Whether the point's order divides 8. There are eight such points. They have five values of y,
+  /// each with either sign of x.
   private static func isOfSmallOrder(_ bytes: [UInt8]) -> Bool {
     smallOrder.contains(bytes[..<31] + [bytes[31] & 0x7f])
   }
 
   private static let smallOrder: Set<ArraySlice<UInt8>> = [
-    // 0, of order 4; 1, the neutral element; p - 1, of order 2.
+    // The value 0 has order 4; 1 is the neutral element; p - 1 has order 2.
     [0] + zeros + [0], [1] + zeros + [0], [0xec] + [UInt8](repeating: 0xff, count: 30) + [0x7f],
-    // The two of order 8.
+    // The two values of order 8.
     [
       0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98,
       0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53,
@@ -51,7 +51,7 @@ package struct Ed25519PublicKey: Hashable, Sendable {
 
   /// Whether the holder of the private half signed exactly this message.
   ///
-  /// The parsed key is not kept: all around the check itself costs 5 of 68 microseconds.
+  /// The parsed key is not kept: everything besides the check itself takes 5 of 68 microseconds.
   package func isValid(signature: [UInt8], for message: [UInt8]) -> Bool {
     guard signature.count == Self.signatureByteCount else { return false }
     let key = unsafe KeyHandle(
@@ -63,7 +63,7 @@ package struct Ed25519PublicKey: Hashable, Sendable {
     let code = unsafe EVP_DigestVerify(
       context.handle, signature, signature.count, message, message.count)
     guard code == 1 else {
-      // What OpenSSL notes about a wrong signature would stay in this thread's queue.
+      // What OpenSSL notes about a wrong signature would remain in this thread's error queue.
       ERR_clear_error()
       return false
     }
@@ -71,7 +71,7 @@ package struct Ed25519PublicKey: Hashable, Sendable {
   }
 }
 
-/// Owns the state of one signature being made or checked.
+/// Owns the state of one signature that is being made or checked.
 @safe
 struct DigestContext: ~Copyable {
   let handle: OpaquePointer

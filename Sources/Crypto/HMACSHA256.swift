@@ -3,18 +3,18 @@ internal import COpenSSL
 
 /// HMAC with SHA-256 (RFC 2104): proves that the sender of a message holds the key.
 ///
-/// Compare codes with `constantTimeEqual` only. It says nothing of when a message was made.
+/// Compare codes only with `constantTimeEqual`. A code does not prove when the message was made.
 package enum HMACSHA256 {
   package static let byteCount = 32
 
-  /// The code of the parts one after another, as if they were one message.
+  /// The code of the concatenated parts.
   package static func code(key: Secret, _ parts: [UInt8]...) -> [UInt8] {
     let template = MACTemplate.hmacSHA256
     guard let context = unsafe EVP_MAC_CTX_dup(template.context) else {
       preconditionFailure("OpenSSL has no memory for a code")
     }
     defer { unsafe EVP_MAC_CTX_free(context) }
-    // A null key would mean "the key of before", so an empty one still needs an address.
+    // A null key would mean "the previous key", so an empty one still needs an address.
     let bytes = key.exposed.isEmpty ? [0] : key.exposed
     var succeeds = unsafe EVP_MAC_init(context, bytes, key.exposed.count, nil) == 1
     for part in parts {
@@ -27,7 +27,7 @@ package enum HMACSHA256 {
   }
 }
 
-/// An HMAC context with its digest chosen and no key yet, to be copied for every message.
+/// An HMAC context with its digest chosen and no key yet. It is copied for every message.
 @safe
 private final class MACTemplate: @unchecked Sendable {
   static let hmacSHA256 = MACTemplate(digest: "SHA256")

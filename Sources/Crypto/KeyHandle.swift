@@ -1,7 +1,7 @@
 internal import Base
 internal import COpenSSL
 
-/// Owns one OpenSSL key. Reading it from several threads is safe; nothing here changes one.
+/// Owns one OpenSSL key. Several threads may read it; nothing here changes it.
 @safe
 final class KeyHandle: @unchecked Sendable {
   let handle: OpaquePointer
@@ -11,7 +11,7 @@ final class KeyHandle: @unchecked Sendable {
     unsafe self.handle = handle
   }
 
-  /// Nil where OpenSSL could not read a key from somebody's input.
+  /// Nil if OpenSSL could not read a key from outside input.
   init?(parsed handle: OpaquePointer?) {
     guard let handle = unsafe handle else {
       ERR_clear_error()
@@ -26,13 +26,13 @@ final class KeyHandle: @unchecked Sendable {
   convenience init?(pem: Secret) {
     let text = pem.exposed
     guard text.count <= 1 << 16 else { return nil }
-    // OpenSSL reads the text where it is, so it must stay there until the key is made.
+    // OpenSSL does not copy the text, so it must stay in place until the key is made.
     let handle = unsafe text.withUnsafeBytes { bytes -> OpaquePointer? in
       guard let input = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else {
         return nil
       }
       defer { unsafe BIO_free(input) }
-      // Without this answer OpenSSL would ask the terminal for an encrypted key's password.
+      // Without this callback OpenSSL would ask on the terminal for an encrypted key's password.
       return unsafe PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in -1 }, nil)
     }
     unsafe self.init(parsed: handle)

@@ -1,12 +1,12 @@
 package import Base
 internal import COpenSSL
 
-/// The private half of a P-256 key pair: signs tokens for providers' APIs, and what tests forge.
+/// The private half of a P-256 key pair. It signs tokens for providers' APIs, and forged messages in tests.
 package final class P256PrivateKey: Sendable {
   package let publicKey: P256PublicKey
   private let key: KeyHandle
 
-  /// A new random key.
+  /// Creates a new random key.
   package init() {
     key = unsafe KeyHandle(owning: coffer_generate_p256_key())
     publicKey = P256PublicKey(key)!
@@ -22,7 +22,7 @@ package final class P256PrivateKey: Sendable {
   /// The key as unencrypted PKCS #8.
   package var pem: Secret { key.pem() }
 
-  /// ECDSA with SHA-256: r and s, 32 bytes each; another one at every call.
+  /// ECDSA with SHA-256: r and s, 32 bytes each. Every call returns a different signature.
   package func signature(for message: [UInt8]) -> [UInt8] {
     let context = DigestContext()
     var der = [UInt8](repeating: 0, count: 80)

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// The public half of a P-256 key pair (FIPS 186-5): checks ECDSA signatures with SHA-256.
+/// The public half of a P-256 key pair (FIPS 186-5), which checks ECDSA signatures with SHA-256.
 ///
-/// The parsed key is kept, because reading one costs as much as a third of a check.
+/// The parsed key is kept, because parsing it costs a third as much as a check.
 package final class P256PublicKey: Sendable {
-  /// Both coordinates after one byte that says so.
+  /// One byte for the form, then both coordinates.
   package static let byteCount = 65
-  /// The numbers r and s, 32 bytes each, as JWS has them (RFC 7518, section 3.4).
+  /// The numbers r and s, 32 bytes each, as in JWS (RFC 7518, section 3.4).
   package static let signatureByteCount = 64
 
   /// The uncompressed point (SEC 1, section 2.3.3).
@@ -37,7 +37,8 @@ package final class P256PublicKey: Sendable {
     verification = SignatureVerification(key)
   }
 
-  /// Whether the bytes have a signature's form: neither number is zero (FIPS 186-5, section 6.4.2).
+  /// Whether the bytes have the form of a signature: neither number is zero (FIPS 186-5, section
+  /// 6.4.2).
   package static func canBeSignature(_ bytes: [UInt8]) -> Bool {
     bytes.count == signatureByteCount && bytes[..<32].contains { $0 != 0 }
       && bytes[32...].contains { $0 != 0 }
@@ -58,7 +59,7 @@ package final class P256PublicKey: Sendable {
   ]
 }
 
-/// A positive number as DER writes it: no leading zeros but one that keeps it positive.
+/// A positive number in DER: no leading zeros except one that keeps it positive.
 private func derInteger(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
   let digits = bytes.drop { $0 == 0 }
   let sign: [UInt8] = digits.first.map { $0 >= 0x80 } ?? true ? [0] : []

@@ -1,12 +1,12 @@
 package import Base
 internal import COpenSSL
 
-/// The private half of an RSA key pair: signs assertions for Google's APIs, and tests' tokens.
+/// The private half of an RSA key pair. It signs assertions for Google's APIs, and tokens in tests.
 package final class RSAPrivateKey: Sendable {
   package let publicKey: RSAPublicKey
   private let key: KeyHandle
 
-  /// A new random key of 2048 bits, in a tenth of a second or so.
+  /// Creates a new random key of 2048 bits, in about a tenth of a second.
   package convenience init() {
     self.init(unsafe KeyHandle(owning: coffer_generate_rsa_key(2048)))!
   }
@@ -28,7 +28,7 @@ package final class RSAPrivateKey: Sendable {
   /// The key as unencrypted PKCS #8.
   package var pem: Secret { key.pem() }
 
-  /// RSASSA-PKCS1-v1_5 with SHA-256; the same message always has the same one.
+  /// RSASSA-PKCS1-v1_5 with SHA-256. The same message always has the same signature.
   package func signature(for message: [UInt8]) -> [UInt8] {
     let context = DigestContext()
     var signature = [UInt8](repeating: 0, count: publicKey.modulus.count)
@@ -41,7 +41,7 @@ package final class RSAPrivateKey: Sendable {
     return signature
   }
 
-  /// Nil where the key is of another kind and has no such number.
+  /// Nil if the key is of another kind, which has no such number.
   private static func number(_ name: String, of key: KeyHandle) -> [UInt8]? {
     var number: OpaquePointer?
     guard unsafe EVP_PKEY_get_bn_param(key.handle, name, &number) == 1 else {

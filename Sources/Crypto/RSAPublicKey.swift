@@ -1,20 +1,20 @@
 internal import COpenSSL
 
-/// The public half of an RSA key pair (RFC 8017): checks PKCS #1 v1.5 signatures with SHA-256.
+/// The public half of an RSA key pair (RFC 8017), which checks PKCS #1 v1.5 signatures with SHA-256.
 ///
 /// The parsed key is kept: key sets are read rarely, signatures are checked all the time.
 package final class RSAPublicKey: Sendable {
-  /// Bits of a modulus: less is not safe (NIST SP 800-131A), more only costs time.
+  /// The bits of a modulus: fewer are not safe (NIST SP 800-131A), more only cost time.
   package static let bitCounts = 2048...8192
 
-  /// The number, most significant byte first, without leading zeros; as JWK's `n`.
+  /// The modulus, most significant byte first, without leading zeros, as in JWK's `n`.
   package let modulus: [UInt8]
-  /// As JWK's `e`.
+  /// The exponent, as in JWK's `e`.
   package let exponent: [UInt8]
   private let verification: SignatureVerification
 
-  /// Nil unless the modulus is odd and of a size we take, and the exponent odd and of 17 to 32
-  /// bits (FIPS 186-5, section A.1.1, where it may be longer).
+  /// Nil unless the modulus is odd and has an accepted size, and the exponent is odd and has 17 to
+  /// 32 bits (FIPS 186-5, section A.1.1, allows longer ones).
   package init?(modulus: [UInt8], exponent: [UInt8]) {
     let modulus = Array(modulus.drop { $0 == 0 })
     let exponent = Array(exponent.drop { $0 == 0 })
@@ -54,7 +54,7 @@ package final class RSAPublicKey: Sendable {
     der(0x02, digits[0] >= 0x80 ? [0] + digits : digits)
   }
 
-  /// A value of at most 65,535 bytes after its tag and length.
+  /// A tag, a length and a value of at most 65,535 bytes.
   private static func der(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
     let count = content.count
     let (high, low) = (UInt8(count >> 8), UInt8(count & 0xFF))

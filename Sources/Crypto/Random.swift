@@ -1,12 +1,12 @@
 package import Base
 internal import COpenSSL
 
-/// Bytes nobody can predict, from OpenSSL's generator.
+/// Unpredictable bytes from OpenSSL's generator.
 package enum Random {
   package static func bytes(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     guard count > 0 else { return bytes }
-    // Without randomness every nonce and key would be a guess: better not to run at all.
+    // Without randomness every nonce and key could be guessed, so the program must not continue.
     let code = unsafe RAND_bytes(&bytes, Int32(count))
     precondition(code == 1, "the system gives no randomness")
     return bytes
@@ -21,7 +21,7 @@ package enum Random {
   }
 }
 
-/// The same source, for what Swift draws from a range.
+/// The same source as a generator, for Swift's random functions.
 package struct RandomSource: RandomNumberGenerator {
   package init() {}
 

@@ -8,7 +8,7 @@ package enum SHA512 {
   package static func hash(_ bytes: [UInt8]) -> [UInt8] { DigestAlgorithm.sha512.hash(bytes) }
 }
 
-/// SHA-256 of a body that arrives in pieces. One thread at a time; nothing after `finalize`.
+/// SHA-256 of a body that arrives in parts. For one thread at a time; unusable after `finalize`.
 package final class SHA256Stream {
   private let state = DigestState(.sha256)
 
@@ -18,7 +18,7 @@ package final class SHA256Stream {
   package func finalize() -> [UInt8] { state.finalize() }
 }
 
-/// SHA-512 of a body that arrives in pieces. One thread at a time; nothing after `finalize`.
+/// SHA-512 of a body that arrives in parts. For one thread at a time; unusable after `finalize`.
 package final class SHA512Stream {
   private let state = DigestState(.sha512)
 

@@ -1,11 +1,13 @@
 package import Base
 internal import COpenSSL
 
-/// Seals bytes at rest with AES-256-GCM (NIST SP 800-38D): nobody without a key reads or alters them.
+/// The keys that seal bytes at rest with AES-256-GCM (NIST SP 800-38D). Without a key no one can
+/// read or alter them.
 ///
-/// To rotate, give every instance the new key behind the others, then in front; drop an old one once
-/// nothing sealed with it is left. The context (say, the row's identifier) must be the same at opening, so that sealed bytes cannot be
-/// moved. Lengths are not hidden. Nonces are random, hence at most 2^32 seals per key (section 8.3).
+/// To rotate, give every instance the new key after the others, then move it to the front. Drop an
+/// old key once nothing sealed with it is left. The context (for example the row's identifier) must
+/// be the same at opening, so that sealed bytes cannot be moved. Lengths are not hidden. Nonces are
+/// random, so a key may seal at most 2^32 times (section 8.3).
 ///
 /// Sealed form: version 1 (1 byte), key id (4), nonce (12), ciphertext, tag (16). The first two are
 /// authenticated together with the context.
@@ -21,12 +23,12 @@ package struct SealingKeys: Sendable {
   private static let nonceByteCount = 12
   private static let tagByteCount = 16
   private static let headerByteCount = 1 + idByteCount
-  /// How much longer sealed bytes are than plain ones.
+  /// The number of bytes by which sealed bytes are longer than plain ones.
   package static let overheadByteCount = headerByteCount + nonceByteCount + tagByteCount
 
   private var keys: [Key]
 
-  /// The first key seals, every one opens. Each has 32 bytes.
+  /// The first key seals; every key opens. Each has 32 bytes.
   package init(_ keys: [Secret]) throws(CryptoError) {
     guard !keys.isEmpty else { throw .keyMissing }
     guard keys.allSatisfy({ $0.exposed.count == Self.keyByteCount }) else { throw .keyLength }
@@ -37,17 +39,17 @@ package struct SealingKeys: Sendable {
     }
   }
 
-  /// Bytes at the beginning of what is sealed that tell which key sealed it.
+  /// The number of bytes at the beginning of sealed bytes that identify the key.
   package static let prefixByteCount = headerByteCount
 
-  /// The place of the key that sealed what begins so; nil where none of these did.
+  /// The index of the key that sealed bytes with this beginning; nil if none of these keys did.
   package func index(ofSealed prefix: [UInt8]) -> Int? {
     guard prefix.count >= Self.headerByteCount, prefix[0] == Self.version else { return nil }
     let id = Array(prefix[1..<Self.headerByteCount])
     return keys.firstIndex { $0.id == id }
   }
 
-  /// The same keys, of which the one at a place seals.
+  /// The same keys, with the one at `index` as the sealing key.
   package func sealing(by index: Int) -> SealingKeys {
     var keys = self
     keys.keys.insert(keys.keys.remove(at: index), at: 0)
@@ -66,7 +68,7 @@ package struct SealingKeys: Sendable {
     return header + nonce + ciphertext + tag
   }
 
-  /// What everything begins with that the first key has sealed.
+  /// The beginning of everything that the first key has sealed.
   package var newestHeader: [UInt8] { [Self.version] + keys[0].id }
 
   package func open(_ sealed: [UInt8], context: [UInt8]) throws(CryptoError) -> [UInt8] {

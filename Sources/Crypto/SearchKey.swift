@@ -1,14 +1,15 @@
 package import Base
 
-/// Makes codes of personal texts, by which they are found and which do not tell them (HMAC-SHA-256).
+/// A key that makes codes of personal texts (HMAC-SHA-256). The texts can be found by their codes,
+/// but not read from them.
 ///
-/// Who has the key and the database can try texts, one by one: keep the two apart.
+/// Anyone who has both the key and the database can try texts one by one, so keep the two apart.
 package struct SearchKey: Sendable {
   package static let byteCount = 32
 
   private let secret: Secret
 
-  /// Nil unless it has 32 bytes.
+  /// Nil unless the secret has 32 bytes.
   package init?(_ secret: Secret) {
     guard secret.exposed.count == Self.byteCount else { return nil }
     self.secret = secret
@@ -20,9 +21,9 @@ package struct SearchKey: Sendable {
 }
 
 extension Secret {
-  /// Tells one secret from the others in tables and logs; nothing can be signed with it.
+  /// Identifies a secret in tables and logs; nothing can be signed with it.
   ///
-  /// It gives a short or guessable secret away to who tries them all, so it is for random ones.
+  /// A short or guessable secret could be found by trying all of them, so use it for random secrets only.
   package var digest: String {
     Hex.encode(SHA256.hash(Array("coffer secret|".utf8) + exposed).prefix(4))
   }

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Checking SHA-256 signatures: set up with its key once and copied for every check.
+/// A check of SHA-256 signatures, set up once with its key and copied for every check.
 ///
-/// With an EC key that is ECDSA, with an RSA key RSASSA-PKCS1-v1_5, OpenSSL's default.
+/// With an EC key it is ECDSA, with an RSA key RSASSA-PKCS1-v1_5, OpenSSL's default.
 @safe
 final class SignatureVerification: @unchecked Sendable {
   private let template: OpaquePointer

@@ -2,10 +2,10 @@ package import Base
 internal import COpenSSL
 internal import Glibc
 
-/// One X.509 certificate (RFC 5280), parsed and not yet believed. Safe to share between threads.
+/// One X.509 certificate (RFC 5280), parsed but not verified. Safe to share between threads.
 @safe
 package final class X509Certificate: @unchecked Sendable {
-  /// Certificates of public authorities have one to two thousand bytes.
+  /// Certificates of public authorities have 1,000 to 2,000 bytes.
   package static let byteCountMax = 8192
 
   package let der: [UInt8]
@@ -19,7 +19,7 @@ package final class X509Certificate: @unchecked Sendable {
       ERR_clear_error()
       return nil
     }
-    // The first look at the extensions fills OpenSSL's cache of them, and finds what is malformed.
+    // The first call fills OpenSSL's cache of the extensions, and finds malformed ones.
     guard unsafe X509_check_purpose(parsed, -1, 0) == 1,
       let notBefore = unsafe instant(X509_get0_notBefore(parsed)),
       let notAfter = unsafe instant(X509_get0_notAfter(parsed))
@@ -36,10 +36,10 @@ package final class X509Certificate: @unchecked Sendable {
 
   deinit { unsafe X509_free(handle) }
 
-  /// Whether anything in it lets it issue certificates, an old form or a key usage included.
+  /// Whether anything in the certificate allows it to issue others, including an old form or a key usage.
   package var isAuthority: Bool { unsafe X509_check_ca(handle) != 0 }
 
-  /// Whether it has an extension of this dotted name.
+  /// Whether the certificate has the extension with this dotted name.
   package func hasExtension(_ name: String) -> Bool {
     guard let object = unsafe OBJ_txt2obj(name, 1) else {
       ERR_clear_error()
@@ -49,16 +49,17 @@ package final class X509Certificate: @unchecked Sendable {
     return unsafe X509_get_ext_by_OBJ(handle, object, -1) >= 0
   }
 
-  /// The key it speaks of; nil where that is of another kind or curve.
+  /// The certificate's key; nil if it is of another kind or curve.
   package var p256PublicKey: P256PublicKey? {
     guard let key = unsafe KeyHandle(parsed: X509_get_pubkey(handle)) else { return nil }
     return P256PublicKey(key)
   }
 
-  /// Whether it holds at this moment; at `notAfter` itself no longer, as in OpenSSL's path check.
+  /// Whether the certificate is valid at this moment. At `notAfter` itself it is not, as in
+  /// OpenSSL's path check.
   package func isValid(at moment: Instant) -> Bool { notBefore <= moment && moment < notAfter }
 
-  /// Nil also where bytes are left over.
+  /// Nil also if bytes remain after the certificate.
   private static func parse(_ der: [UInt8]) -> OpaquePointer? {
     unsafe der.withUnsafeBufferPointer { buffer in
       var cursor = buffer.baseAddress

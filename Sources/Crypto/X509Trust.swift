@@ -1,20 +1,20 @@
 package import Base
 internal import COpenSSL
 
-/// Why a certificate's chain does not lead to a root that we trust, at the time asked about.
+/// Why a certificate's chain does not lead to a trusted root, at the time in question.
 package enum X509Refusal: Error, Hashable, Sendable {
   case notYetValid
   case expired
-  /// Not issued by what claims to have issued it, or not by one of our roots.
+  /// Not issued by the stated issuer, or not by one of our roots.
   case untrusted
-  /// Basic constraints, path length, key usage, an unknown critical extension, a weak algorithm:
-  /// OpenSSL's number of the reason (`X509_V_ERR_…`).
+  /// Basic constraints, path length, key usage, an unknown critical extension or a weak algorithm.
+  /// `code` is OpenSSL's number of the reason (`X509_V_ERR_…`).
   case unsuitable(code: Int32)
 }
 
-/// The roots that a delivered chain must lead to; the system's roots play no part.
+/// The roots to which a delivered chain must lead. The system's roots are not used.
 ///
-/// Safe to share between threads. Certificates are not looked up as revoked.
+/// Safe to share between threads. Revocation is not checked.
 @safe
 package final class X509Trust: @unchecked Sendable {
   package let roots: [X509Certificate]
@@ -36,10 +36,11 @@ package final class X509Trust: @unchecked Sendable {
 
   deinit { unsafe X509_STORE_free(store) }
 
-  /// Proves that one of the roots issued `intermediate`, and that one `leaf`, all valid at `moment`.
+  /// Proves that one of the roots issued `intermediate`, that `intermediate` issued `leaf`, and
+  /// that all are valid at `moment`.
   ///
-  /// RFC 5280's path checks as OpenSSL makes them in its strict mode, with at least 112 bits of
-  /// security in every signature; the path has exactly these three certificates.
+  /// It makes RFC 5280's path checks with OpenSSL's strict mode, and requires at least 112 bits of
+  /// security in every signature. The path has exactly these three certificates.
   package func verify(
     leaf: X509Certificate, intermediate: X509Certificate, at moment: Instant
   ) throws(X509Refusal) {

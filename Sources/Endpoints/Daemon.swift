@@ -2,9 +2,9 @@ package import Base
 package import HTTPServer
 internal import Glibc
 
-/// The life of a server program: start its listeners, wait for a signal, drain.
+/// Runs a server program: starts its listeners, waits for a signal, drains.
 package struct Daemon: Sendable {
-  /// How long requests under way may take once the program was told to stop.
+  /// How long requests under way may take once the program must stop.
   package static let drainTime = Instant.Span.seconds(20)
 
   private let name: String
@@ -15,8 +15,8 @@ package struct Daemon: Sendable {
     self.servers = servers
   }
 
-  /// Call first in the program: threads started later inherit the blocked signals, so that only
-  /// `run` receives them. Writing to a closed connection becomes an error instead of the end.
+  /// Call this first in the program. Threads started later inherit the blocked signals, so only `run`
+  /// receives them. Writing to a closed connection becomes an error instead of ending the program.
   package static func takeSignals() {
     var signals = stopSignals()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -25,9 +25,9 @@ package struct Daemon: Sendable {
 
   /// Serves until SIGTERM or SIGINT; a second signal ends the program at once.
   ///
-  /// The environment tells of sockets to listen on and of who wants to hear how the program is. It is
-  /// alive while each server answers, be it that the database takes no writes: a writer that is stuck
-  /// answers nothing, and a start afresh helps; where the database is away, it would not.
+  /// The environment names sockets to listen on and a supervisor that wants reports on the program's state.
+  /// The program counts as alive while each server answers, even if the database takes no writes. A stuck
+  /// writer answers nothing, and then a restart helps. If the database is away, a restart would not help.
   package func run(environment: [String: String]) throws {
     let sockets = try InheritedSockets(
       environment: environment, processID: getpid(), listeningAt: servers.map(\.listen))

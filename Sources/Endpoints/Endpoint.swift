@@ -3,58 +3,58 @@ package import HTTPMessages
 package import HTTPServer
 package import Storage
 
-/// One method of one path, in stages: plain synchronous functions that know no thread and no callback.
+/// One method of one path, in stages: plain synchronous functions without threads or callbacks.
 ///
-/// The order in time is the order here. Each refuses by throwing; who runs what is told at
-/// `admission`. An endpoint is one of the three kinds below, by what it does with the database.
+/// The stages run in the order of this declaration. Each refuses by throwing. `admission` states
+/// where each stage runs. An endpoint is one of the three kinds below, by its use of the database.
 package protocol Endpoint: Sendable {
-  /// What is asked, as far as the headers tell.
+  /// The request, as far as the headers show it.
   associatedtype Request: Sendable
-  /// What is asked, with the body.
+  /// The request with its body.
   associatedtype Input: Sendable
-  /// What the transaction found or did.
+  /// The result of the transaction.
   associatedtype Answer: Sendable
 
   var method: String { get }
   var pattern: String { get }
-  /// The longest body taken; 0 where the endpoint has none.
+  /// The longest body that is accepted; 0 if the endpoint has none.
   var bodyByteCountMax: Int { get }
 
-  /// Sees the headers only, and must refuse whatever headers can refuse.
+  /// Sees only the headers, and must refuse whatever headers can refuse.
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Request
-  /// What the database is asked before a byte of the body is read, e.g. whose key it is.
+  /// The inquiry to the database before a byte of the body is read, e.g. whose key it is.
   func inquire(_ request: Request) -> Inquiry?
-  /// Whose turn the request takes under load.
+  /// The lane in which the request takes its turn under load.
   func lane(_ request: Request) -> Identifier?
   /// Sees the body, and must not write.
   func prepare(_ request: Request, _ body: [UInt8]) throws -> Input
-  /// Has the rest done in its kind of transaction.
+  /// Does the rest in its kind of transaction.
   func perform(_ request: Request, _ body: [UInt8], on database: Database) throws -> Step<Response>
-  /// Turns what came of it into the answer, once that is durable.
+  /// Turns the result into the response, once it is durable.
   func respond(_ answer: Answer, to input: Input) throws -> Response
 }
 
-/// Reads one consistent snapshot.
+/// An endpoint that reads one consistent snapshot.
 package protocol ReadEndpoint: Endpoint {
-  /// Whether it looks at many rows or opens files: it never runs on the HTTP worker then.
+  /// Whether it reads many rows or opens files. Then it never runs on the HTTP worker.
   var isLong: Bool { get }
 
   func read(_ reader: Reader, _ input: Input) throws -> Answer
 }
 
-/// Joins the writer's next batch.
+/// An endpoint that joins the writer's next batch.
 package protocol WriteEndpoint: Endpoint {
-  /// May run more than once, so it has no effect but on the database.
+  /// May run more than once, so it must have no effect except on the database.
   func transact(_ transaction: Transaction, _ input: Input) throws -> Answer
 }
 
-/// Reads first what can be refused or answered without any lock; only then joins the writer's batch.
-/// What was read may have changed by then. Its body is prepared on the pool, too.
+/// An endpoint that first reads, without any lock, what can be refused or answered. Only then does it join
+/// the writer's batch. What was read may have changed in between. Its body is prepared on the pool, too.
 package protocol PlannedEndpoint: Endpoint {
   associatedtype Plan: Sendable
 
   func plan(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Answer, Plan>
-  /// May run more than once, so it has no effect but on the database.
+  /// May run more than once, so it must have no effect except on the database.
   func transact(_ transaction: Transaction, _ input: Input, _ plan: Plan) throws -> Answer
 }
 
@@ -72,9 +72,9 @@ extension Endpoint {
     }
   }
 
-  /// The stages as the server runs them: `admit` and `prepare` on the HTTP worker, unless a plan is
-  /// to be made, inquiries and short reads there too where they cannot block (SQLite), everything else
-  /// with the connection suspended.
+  /// Runs the stages as the server does. `admit` runs on the HTTP worker, and so does `prepare`,
+  /// unless there is a plan. Inquiries and short reads run there too if they cannot block (SQLite).
+  /// Everything else runs with the connection suspended.
   package func admission(
     _ head: RequestHead, _ captures: [Substring], on database: Database
   ) throws -> Step<Admission> {
@@ -148,7 +148,7 @@ extension PlannedEndpoint {
   }
 }
 
-/// What a request comes to, with what it was planned by.
+/// The planned result of a request, with the input of its plan.
 private struct Planned<Kind: PlannedEndpoint>: Sendable {
   let input: Kind.Input
   let result: AnswerOrPlan<Kind.Answer, Kind.Plan>

@@ -5,14 +5,14 @@ internal import JSON
 package import HTTPServer
 package import Storage
 
-/// What an operator's tools ask of a program.
+/// The endpoints of a program for an operator's tools.
 package enum Health {
-  /// `GET /healthz`: the process answers. Touches no database.
+  /// `GET /healthz`: the process answers. It does not use the database.
   package static let alive = Route("GET", "/healthz") { _, _ in
     .ready(answer { _ in .ready(.json(200, ["status": "alive"])) })
   }
 
-  /// `GET /readyz`: the database takes writes, and the objects' disk is there; 503 where not.
+  /// `GET /readyz`: the database takes writes, and the objects' disk is there; otherwise 503.
   package static func ready(_ database: Database, _ objects: ObjectStore? = nil) -> Route {
     let readiness = Readiness(database, objects)
     return Route("GET", "/readyz") { _, _ in
@@ -27,8 +27,8 @@ package enum Health {
     }
   }
 
-  /// The listener for an operator's tools, apart from the public one and without a database. Who reads
-  /// metrics sends the token, where there is one (RFC 6750, section 2.1).
+  /// The listener for an operator's tools, separate from the public one and without a database. A
+  /// reader of metrics must send the token, if there is one (RFC 6750, section 2.1).
   package static func monitor(_ listen: SocketAddress, token: Secret? = nil) -> HTTPServer {
     var limits = ServerLimits()
     limits.workerCount = 1
@@ -40,7 +40,7 @@ package enum Health {
 
   /// `GET /metrics` in Prometheus' text format.
   private static func metrics(_ token: Secret?) -> Route {
-    // Digests are of one length, so that the comparison tells nothing of the token's.
+    // Digests have the same length, so the comparison reveals nothing about the token's length.
     let expected = token.map { SHA256.hash(Array("Bearer ".utf8) + $0.exposed) }
     return Route("GET", "/metrics") { head, _ in
       if let expected {

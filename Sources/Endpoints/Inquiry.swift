@@ -1,12 +1,12 @@
 internal import HTTPServer
 package import Storage
 
-/// What the database is asked of a request before its body is read; throws to refuse it.
+/// A check of a request in the database before its body is read; it throws to refuse the request.
 package typealias Inquiry = @Sendable (Reader) throws -> Void
 
 extension Database {
-  /// Makes the inquiry, if there is one, and goes on where it refuses nothing: on the calling thread
-  /// where reads cannot block, else with the connection suspended.
+  /// Makes the inquiry, if there is one, and continues if it refuses nothing: on the calling thread
+  /// if reads cannot block, otherwise with the connection suspended.
   func step<Value: Sendable>(
     after inquiry: Inquiry?, _ next: @escaping @Sendable () throws -> Step<Value>
   ) throws -> Step<Value> {
@@ -16,7 +16,7 @@ extension Database {
       return try next()
     }
     return .pending { done in
-      // Strangers' share one turn: nobody is known before the answer.
+      // Inquiries share one turn, because no caller is known before the answer.
       self.submitRead(for: nil, inquiry) { result in
         switch result.flatMap({ Result { try next() } }) {
         case .success(.ready(let value)): done(.success(value))

@@ -2,15 +2,15 @@ internal import Base
 package import HTTPMessages
 internal import Storage
 
-/// An error that knows its answer.
+/// An error that defines its own response.
 package protocol AnswerableError: Error {
   var problem: Problem { get }
 }
 
-/// Turns whatever a handler threw into the answer, in the one place that chooses HTTP statuses.
+/// Turns any error of a handler into the response.
 ///
-/// A `Problem` is an answer already. Storage trouble is 503 with a time to come back, so that a
-/// payment provider or a client tries again. Anything else is a bug of ours: 500, its text logged
+/// A `Problem` is a response already. A storage failure is 503 with a retry time, so that a payment
+/// provider or a client tries again. Anything else is a bug of Coffer: 500, with its text logged
 /// under the request's id and never shown.
 package func problem(for error: any Error, _ head: RequestHead) -> Problem {
   if let problem = error as? Problem { return problem }

@@ -3,7 +3,7 @@ internal import Crypto
 package import HTTPMessages
 package import HTTPServer
 
-/// A document of JSON that anybody may fetch and keep.
+/// A JSON document that anyone may fetch and keep.
 package struct PublicDocument: Sendable {
   private let bytes: [UInt8]
   private let tag: EntityTag?
@@ -13,8 +13,8 @@ package struct PublicDocument: Sendable {
     tag = EntityTag(Hex.encode(SHA256.hash(bytes).prefix(16)))
   }
 
-  /// `GET` of `pattern` for what changes with the program's start alone; `freshSeconds` is how long a
-  /// cache need not ask again.
+  /// A route for `GET` of a document that changes only when the program starts. A cache need not
+  /// ask again for `freshSeconds`.
   package static func route(_ pattern: String, _ bytes: [UInt8], freshSeconds: Int) -> Route {
     let document = PublicDocument(bytes)
     return Route("GET", pattern) { head, _ in
@@ -23,7 +23,8 @@ package struct PublicDocument: Sendable {
     }
   }
 
-  /// Without the document to whom has it; `caching` is what may be done with a copy.
+  /// The response, without the document if the client has it already; `caching` states what may be
+  /// done with a copy.
   package func response(to head: RequestHead, caching: String) throws -> Response {
     let known = try Preconditions(head.headers).evaluate(current: tag, isSafe: true)
     var headers = [(name: "Cache-Control", value: caching)]

@@ -1,8 +1,8 @@
 package import Base
 package import Storage
 
-/// Whether the database takes writes, and the objects' disk is there, asked once a second at most,
-/// however many want to know.
+/// Whether the database takes writes and the objects' disk is there. It is checked once a second at
+/// most, however many ask.
 package final class Readiness: Sendable {
   package typealias Answer = @Sendable (Result<Void, any Error>) -> Void
 
@@ -27,7 +27,8 @@ package final class Readiness: Sendable {
     self.now = now
   }
 
-  /// Answers at once while the last answer holds, else with the others that wait for the next one.
+  /// Answers at once while the last answer is valid; otherwise with the next one, together with the
+  /// others that wait.
   package func ask(_ answer: @escaping Answer) {
     enum Next {
       case known(Result<Void, any Error>)

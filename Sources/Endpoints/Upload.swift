@@ -5,33 +5,35 @@ package import Storage
 
 /// An endpoint whose body is too large for memory: it is reserved, streamed to an object, committed.
 ///
-/// The order in time is the order here. After any failure `release` gives back what was reserved; what
-/// a crash leaves is the next start's to settle.
+/// The stages run in the order of this declaration. After any failure `release` gives back what was reserved.
+/// What a crash leaves behind is settled by the next start.
 package protocol Upload: Sendable {
-  /// What is asked, as far as the headers tell.
+  /// The request, as far as the headers show it.
   associatedtype Request: Sendable
-  /// What was reserved for it.
+  /// The reservation for the request.
   associatedtype Reservation: Sendable
-  /// Takes the body.
+  /// The type that takes the body.
   associatedtype Sink: BodySink
   associatedtype Answer: Sendable
 
   var byteCountMax: Int64 { get }
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Request
-  /// What the database is asked before anything is written, as an endpoint's does.
+  /// The inquiry to the database before anything is written, as for an endpoint.
   func inquire(_ request: Request) -> Inquiry?
-  /// Whose turn the request takes under load.
+  /// The lane in which the request takes its turn under load.
   func lane(_ request: Request) -> Identifier?
-  /// Runs in a transaction of its own before the first body byte, so that a client that may not or
-  /// cannot store the body hears so without sending it. It answers nil while the request has to wait
-  /// for another one, and is then asked again by and by; at last it is told that it must decide.
+  /// Runs in a transaction of its own before the first body byte. So a client that may not or
+  /// cannot store the body learns this without sending it.
+  ///
+  /// Returns nil while the request has to wait for another one, and is then called again after a
+  /// while. In the end `isLast` is set, and it must decide.
   func reserve(
     _ transaction: Transaction, _ request: Request, isLast: Bool
   ) throws -> Reservation?
-  /// Opens where the bytes go.
+  /// Opens the place where the bytes go.
   func receive(_ reservation: Reservation) throws -> Sink
-  /// Runs on a pool that may block: compares the digest and makes the object durable.
+  /// Compares the digest and makes the object durable. Runs on a pool that may block.
   func settle(_ reservation: Reservation, _ sink: Sink) throws
   /// Makes the object visible and consumes the reservation, in one transaction.
   func transact(_ transaction: Transaction, _ reservation: Reservation) throws -> Answer
@@ -39,11 +41,11 @@ package protocol Upload: Sendable {
   func respond(_ answer: Answer) throws -> Response
 }
 
-/// How long a request waits for another one: shorter than clients wait for an answer.
+/// How long a request waits for another one: shorter than clients wait for a response.
 private let patience = Instant.Span.seconds(5)
 
 extension Upload {
-  /// `pool` runs what may block, `later` asks again for those that wait.
+  /// `pool` runs work that may block; `later` repeats the reservation for requests that wait.
   package func admission(
     _ head: RequestHead, _ captures: [Substring], on database: Database, pool: WorkPool,
     later: Later
@@ -63,7 +65,7 @@ extension Upload {
     }
   }
 
-  /// Waiting costs no thread but a transaction each time.
+  /// Asks for a reservation again and again. Waiting costs no thread, but a transaction each time.
   private func ask(
     _ request: Request, until end: MonotonicTime, on database: Database, later: Later,
     done: @escaping @Sendable (Result<Reservation, any Error>) -> Void

@@ -2,10 +2,10 @@ extension JSONValue {
   /// The largest integer that every reader of canonical JSON takes exactly, 2^53 - 1.
   package static let canonicalIntegerMax: Int64 = 9_007_199_254_740_991
 
-  /// The one UTF-8 text of this value by RFC 8785 (JCS), for signatures.
+  /// The unique UTF-8 text of this value by RFC 8785 (JCS), for signatures.
   ///
-  /// The names within one object must differ, and integers must lie within
-  /// ±`canonicalIntegerMax`: beyond it readers that hold numbers as doubles would differ.
+  /// The names within one object must differ, and integers must lie within ±`canonicalIntegerMax`:
+  /// beyond it, readers that hold numbers as doubles would get different values.
   package func canonical() -> [UInt8] {
     var text: [UInt8] = []
     appendCanonical(to: &text)
@@ -30,7 +30,7 @@ extension JSONValue {
       text.append(UInt8(ascii: "]"))
     case .object(let members):
       text.append(UInt8(ascii: "{"))
-      // RFC 8785, 3.2.3: by UTF-16 code units, which is not the order of UTF-8 beyond U+FFFF.
+      // RFC 8785, 3.2.3: by UTF-16 code units, whose order differs from that of UTF-8 beyond U+FFFF.
       let sorted = members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
       for (index, member) in sorted.enumerated() {
         if index > 0 { text.append(UInt8(ascii: ",")) }
@@ -42,8 +42,8 @@ extension JSONValue {
     }
   }
 
-  /// RFC 8785, 3.2.2.2: the two-character escapes where there is one, `\u00xx` in lower case for
-  /// other control characters, and everything else as it is.
+  /// RFC 8785, 3.2.2.2: a two-character escape if there is one, `\u00xx` in lower case for other
+  /// control characters, and all other characters unchanged.
   private static func appendCanonical(_ value: String, to text: inout [UInt8]) {
     text.append(UInt8(ascii: "\""))
     for byte in value.utf8 {

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// What a store signs or answers: whatever RFC 8259 allows, of which we need a few members.
+/// A text that a store signed or answered: anything that RFC 8259 allows, of which we need a few members.
 ///
-/// A number or a character that we could not hold must not make the rest unreadable, so it is replaced by one
-/// that we can. None of them is anything that a decoder reads: it takes integers of 64 bits and ids.
+/// A number or a character that cannot be held must not make the rest unreadable, so it is replaced by one
+/// that can. No decoder reads such a value: decoders take 64-bit integers and ids.
 enum ForeignText {
-  /// The same text, as long in bytes, without numbers that are out of range and without U+0000.
+  /// The same text, with the same number of bytes, without numbers that are out of range and without U+0000.
   static func readable(_ bytes: [UInt8]) -> [UInt8] {
     var text = bytes
     var isString = false
@@ -40,10 +40,11 @@ enum ForeignText {
 
   private static let nullEscape = Array(#"\u0000"#.utf8)
   private static let replacementEscape = Array(#"\uFFFD"#.utf8)
-  /// No integer, so that who needs one is told that there is none.
+  /// Not an integer, so that a reader of an integer gets an error.
   private static let standIn = Array("0.5".utf8)
 
-  /// Of a number as the grammar has it; anything else is left for the parser to refuse.
+  /// Whether a number that follows the grammar is out of range. Anything else is left for the
+  /// parser to refuse.
   private static func isOutOfRange(_ token: ArraySlice<UInt8>) -> Bool {
     let text = String(decoding: token, as: UTF8.self)
     guard token.count > standIn.count,

@@ -2,16 +2,16 @@ internal import CJansson
 
 /// A value in a parsed document, or the place where one would be.
 ///
-/// Subscripts never fail: `json["data"]["object"]["id"]` of a document without `data` is a missing
-/// value that knows its path, and a `require` form says which path it was. Views keep their document
-/// alive; they are cheap to copy and safe to pass between threads.
+/// Subscripts never fail. In a document without `data`, `json["data"]["object"]["id"]` is a missing
+/// value that knows its path, and a `require` form reports that path. Views keep their document
+/// alive. They are cheap to copy and safe to pass between threads.
 @safe
 package struct JSON: @unchecked Sendable {
   private let document: JSONDocument
   private let node: UnsafeMutablePointer<json_t>?
   private let place: Place
 
-  /// Reads one RFC 8259 text, strictly: names are unique, integers fit 64 bits, nothing follows.
+  /// Reads one RFC 8259 text strictly: names are unique, integers fit 64 bits, nothing follows.
   package static func parse(
     _ bytes: [UInt8], limits: JSONLimits = .standard
   ) throws(JSONError) -> JSON {
@@ -19,8 +19,9 @@ package struct JSON: @unchecked Sendable {
     return unsafe JSON(document: document, node: document.root, place: .root)
   }
 
-  /// Reads what a store signed or answered. Names are unique and nothing follows; numbers and characters that
-  /// could not be held are passed over, and an integer may be written `5.0` or as a text of its digits.
+  /// Reads a text that a store signed or answered. Names are unique and nothing follows. Numbers
+  /// and characters that cannot be held are replaced, and an integer may be written as `5.0` or as
+  /// a string of its digits.
   package static func parseForeign(
     _ bytes: [UInt8], limits: JSONLimits = .standard
   ) throws(JSONError) -> JSON {
@@ -40,19 +41,19 @@ package struct JSON: @unchecked Sendable {
     self.place = place
   }
 
-  /// The member of an object; missing where there is none or this is no object.
+  /// The member of an object; missing if there is none, or if this is not an object.
   package subscript(_ name: String) -> JSON {
     let member = unsafe json_object_getn(node, name, name.utf8.count)
     return unsafe JSON(document: document, node: member, place: .member(of: place, name))
   }
 
-  /// The element of an array; missing beyond its end or where this is no array.
+  /// The element of an array; missing beyond its end, or if this is not an array.
   package subscript(_ index: Int) -> JSON {
     let element = unsafe index < 0 ? nil : json_array_get(node, index)
     return unsafe JSON(document: document, node: element, place: .element(of: place, index))
   }
 
-  /// Where this value stands: `$.items[0].id`.
+  /// The path of this value: `$.items[0].id`.
   package var path: String { place.text }
 
   package var exists: Bool { unsafe node != nil }
@@ -67,7 +68,7 @@ package struct JSON: @unchecked Sendable {
     return unsafe String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A string's UTF-8: for a long one, without the way through a `String`.
+  /// A string's UTF-8, which for a long one avoids a `String`.
   package var utf8: [UInt8]? {
     guard let bytes = unsafe stringBytes else { return nil }
     return unsafe document.lifted(by: bytes).map { Array($0) } ?? Array(bytes)
@@ -79,15 +80,15 @@ package struct JSON: @unchecked Sendable {
     return unsafe UnsafeRawBufferPointer(start: text, count: json_string_length(node))
   }
 
-  /// A number written without fraction and exponent; `1.0` is a real, not an integer. Of a foreign text
-  /// also one that means the same.
+  /// A number written without fraction and exponent; `1.0` is a real, not an integer. In a foreign
+  /// text also a value that means the same.
   package var integer: Int64? {
     if type == JSON_INTEGER { return unsafe Int64(json_integer_value(node)) }
     guard document.isForeign else { return nil }
     switch type {
     case JSON_REAL:
       let value = unsafe json_real_value(node)
-      // Beyond, a double stands for several integers.
+      // Beyond this, one double represents several integers.
       return abs(value) <= 0x1p53 ? Int64(exactly: value) : nil
     case JSON_STRING:
       return string.flatMap { text in Int64(text).flatMap { "\($0)" == text ? $0 : nil } }
@@ -133,7 +134,7 @@ package struct JSON: @unchecked Sendable {
       decoding: UnsafeRawBufferPointer(start: text, count: byteCount), as: UTF8.self)
   }
 
-  /// The steps from the document to a value, made into text only when somebody asks.
+  /// The steps from the document to a value, made into text only on request.
   private indirect enum Place {
     case root
     case member(of: Place, String)
@@ -166,7 +167,7 @@ extension JSON {
     try require(array, "an array")
   }
 
-  /// This value itself, once it is known to be an object.
+  /// This value itself, after checking that it is an object.
   @discardableResult
   package func requireObject() throws(JSONError) -> JSON {
     try require(isObject ? self : nil, "an object")

@@ -8,10 +8,10 @@ internal import CJansson
 final class JSONDocument: @unchecked Sendable {
   let root: UnsafeMutablePointer<json_t>
   private var arena: coffer_json_arena
-  /// Where the strings lie in `source` for which the tree has stand-ins.
+  /// The places in `source` of the strings for which the tree has stand-ins.
   private let lifted: [Range<Int>]
   private let source: [UInt8]
-  /// Whether a store wrote it, which may write integers otherwise than we do.
+  /// Whether a store wrote the text. Stores may write integers differently.
   let isForeign: Bool
 
   init(_ bytes: [UInt8], limits: JSONLimits, isForeign: Bool = false) throws(JSONError) {
@@ -22,12 +22,12 @@ final class JSONDocument: @unchecked Sendable {
     do {
       (unsafe root, unsafe arena) = unsafe try Self.parse(scan.text)
     } catch {
-      // What is said of it must be about the text as it came.
+      // The error must describe the text as it came.
       (unsafe root, unsafe arena) = unsafe try Self.parse(bytes)
     }
   }
 
-  /// The lifted string that this one stands in for; nil where it is one itself.
+  /// The lifted string that `string` stands in for; nil if it is not a stand-in.
   func lifted(by string: UnsafeRawBufferPointer) -> ArraySlice<UInt8>? {
     guard !lifted.isEmpty, let number = unsafe JSONScan.number(ofStandIn: string),
       lifted.indices.contains(number)
@@ -40,7 +40,7 @@ final class JSONDocument: @unchecked Sendable {
   ) throws(JSONError) -> (UnsafeMutablePointer<json_t>, coffer_json_arena) {
     var error = json_error_t()
     let flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY
-    // Most trees fit into one chunk; larger ones would have the heap tidy itself at each release.
+    // Most trees fit into one chunk. Larger chunks would make the heap consolidate memory at each release.
     let chunkByteCount = min(60_000, 2000 + bytes.count * 8)
     _ = usesArenas
     var arena = unsafe coffer_json_arena(
@@ -64,7 +64,7 @@ final class JSONDocument: @unchecked Sendable {
     return true
   }()
 
-  /// jansson's own text is not passed on, because it quotes the input.
+  /// jansson's own message is not passed on, because it quotes the input.
   private static func refusal(_ error: inout json_error_t) -> JSONError {
     let place = "at byte \(error.position)"
     switch unsafe json_error_code(UInt32(coffer_json_error_code(&error))) {

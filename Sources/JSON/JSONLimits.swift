@@ -1,9 +1,9 @@
-/// What one document may cost: it is checked before anything is allocated for it.
+/// The most that one document may cost. It is checked before anything is allocated for the document.
 package struct JSONLimits: Sendable {
   package var byteCountMax: Int
-  /// Arrays and objects inside one another; a scalar alone has depth 0, `[]` has 1.
+  /// The depth of nested arrays and objects: a scalar alone has depth 0, `[]` has 1.
   package var depthMax: Int
-  /// Values of any kind. A value of three bytes can cost two hundred in memory.
+  /// The number of values of any kind. A value of three bytes can take 200 bytes of memory.
   package var valueCountMax: Int
 
   package init(byteCountMax: Int = 1 << 20, depthMax: Int = 64, valueCountMax: Int = 1 << 17) {

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// A text held to its limits before anything is allocated for its values, and made short for jansson,
-/// which takes each byte through three function calls: about 10 ns.
+/// A text that was checked against its limits before anything is allocated for its values, and
+/// shortened for jansson. jansson takes each byte through three function calls: about 10 ns.
 ///
-/// Spaces between tokens go. In a text of ASCII without escapes, long strings are lifted out; what
-/// stands in for one begins with a character that is not ASCII, so that nothing else in the text can
-/// be taken for it. A JWS inside a JWS is such a string. Grammar is left to the parser, but for one
-/// thing: jansson 2.14 takes a null byte after the document for its end.
+/// Spaces between tokens are removed. In an ASCII text without escapes, long strings are lifted
+/// out, for example a JWS inside a JWS. The stand-in of each begins with a character that is not
+/// ASCII, so nothing else in the text can be taken for it. Grammar is left to the parser, with one
+/// exception: jansson 2.14 takes a null byte after the document for its end.
 struct JSONScan {
-  /// Means the same as what was scanned, with stand-ins for the lifted strings.
+  /// Means the same as the scanned text, with stand-ins for the lifted strings.
   let text: [UInt8]
-  /// Where the lifted strings lie in what was scanned, without their quotes.
+  /// The places of the lifted strings in the scanned text, without their quotes.
   let lifted: [Range<Int>]
 
-  /// Shorter ones cost jansson little.
+  /// Shorter strings cost jansson little.
   private static let liftedByteCountMin = 16
   private static let liftedCountMax = 1 << 16
 
@@ -30,7 +30,7 @@ struct JSONScan {
     lifted = scanner.lifted
   }
 
-  /// One way through the text. What it writes is never longer than what it has read.
+  /// One pass through the text. The output is never longer than the input read so far.
   private struct Scanner {
     let limits: JSONLimits
     var failure: JSONError?
@@ -51,8 +51,8 @@ struct JSONScan {
       var depth = 0
       var valueCount = 1
       var written = 0
-      // Whether a space must stand before the next token, unless one of the two is a bracket, a comma
-      // or a colon: `1 2` may not become `12`.
+      // Whether a space must precede the next token, unless one of the two is a bracket, a comma or
+      // a colon: `1 2` must not become `12`.
       var owesSpace = false
       var index = 0
       while index < bytes.count {
@@ -73,7 +73,7 @@ struct JSONScan {
           }
           unsafe output[written] = byte
           (written, index, owesSpace) = (written + 1, index + 1, false)
-          // No space is needed behind it either.
+          // No space is needed after it either.
           while index < bytes.count, unsafe kinds[Int(bytes[index])] == .space {
             index += 1
           }
@@ -145,7 +145,7 @@ extension JSONScan {
     }
   }
 
-  /// In quotes: U+FFFC, the object replacement character, and the number in letters of five bits.
+  /// Writes, in quotes, U+FFFC (the object replacement character) and the number in letters of five bits.
   private static func writeStandIn(
     _ number: Int, to output: UnsafeMutableBufferPointer<UInt8>, _ written: inout Int
   ) {
@@ -161,14 +161,14 @@ extension JSONScan {
     written += 9
   }
 
-  /// `0` to `O`. Six bits would reach the backslash, and a stand-in that escapes its own quote makes
-  /// another text of what was sent.
+  /// `0` to `O`. With six bits the letters would include the backslash, and a stand-in that escapes
+  /// its own quote would change the text.
   private static let letters = UInt8(ascii: "0")...UInt8(ascii: "O")
 
-  /// Four of them number all that are lifted.
+  /// Four letters can number all lifted strings.
   private static func letter(_ number: Int) -> UInt8 { letters.lowerBound + UInt8(number & 31) }
 
-  /// Which lifted string this one stands in for; nil where it is one itself.
+  /// The number of the lifted string that `text` stands in for; nil if it is not a stand-in.
   static func number(ofStandIn text: UnsafeRawBufferPointer) -> Int? {
     guard text.count == 7, unsafe text[0] == 0xEF, unsafe text[1] == 0xBF, unsafe text[2] == 0xBC
     else { return nil }
@@ -181,7 +181,7 @@ extension JSONScan {
     return number
   }
 
-  /// Whether all of it is ASCII, without a backslash.
+  /// Whether the whole text is ASCII without a backslash.
   private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var bits: UInt8 = 0
     for index in 0..<bytes.count { unsafe bits |= bytes[index] }
@@ -189,7 +189,7 @@ extension JSONScan {
       && first(UInt8(ascii: "\\"), of: bytes, in: 0..<bytes.count) == nil
   }
 
-  /// Behind its closing quote, or the end of the text.
+  /// The place after the closing quote, or the end of the text.
   private static func endOfString(
     _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isPlain: Bool
   ) -> Int {
@@ -207,8 +207,8 @@ extension JSONScan {
     return bytes.count
   }
 
-  /// Whether jansson would take a string for what it is, and it is no member's name, of which the
-  /// parser must know whether it stands twice.
+  /// Whether jansson would accept the string unchanged and it is not a member's name. Names must
+  /// reach the parser, which checks that none occurs twice.
   private static func canBeLifted(
     _ content: Range<Int>, of bytes: UnsafeBufferPointer<UInt8>
   ) -> Bool {

@@ -1,7 +1,7 @@
 internal import CJansson
 internal import Glibc
 
-/// A JSON text to be written: built as a literal, members in the order given.
+/// A JSON text to be written, built as a literal, with its members in the order given.
 package enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -20,7 +20,7 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// A parsed value to be written again; nil where it is missing or holds a fraction or an exponent.
+  /// Takes a parsed value to be written again; nil if it is missing or holds a fraction or an exponent.
   package init?(_ json: JSON) {
     if json.isNull {
       self = .null
@@ -49,7 +49,7 @@ package enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// The compact UTF-8 text, by jansson.
+  /// The compact UTF-8 text, written by jansson.
   package func encoded() -> [UInt8] {
     let node = unsafe makeOwnedNode()
     defer { unsafe json_decref(node) }

@@ -1,17 +1,17 @@
 internal import Base
 package import JSON
 
-/// A JSON Web Signature in its compact form (RFC 7515, section 7.1), taken apart and not yet verified.
+/// A JSON Web Signature in its compact form (RFC 7515, section 7.1), parsed but not verified.
 ///
-/// Strict: three segments of base64url without padding or spaces, a header that is one object with
-/// an `alg` and without `crit`. What the header says is the sender's word until a key that somebody
-/// else vouches for accepts the signature.
+/// Parsing is strict: three segments of base64url without padding or spaces, and a header that is
+/// one object with an `alg` and without `crit`. Do not trust the header before a key from a trusted
+/// source accepts the signature.
 package struct CompactJWS: Sendable {
   package let header: JSON
-  /// `alg`, to be compared exactly: names of algorithms are case-sensitive.
+  /// The `alg`, to be compared exactly: names of algorithms are case-sensitive.
   package let algorithm: String
   package let payload: [UInt8]
-  /// What the signature speaks of: header, dot and payload as they came.
+  /// The signed bytes: header, dot and payload as they came.
   package let signingInput: [UInt8]
   package let signature: [UInt8]
 
@@ -23,7 +23,7 @@ package struct CompactJWS: Sendable {
     signature = segments.signature
   }
 
-  /// The text of a new one, for our own tokens and for tests.
+  /// The text of a new JWS, for our own tokens and for tests.
   package static func compact(
     header: JSONValue, payload: [UInt8], sign: ([UInt8]) -> [UInt8]
   ) -> String {
@@ -38,10 +38,10 @@ package struct CompactJWS: Sendable {
   }
 }
 
-/// Why a text is no compact JWS that anybody may go on to verify. It never quotes the text.
+/// Why a text is not a compact JWS that can be verified. It never quotes the text.
 package enum JWSError: Error, Hashable, Sendable {
   case tooLong
   case malformed(String)
-  /// The header demands extensions to be understood.
+  /// The header requires extensions to be understood.
   case critical
 }

@@ -1,16 +1,16 @@
 internal import Base
 package import JSON
 
-/// A compact JWS whose header is not read yet, for readers who meet the same header all the time.
+/// A compact JWS whose header is not read yet, for readers that often see the same header.
 package struct JWSSegments: Sendable {
   /// The header as it came, in base64url.
   package let header: [UInt8]
   package let payload: [UInt8]
-  /// What the signature speaks of: header, dot and payload as they came.
+  /// The signed bytes: header, dot and payload as they came.
   package let signingInput: [UInt8]
   package let signature: [UInt8]
 
-  /// How many bytes a header may have: three certificates in base64 are about 5,000.
+  /// The most bytes of a header: three certificates in base64 have about 5,000.
   private static let headerByteCountMax = 32 * 1024
   private static let headerLimits = JSONLimits(
     byteCountMax: headerByteCountMax, depthMax: 8, valueCountMax: 256)
@@ -21,7 +21,7 @@ package struct JWSSegments: Sendable {
     guard let first = text.firstIndex(of: dot), let last = text.lastIndex(of: dot), first < last
     else { throw .malformed("three segments are needed") }
     guard first <= Self.headerByteCountMax else { throw .tooLong }
-    // A fourth segment would leave a dot in the second, which base64url does not know.
+    // A fourth segment would leave a dot in the second, which is not a letter of base64url.
     guard let payload = Base64.url.decode(text[(first + 1)..<last]) else {
       throw .malformed("the payload is not base64url")
     }
@@ -42,7 +42,7 @@ package struct JWSSegments: Sendable {
     guard let json = try? JSON.parseForeign(bytes, limits: Self.headerLimits), json.isObject else {
       throw .malformed("the header is no JSON object")
     }
-    // Whoever does not understand what it lists must refuse (section 4.1.11), and we know none.
+    // A reader that does not understand the listed extensions must refuse (section 4.1.11), and we know none.
     guard !json["crit"].exists else { throw .critical }
     guard let algorithm = json["alg"].string else { throw .malformed("the header has no alg") }
     return (json, algorithm)

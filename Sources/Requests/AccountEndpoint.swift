@@ -4,7 +4,7 @@ internal import HTTPServer
 package import Base
 package import Storage
 
-/// An endpoint that only reads. Who asks is told by the headers, and what its rows cost is charged.
+/// An endpoint that only reads. The headers identify the caller, and the rows that it reads are charged.
 package protocol AccountRead: ReadEndpoint
 where Request == AccountRequest, Input == AccountRequest {
   var gate: RequestGate { get }
@@ -31,21 +31,21 @@ extension AccountRead {
   }
 }
 
-/// What is asked of an endpoint that changes something: by whom, and what the body says.
+/// The input of an endpoint that changes something: the caller's request, and the content of the body.
 package struct AccountInput<Body: Sendable>: Sendable {
   package let request: AccountRequest
   package let body: Body
 }
 
-/// An endpoint that changes something. Whose the key or session is, is asked before the body is read, and
-/// again in the transaction.
+/// An endpoint that changes something. The owner of the key or session is looked up before the body
+/// is read, and again in the transaction.
 package protocol AccountWrite: WriteEndpoint
 where Request == AccountRequest, Input == AccountInput<Body> {
   associatedtype Body: Sendable
 
   var gate: RequestGate { get }
 
-  /// What the body says, once it is known to be the one that was signed.
+  /// Parses the body, once it is known to be the one that was signed.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
@@ -53,7 +53,7 @@ where Request == AccountRequest, Input == AccountInput<Body> {
 }
 
 extension AccountWrite {
-  /// The longest JSON body that any endpoint takes that says nothing else.
+  /// The longest JSON body that an endpoint accepts, unless it declares another length.
   package var bodyByteCountMax: Int { 16 * 1024 }
 
   package func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {

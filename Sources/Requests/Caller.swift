@@ -3,14 +3,14 @@ package import Base
 internal import HTTPSignatures
 package import Storage
 
-/// An account's key, checked against the database, of an account that may ask now.
+/// A key, checked against the database, of an account that may make requests now.
 package struct Caller: Sendable {
   package let account: Identifier
   package let publicKey: [UInt8]
-  /// Whether an operator lets nothing of the account's be written.
+  /// Whether an operator blocked the account's writes.
   package let isSuspended: Bool
 
-  /// Throws where the key is unknown or revoked, the session over, or the account's requests used up.
+  /// Throws if the key is unknown or revoked, the session is over, or the account's requests are used up.
   package init(
     _ queryable: some Queryable, _ credentials: Credentials, now: Instant
   ) throws {

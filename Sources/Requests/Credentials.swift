@@ -3,13 +3,13 @@ internal import Crypto
 internal import HTTPMessages
 package import HTTPSignatures
 
-/// Who says they are asking, and what that counts for.
+/// The identity that a caller claims, and the meter of its request.
 package struct Credentials: Sendable {
-  /// As far as the headers alone can tell.
+  /// The proof of identity, as far as the headers alone show it.
   package enum Proof: Sendable {
-    /// A signature that holds, by a key that may or may not belong to an account.
+    /// A valid signature, by a key that may or may not belong to an account.
     case signed(VerifiedSignature)
-    /// The hash of a bearer token; only the hash is ever stored.
+    /// The hash of a bearer token. Only the hash is ever stored.
     case session(tokenHash: [UInt8])
 
     /// Nil for a request that is signed itself.
@@ -18,7 +18,7 @@ package struct Credentials: Sendable {
       return tokenHash
     }
 
-    /// What stands for the caller as long as its account is not known.
+    /// Identifies the caller as long as its account is not known.
     package var key: [UInt8] {
       switch self {
       case .signed(let signature): signature.keyID.bytes
@@ -30,10 +30,10 @@ package struct Credentials: Sendable {
   package let proof: Proof
   package let meter: RequestMeter
 
-  /// What the database knows a session by.
+  /// The hash by which the database identifies a session.
   package static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }
 
-  /// Whose turn a request takes under load.
+  /// The lane in which a request takes its turn under load.
   package var lane: Identifier? { Identifier(bytes: proof.key.prefix(16)) }
 
   package func requireSignature() throws(RequestRefusal) -> VerifiedSignature {
@@ -53,7 +53,7 @@ package struct Authenticator: Sendable {
     self.clock = clock
   }
 
-  /// What would stand for the caller if its proof held; nothing is checked but the shape.
+  /// The key that would identify the caller if its proof held. Only its form is checked.
   func claimedKey(_ head: RequestHead) -> [UInt8]? {
     if let token = bearerToken(head) { return Credentials.hash(token: token) }
     return HTTPSignatures.claimedKey(of: head)?.bytes

@@ -2,23 +2,23 @@ package import Base
 package import JSON
 package import Storage
 
-/// That an account is being deleted: who asked for it, and until when it can be cancelled.
+/// The deletion of an account: who asked for it, and until when it can be cancelled.
 ///
-/// Both servers refuse by it what would write for such an account, or charge its customer.
+/// Because of it both servers refuse writes for such an account, and charges to its customer.
 package struct Departure: Sendable, Equatable {
   package let asked: Instant
   /// When the erasure begins; nil while an export is awaited.
   package let erases: Instant?
   /// Whether the erasure has begun, so that it cannot be cancelled any more.
   package let hasBegun: Bool
-  /// Nil where it was asked for before this was kept.
+  /// Nil if the deletion was requested before this was recorded.
   package let asker: Asker?
 
   package enum Asker: String, Sendable {
     case owner, `operator`
   }
 
-  /// Nil where the account stays.
+  /// The account's deletion; nil if the account stays.
   package static func find(
     _ account: Identifier, reading database: some Queryable
   ) throws -> Departure? {
@@ -35,7 +35,7 @@ package struct Departure: Sendable, Equatable {
     }
   }
 
-  /// Who asked and how it is undone, for programs.
+  /// Who asked and how to cancel it, for programs.
   package var members: [JSONValue.Member] {
     [
       .init("asked", .string(asked.description)),
@@ -45,7 +45,7 @@ package struct Departure: Sendable, Equatable {
     ]
   }
 
-  /// The same for the people of the account.
+  /// The same for the account's users.
   package var detail: String {
     let asked =
       switch asker {

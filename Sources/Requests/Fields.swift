@@ -1,9 +1,9 @@
 package import Base
 package import JSON
 
-/// Typed members of a request body; a refusal names the member and the rule it breaks.
+/// Typed members of a request body. A refusal names the member and the rule it breaks.
 extension JSON {
-  /// Parses a body, refusing whatever is not one JSON object.
+  /// Parses a body, and refuses anything other than one JSON object.
   package static func body(_ bytes: [UInt8]) throws(RequestRefusal) -> JSON {
     let json: JSON
     do { json = try JSON.parse(bytes) } catch {
@@ -38,7 +38,7 @@ extension JSON {
     return value
   }
 
-  /// One of a closed set of words.
+  /// One word of a closed set.
   package func oneOf<Word: RawRepresentable & CaseIterable>(
     _: Word.Type
   ) throws(RequestRefusal) -> Word where Word.RawValue == String {
@@ -49,14 +49,14 @@ extension JSON {
     return word
   }
 
-  /// Empty where the member is absent.
+  /// Empty if the member is absent.
   package func optionalArray() throws(RequestRefusal) -> [JSON] {
     guard exists else { return [] }
     guard let values = array else { throw .bodyInvalid(path: path, rule: "must be an array") }
     return values
   }
 
-  /// Refuses members beyond the known: a signature would cover what nobody reads.
+  /// Refuses unknown members, because a signature would cover data that no one reads.
   package func requireMembers(_ known: [String]) throws(RequestRefusal) {
     guard let members else { throw .bodyInvalid(path: path, rule: "must be an object") }
     for (name, value) in members where !known.contains(name) {
@@ -64,10 +64,10 @@ extension JSON {
     }
   }
 
-  /// Nil where the member is absent or null.
+  /// Nil if the member is absent or null.
   package func optionalText(characterCountMax: Int) throws(RequestRefusal) -> String? {
     guard exists, !isNull else { return nil }
-    // As JSON Schema counts, and bounded: one letter may carry any number of accents.
+    // Counted as in JSON Schema, and limited: one letter may carry any number of accents.
     guard let text = string, text.unicodeScalars.count <= characterCountMax else {
       throw .bodyInvalid(
         path: path, rule: "must be text of at most \(characterCountMax) characters")
@@ -77,7 +77,7 @@ extension JSON {
 }
 
 /// The fields of a query in their order; a name without a value has an empty one. Nothing is
-/// percent-decoded: no value that is understood needs it.
+/// percent-decoded, because no known value needs it.
 package func queryFields(_ query: Substring?) -> [(name: Substring, value: String)] {
   (query ?? "").split(separator: "&").map { pair in
     let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

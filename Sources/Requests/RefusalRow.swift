@@ -1,8 +1,8 @@
 package import HTTPMessages
 package import JSON
 
-/// What a code of refusal is in HTTP: its status and title, and whether the same request may succeed by and
-/// by, so that it bears a Retry-After.
+/// The HTTP form of a refusal's code: its status and title, and whether the same request may
+/// succeed later. In that case the response has a Retry-After.
 package struct RefusalRow: Sendable {
   package let status: Int
   package let title: String
@@ -14,7 +14,7 @@ package struct RefusalRow: Sendable {
     self.isRetryable = isRetryable
   }
 
-  /// The answer a client sees; `retryAfterSeconds` counts where the row lets the request be tried again.
+  /// The response that a client sees; `retryAfterSeconds` is used if the row permits another attempt.
   package func problem(
     _ code: String, _ detail: String, members: [JSONValue.Member] = [],
     retryAfterSeconds: Int? = nil

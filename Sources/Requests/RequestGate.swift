@@ -4,14 +4,14 @@ package import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 
-/// Where requests of accounts come in: who asks is told by the headers, before a byte of the body is read.
+/// The entry of accounts' requests. The headers identify the caller before a byte of the body is read.
 package struct RequestGate: Sendable {
   package let authenticator: Authenticator
   let limiter: RequestLimiter
   private let refusals: AddressBudget
   package let clock: Clock
 
-  /// `refusals` is what addresses may have refused; `limiter` what accounts may ask.
+  /// `refusals` limits the refused requests of an address, `limiter` the requests of an account.
   package init(
     authenticator: Authenticator, limiter: RequestLimiter, refusals: AddressBudget, clock: Clock
   ) {
@@ -21,8 +21,8 @@ package struct RequestGate: Sendable {
     self.clock = clock
   }
 
-  /// Refuses, before anything is computed for it, a request of an address that has had too many
-  /// refused; but not one in the name of a key or session that was confirmed not long ago, since many
+  /// Refuses a request of an address that has had too many refused, before anything is computed for
+  /// it. A request in the name of a recently confirmed key or session passes, because many callers
   /// share an address.
   func refuseSpent(_ head: RequestHead) throws(RequestRefusal) {
     guard let seconds = refusals.secondsToWait(head.remoteAddress) else { return }
@@ -31,7 +31,7 @@ package struct RequestGate: Sendable {
     }
   }
 
-  /// Has an address pay for what nobody known has caused.
+  /// Charges an address for a refusal that no known caller has caused.
   func note(_ refusal: RequestRefusal, _ head: RequestHead) {
     if refusal.isOfStranger { refusals.spend(head.remoteAddress) }
   }
@@ -40,8 +40,8 @@ package struct RequestGate: Sendable {
     RequestMeter(limiter, key: key, head.answerFields) { refusals.spend(head.remoteAddress) }
   }
 
-  /// Whose the key or session of a request is, unless that is remembered: asked before the body is
-  /// read, since strangers send bodies, too. The transaction asks again.
+  /// Looks up the owner of a request's key or session; nil if the owner is remembered. The inquiry
+  /// comes before the body is read, because strangers send bodies, too. The transaction asks again.
   package func inquiry(_ credentials: Credentials) -> Inquiry? {
     guard !credentials.meter.isCounted else { return nil }
     return { reader in _ = try Caller(reader, credentials, now: clock.now()) }
@@ -53,7 +53,7 @@ package struct AccountRequest: Sendable {
   package let head: RequestHead
   package let captures: [String]
   package let credentials: Credentials
-  /// What the body must hash to; nil where the request has none.
+  /// The digest that the body must match; nil if the request has none.
   package let digest: ContentDigest?
 
   /// Authenticates by the headers, and refuses an account whose requests are used up.
@@ -62,8 +62,8 @@ package struct AccountRequest: Sendable {
   ) throws(RequestRefusal) {
     self.head = head
     self.captures = captures.map(String.init)
-    // Without an Authorization field caches that are shared could keep the answer (RFC 9111,
-    // section 3.5).
+    // Without an Authorization field, shared caches could store the response (RFC 9111, section
+    // 3.5).
     head.answerFields.set("Cache-Control", "private, no-store")
     try gate.refuseSpent(head)
     do {
@@ -81,7 +81,7 @@ package struct AccountRequest: Sendable {
     try credentials.meter.begin()
   }
 
-  /// A session's request may announce a digest without having to.
+  /// The digest that a session's request announces, if any; it need not.
   private static func announcedDigest(
     _ head: RequestHead
   ) throws(RequestRefusal) -> ContentDigest? {
@@ -89,7 +89,7 @@ package struct AccountRequest: Sendable {
     do { return try ContentDigest.parse(field) } catch { throw .signature(error) }
   }
 
-  /// The body, once it is known to be the one that was signed.
+  /// Returns the body, once it is known to be the one that was signed.
   package func checked(_ body: [UInt8]) throws(RequestRefusal) -> [UInt8] {
     guard let digest else { return body }
     guard digest.matches(body) else { throw .digestMismatch }

@@ -1,18 +1,21 @@
 package import Base
 internal import HTTPMessages
 
-/// How much an account may ask of this instance: so many units at once, then so many a second.
+/// The limit of an account's requests to this instance: a number of units at once, then a number of units a
+/// second.
 ///
-/// A request costs one unit, and more by what it had the server do (`Price`): the rest is charged when
-/// it is known, there or not, and what was not there the account's next requests wait for.
+/// A request costs one unit, and more for the work that it causes (`Price`). The extra units are charged when
+/// they are known, even if the account does not have them. The account's next requests then wait for the
+/// missing units.
 ///
-/// Which account a key or session is of, only the database can say, and to ask it first would cost
-/// what the limit is there to save. So what its answers said is remembered here: a request by a key
-/// that was confirmed before is counted by its headers alone, and refused before anything is done
-/// for it; any other is counted where its own transaction finds the account, before its work. Keys
-/// that the database does not know, or no longer, are not remembered, and count for no account.
+/// Only the database knows which account a key or session belongs to. Asking it first would cost the work
+/// that the limit is there to save, so its answers are remembered here. A request by a key that was confirmed
+/// before is counted by its headers alone, and refused before any work is done for it. Any other request is
+/// counted when its own transaction finds the account, before its work. Keys that the database does not know,
+/// or no longer knows, are not remembered and count for no account.
 package final class RequestLimiter: Sendable {
-  /// Accounts, and keys, told apart for certain within the time that a burst takes to come back.
+  /// The number of accounts, and of keys, that are certain to be distinguished within the time that
+  /// a burst takes to come back.
   private static let countMax = 100_000
 
   private let burst: Int64
@@ -24,14 +27,14 @@ package final class RequestLimiter: Sendable {
     burst: Int64, perSecond: Int64, now: @escaping @Sendable () -> MonotonicTime
   ) {
     self.burst = burst
-    // The window is the time in which the whole quota comes back; rounded up, as it must be whole.
+    // The window is the time in which the whole quota comes back, rounded up, because it must be whole.
     let window = (burst + perSecond - 1) / perSecond
     policy = "\"requests\";q=\(burst);w=\(window)"
     buckets = TokenBuckets(
       burst: burst, perSecond: perSecond, keyCountMax: Self.countMax, now: now)
   }
 
-  /// Whether the database has confirmed the key, not long ago, to be somebody's.
+  /// Whether the database has recently confirmed that the key belongs to an account.
   func knows(_ key: [UInt8]) -> Bool { account(of: key) != nil }
 
   fileprivate func account(of key: [UInt8]) -> Identifier? {
@@ -46,8 +49,7 @@ package final class RequestLimiter: Sendable {
     accounts.withLock { $0.remove(key) }
   }
 
-  /// Counts a request, and says in its answer what is left
-  /// (draft-ietf-httpapi-ratelimit-headers-10).
+  /// Counts a request, and states in its response what is left (draft-ietf-httpapi-ratelimit-headers-10).
   fileprivate func count(_ account: Identifier, _ fields: AnswerFields) throws(RequestRefusal) {
     let left = buckets.take(account)
     let level = left ?? buckets.level(account)
@@ -67,25 +69,25 @@ package final class RequestLimiter: Sendable {
   }
 }
 
-/// What a request costs beside its one unit, in units of its account's limit: about three
-/// milliseconds of a processor each. docs/sync-api.md has the list.
+/// The cost of a request in addition to its one unit, in units of its account's limit. A unit is
+/// about three milliseconds of a processor. docs/sync-api.md has the list.
 package enum Price {
-  /// Rows that its transaction read or changed.
+  /// The cost of rows that the transaction read or changed.
   package static func rows(_ count: Int64) -> Int64 { count / 100 }
 
-  /// Bytes of JSON that it has parsed, and of the signatures among them checked.
+  /// The cost of JSON that was parsed, with the signatures in it that were checked.
   package static func json(_ byteCount: Int) -> Int64 { Int64(byteCount) / (32 << 10) }
 
-  /// Bytes of content, to be hashed and stored, or to be sent.
+  /// The cost of content to hash and store, or to send.
   package static func content(_ byteCount: Int64) -> Int64 { byteCount >> 20 }
 }
 
-/// One request's part in its account's limit: counted once, however often its transaction runs.
+/// One request's share of its account's limit, counted once, however often its transaction runs.
 package final class RequestMeter: Sendable {
   private struct State {
     var account: Identifier?
     var isRejected = false
-    /// By what it was charged for.
+    /// The charged units by item.
     var charged: [Item: Int64] = [:]
   }
 
@@ -97,7 +99,7 @@ package final class RequestMeter: Sendable {
   private let rejected: @Sendable () -> Void
   private let state = Locked(State())
 
-  /// `rejected` is called once where the key is nobody's.
+  /// `rejected` is called once if the key belongs to no account.
   init(
     _ limiter: RequestLimiter, key: [UInt8], _ fields: AnswerFields,
     rejected: @escaping @Sendable () -> Void
@@ -108,16 +110,17 @@ package final class RequestMeter: Sendable {
     self.rejected = rejected
   }
 
-  /// Whether it is known whose the request is.
+  /// Whether the request's account is known.
   package var isCounted: Bool { state.withLock { $0.account != nil } }
 
-  /// Counts the request where its account is known already. The key must be proven the sender's.
+  /// Counts the request if its account is known already. The key must be proven to be the sender's.
   func begin() throws(RequestRefusal) {
     guard let account = limiter.account(of: key) else { return }
     try count(account)
   }
 
-  /// Takes from the database whose the key is; counts the request unless it was counted before.
+  /// Records the account that the database found for the key. Counts the request unless it was
+  /// counted before.
   func confirm(_ account: Identifier) throws(RequestRefusal) {
     let before = state.withLock { $0.account }
     guard before != account else { return }
@@ -125,7 +128,7 @@ package final class RequestMeter: Sendable {
     if before == nil { try count(account) }
   }
 
-  /// Takes from the database that the key is nobody's, so that no account is charged for it again.
+  /// Records that the database found no account for the key, so that none is charged for it again.
   func reject() {
     limiter.forget(key)
     let isFirst = state.withLock { state in
@@ -135,9 +138,9 @@ package final class RequestMeter: Sendable {
     if isFirst { rejected() }
   }
 
-  /// Charges the request's account for an item, which costs so many units in all: what was charged
-  /// for it before is not charged again, so a transaction that runs twice costs what its dearer run
-  /// does. Never refuses: what is not there is a debt.
+  /// Charges the request's account for an item that costs `units` in total. Units charged for it
+  /// before are not charged again, so a transaction that runs twice costs as much as its more
+  /// expensive run. It never refuses: missing units are a debt.
   package func charge(_ units: Int64, for item: Item) {
     let (account, rest) = state.withLock { state in
       let before = state.charged[item] ?? 0

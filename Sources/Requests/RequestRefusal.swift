@@ -3,7 +3,7 @@ package import HTTPMessages
 package import HTTPSignatures
 internal import JSON
 
-/// What is refused of any request of an account's, whatever it asks for.
+/// A refusal that any request of an account can get, whatever it asks for.
 package enum RequestRefusal: AnswerableError, Equatable {
   case notAuthenticated
   case signature(SignatureRefusal)
@@ -21,7 +21,7 @@ package enum RequestRefusal: AnswerableError, Equatable {
     .bodyInvalid([BodyError(path: path, rule: rule)])
   }
 
-  /// Whether nobody is known to have asked for what is refused.
+  /// Whether the refused request came from no known caller.
   package var isOfStranger: Bool {
     switch self {
     case .notAuthenticated, .signature, .unknownKey, .revokedKey, .unknownSession: true
@@ -42,7 +42,7 @@ package struct BodyError: Equatable, Sendable {
 }
 
 extension RequestRefusal {
-  /// Its codes, and what they are in HTTP. A signature that does not hold has the codes of
+  /// The codes and their HTTP form. A signature that does not hold has the codes of
   /// `HTTPSignatures`, all of them 400 or 401.
   package enum Code: String, CaseIterable {
     case notAuthenticated = "not_authenticated"
@@ -72,7 +72,7 @@ extension RequestRefusal {
     }
   }
 
-  /// The answer a client sees.
+  /// The response that a client sees.
   package var problem: Problem {
     switch self {
     case .notAuthenticated:

@@ -1,7 +1,7 @@
 internal import Base
 
-/// How many signatures one instance of the API has checked, which is what its workers do the most of:
-/// those of requests, and those of the statements in batches. One that is refused before curve
+/// Counts the signatures that one instance of the API has checked, which is most of its workers'
+/// work: those of requests, and those of statements in batches. A signature refused before curve
 /// arithmetic does not count.
 package final class SignatureCounter: Sendable {
   private struct Counts {

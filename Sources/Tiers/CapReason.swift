@@ -1,30 +1,30 @@
-/// Why an account's cap is what it is: shown to the user beside a refusal and to an admin.
+/// The reason for an account's cap, shown to the user with a refusal, and to an operator.
 package enum CapReason: String, Hashable, Sendable, CaseIterable {
-  /// Nothing was ever owed.
+  /// No plan was ever owed.
   case neverSubscribed = "never_subscribed"
   /// A paid period.
   case subscribed
-  /// A paid period whose payment the customer's bank disputes; kept until that is decided.
+  /// A paid period whose payment the customer's bank disputes. It is kept until the dispute is decided.
   case contested
   case trial
-  /// A payment is failing and access is kept for a while.
+  /// A payment is failing, and access is kept for a while.
   case grace
-  /// The renewal has merely not been seen yet.
+  /// A renewal is expected and has not been seen yet.
   case leeway
-  /// The same, and the store has not answered since: time alone takes nothing while it cannot be
-  /// asked.
+  /// The same, but the store has not answered since. Time alone takes nothing away while the store
+  /// cannot be asked.
   case storeUnreachable = "store_unreachable"
-  /// Kept by policy though no money came: a voided invoice, a paused collection.
+  /// Kept by policy although no money came: a voided invoice, a paused collection.
   case courtesy
-  /// Given by an admin.
+  /// Granted by an operator.
   case granted
-  /// Set by an admin, in place of whatever else is owed.
+  /// Set by an operator, in place of anything else that is owed.
   case quotaSet = "quota_set"
   /// Ended because a payment failed: a new card brings it back.
   case paymentFailed = "payment_failed"
   /// Ended by the customer, or by time.
   case lapsed
-  /// Given by an admin and taken back.
+  /// Granted by an operator and revoked.
   case grantRevoked = "grant_revoked"
   case refunded
   /// Taken away while the customer's bank disputes the payment; a won dispute brings it back.
@@ -41,7 +41,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   }
 
   /// Whether the plan follows from a fact: a payment, a trial, a grant. The others are patience, which
-  /// depends on what had arrived by then, so having had them is no reason to say that a plan lapsed.
+  /// depends on what had arrived at that time. So having had them is no reason to say that a plan lapsed.
   package var isFounded: Bool {
     switch self {
     case .subscribed, .contested, .trial, .granted: true
@@ -51,7 +51,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a plan was had and is not any more.
+  /// Whether the account had a plan and no longer has it.
   package var isEnd: Bool {
     switch self {
     case .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed: true
@@ -61,7 +61,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Which of two reasons for the same cap is told: the lower.
+  /// The order of reasons for the same cap: the lower one is shown.
   package var precedence: Int {
     switch self {
     case .subscribed: 0

@@ -1,28 +1,28 @@
 internal import Base
 
-/// Every plan there is, and which of the providers' products mean which plan.
+/// All plans, and the providers' products that stand for them.
 ///
-/// Data, not code: a change of prices or sizes is a new catalogue with a new version, and every
-/// schedule made under another version is derived again.
+/// It is data, not code: a change of prices or sizes is a new catalogue with a new version. Every
+/// schedule made under another version is then derived again.
 package struct Catalogue: Hashable, Sendable {
   package let version: String
   package let free: Plan
   package let paid: [Plan]
-  /// Provider ids that are ours but sell no storage.
+  /// Provider ids of this installation that sell no storage.
   package let ignored: [Plan.Product]
-  /// What an unknown product of a storage subscription is taken for; nil grants nothing.
+  /// The plan that an unknown product of a storage subscription is taken for; nil grants nothing.
   package let fallbackPlanID: String?
-  /// Charged per live record on top of its stored bytes.
+  /// The charge for each live record, in addition to its stored bytes.
   package let metadataFeeByteCount: Int64
-  /// The file that an operator wrote it as; nil where nobody did, or where that was not kept.
+  /// The file that an operator wrote; nil if no one wrote one, or if it was not kept.
   package private(set) var file: String?
 
   private let mappings: [Key: Mapping]
   /// Plans that earlier catalogues sold and this one does not, by their ids.
   private var keptPlans: [String: Plan] = [:]
-  /// The plan that each product of an earlier catalogue last meant.
+  /// The plan that each product of an earlier catalogue last stood for.
   private var keptProducts: [Key: String] = [:]
-  /// What each price ever cost.
+  /// All amounts that each price ever cost.
   private var keptPrices: [Key: Set<Plan.Price>] = [:]
 
   /// Refuses a catalogue that could answer one question in two ways.
@@ -45,9 +45,9 @@ package struct Catalogue: Hashable, Sendable {
     mappings = try Self.mappings(paid, ignored)
   }
 
-  /// The same with what earlier catalogues sold: `plans` and their products as they last were.
+  /// This catalogue with what earlier ones sold: `plans` and their products as they last were.
   ///
-  /// What this catalogue lists counts as it lists it.
+  /// This catalogue's own entries take precedence.
   package func keeping(_ plans: [Plan]) -> Catalogue {
     var catalogue = self
     for plan in plans {
@@ -61,25 +61,25 @@ package struct Catalogue: Hashable, Sendable {
     return catalogue
   }
 
-  /// The same with the file that says it.
+  /// This catalogue with the file that contains it.
   package func written(as file: String) -> Catalogue {
     var catalogue = self
     catalogue.file = file
     return catalogue
   }
 
-  /// What a subscription item of a provider means.
+  /// The meaning of a provider's subscription item.
   package enum Mapping: Hashable, Sendable {
     case plan(Plan)
-    /// Listed no more, under this id: it keeps the plan that it last meant.
+    /// No longer listed, under this id. It keeps the plan that it last stood for.
     case kept(Plan, id: String)
     case ignored
     case unknown
   }
 
-  /// The price's own mapping, else its product's.
+  /// The price's own mapping, otherwise its product's.
   ///
-  /// A price that was listed keeps its plan, whatever its product means beside it.
+  /// A price that was listed keeps its plan, whatever its product stands for.
   package func mapping(provider: String, price: String?, product: String?) -> Mapping {
     let listed = product.flatMap { mappings[Key(provider: provider, id: $0)] }
     if let price {
@@ -93,10 +93,10 @@ package struct Catalogue: Hashable, Sendable {
     return .kept(plan, id: product)
   }
 
-  /// What a price costs, then what it ever cost, the dearest first.
+  /// The current amount of a price, then its earlier amounts, highest first.
   ///
-  /// For a store whose invoices name a price that it does not know itself: who has paid what it cost
-  /// then keeps what he has paid for, whatever it costs now.
+  /// For a store whose invoices name a price that the store itself does not know. A customer who
+  /// paid an earlier amount keeps what it paid for, whatever the price is now.
   package func prices(provider: String, id: String) -> [Plan.Price] {
     let key = Key(provider: provider, id: id)
     let listed = paid.flatMap { $0.products }.first {
@@ -113,20 +113,20 @@ package struct Catalogue: Hashable, Sendable {
     keptProducts[Key(provider: provider, id: id)].flatMap { plan($0) }
   }
 
-  /// The plan of that id: free, paid, or sold earlier.
+  /// The plan with that id: free, paid, or sold earlier.
   package func plan(_ id: String) -> Plan? {
     id == free.id ? free : paid.first { $0.id == id } ?? keptPlans[id]
   }
 
-  /// Whether some plan says how much of anything beside bytes it holds.
+  /// Whether any plan limits anything besides bytes.
   package var limitsMore: Bool { ([free] + paid).contains { !$0.limits.isEmpty } }
 
-  /// Whether the id is listed, for a plan or to be ignored.
+  /// Whether the id is listed, for a plan or as ignored.
   package func lists(provider: String, id: String) -> Bool {
     mappings[Key(provider: provider, id: id)] != nil
   }
 
-  /// The plans with which an account of that cap could hold `byteCount` bytes, the least first.
+  /// The plans with which an account of that cap could hold `byteCount` bytes, smallest first.
   package func plansThatFit(_ byteCount: Int64, beside cap: Int64) -> [Plan] {
     func held(_ plan: Plan) -> Int64 {
       plan.isAddition ? cap.addingClamped(plan.byteCount) : plan.byteCount
@@ -174,7 +174,7 @@ package struct Catalogue: Hashable, Sendable {
 }
 
 extension Catalogue {
-  /// The default: 1 MB free; 30 GB for $2.99 a month or $30 a year; no provider's ids.
+  /// The default catalogue: 1 MB free; 30 GB for $2.99 a month or $30 a year; no provider's ids.
   package static let standard: Catalogue = {
     do {
       return try Catalogue(
@@ -194,7 +194,7 @@ extension Catalogue {
   }()
 }
 
-/// Why a catalogue is refused.
+/// The reason why a catalogue is refused.
 package enum CatalogueError: Error, Hashable, Sendable {
   case emptyVersion
   case emptyPlanID

@@ -1,11 +1,11 @@
 /// An amount of money as people write it: exact, never computed with.
 package struct Money: Hashable, Sendable {
-  /// Decimal, with as many digits behind the point as its currency has, or more: `9.99`, `1200`.
+  /// A decimal number with at least as many digits after the point as its currency has: `9.99`, `1200`.
   package let amount: String
-  /// In upper case: ISO 4217, or a coin's.
+  /// In upper case: an ISO 4217 code, or a coin's.
   package let currency: String
 
-  /// `amount` is a decimal number; digits that it lacks behind the point are added.
+  /// `amount` is a decimal number; missing digits after the point are added.
   package init(amount: String, currency: String) {
     self.currency = currency.uppercased()
     let parts = amount.split(separator: ".", maxSplits: 1)
@@ -16,7 +16,7 @@ package struct Money: Hashable, Sendable {
     self.amount = (parts.first.map(String.init) ?? "0") + (fraction.isEmpty ? "" : "." + fraction)
   }
 
-  /// A whole number of parts of which `exponent` digits stand behind the point.
+  /// An amount from a whole number of parts, with `exponent` digits after the point.
   package init(_ count: Int64, exponent: Int, currency: String) {
     let digits = String(count.magnitude)
     let padded = String(repeating: "0", count: max(0, exponent + 1 - digits.utf8.count)) + digits
@@ -25,8 +25,8 @@ package struct Money: Hashable, Sendable {
       currency: currency)
   }
 
-  /// Parts of which `exponent` digits stand behind the point; nil where it has more digits than that, or
-  /// is no number of 64 bits.
+  /// The amount as a whole number of parts, with `exponent` digits after the point. Nil if it has
+  /// more digits than that, or does not fit in 64 bits.
   package func count(exponent: Int) -> Int64? {
     let parts = amount.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     var fraction = parts.count == 2 ? parts[1] : ""
@@ -36,7 +36,7 @@ package struct Money: Hashable, Sendable {
     return Int64(parts[0] + fraction + zeros)
   }
 
-  /// In the smallest unit of its currency.
+  /// An amount in the smallest unit of its currency.
   package init(minorUnits: Int64, currency: String) {
     self.init(
       minorUnits, exponent: MinorUnits.exponent(of: currency.lowercased()), currency: currency)
@@ -47,9 +47,10 @@ extension Money: CustomStringConvertible {
   package var description: String { "\(amount) \(currency)" }
 }
 
-/// How many digits behind the point amounts in a currency have.
+/// The number of digits after the point of amounts in a currency.
 package enum MinorUnits {
-  /// ISO 4217 where it is not two, and the coins that a server may be paid in; in lower case.
+  /// The digits of ISO 4217 currencies that do not have two, and of the coins that a server may be
+  /// paid in; names in lower case.
   private static let exponents: [String: Int] = [
     "bif": 0, "clp": 0, "djf": 0, "gnf": 0, "isk": 0, "jpy": 0, "kmf": 0, "krw": 0, "pyg": 0,
     "rwf": 0, "ugx": 0, "uyi": 0, "vnd": 0, "vuv": 0, "xaf": 0, "xof": 0, "xpf": 0,

@@ -1,18 +1,18 @@
-/// What an account may store, under a name people know, and what it costs.
+/// The storage that an account may use, under a name for people, and its prices.
 ///
 /// Coverage copies it for every period of a subscription, so a copy is one reference.
 package struct Plan: Sendable {
   private let terms: Terms
 
-  /// The stable id, e.g. `premium`: written in schedules and answers.
+  /// The stable id, e.g. `premium`, as written in schedules and responses.
   package var id: String { terms.id }
   package var title: String { terms.title }
   package var byteCount: Int64 { terms.byteCount }
-  /// Whether it comes on top of whatever else is owed; otherwise the largest plan counts alone.
+  /// Whether the plan is added to anything else that is owed. Otherwise only the largest plan counts.
   package var isAddition: Bool { terms.isAddition }
-  /// What it holds beside bytes.
+  /// The limits besides bytes.
   package var limits: Limits { terms.limits }
-  /// What people pay; empty for a plan that nobody buys.
+  /// The prices; empty for a plan that no one buys.
   package var prices: [Price] { terms.prices }
   /// The providers' ids that sell this plan.
   package var products: [Product] { terms.products }
@@ -25,10 +25,10 @@ package struct Plan: Sendable {
     terms = Terms(id, title, byteCount, isAddition: isAddition, limits, prices, products)
   }
 
-  /// Whether who has it can store less than who has `free`.
+  /// Whether an account with this plan can store less than one with `free`.
   package func isLess(than free: Plan) -> Bool { !isAddition && byteCount < free.byteCount }
 
-  /// What an account of the plan may hold beside bytes; nil: no more than any account may.
+  /// The limits of an account of the plan, besides bytes; nil: the same as for any account.
   package struct Limits: Hashable, Sendable {
     /// Live files and folders.
     package let recordCount: Int64?
@@ -64,16 +64,16 @@ package struct Plan: Sendable {
 
   package enum Interval: String, Sendable, CaseIterable { case month, year }
 
-  /// One id of one provider: of a price, or of a product with any price.
+  /// One id of one provider: of a price, or of a product at any price.
   package struct Product: Hashable, Sendable {
     /// The store's name.
     package let provider: String
     package let id: String
-    /// The price this id stands for; nil where it stands for every price of the plan.
+    /// The price that this id stands for; nil if it stands for every price of the plan.
     package let price: Price?
-    /// Where the id is a price's, the product that is sold at it, as far as the catalogue says.
+    /// If the id is a price's, the product that is sold at it, if the catalogue names the product.
     package let productID: String?
-    /// How many days are free where it is an account's first purchase; nil: none.
+    /// The number of free days if it is an account's first purchase; nil: none.
     package let trialDays: Int64?
 
     package init(

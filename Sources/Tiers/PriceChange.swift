@@ -1,14 +1,14 @@
 extension Catalogue {
-  /// That a plan costs something else in another catalogue.
+  /// A plan whose prices differ in another catalogue.
   package struct PriceChange: Hashable, Sendable {
     package let planID: String
-    /// What it cost; empty where no amount was named.
+    /// The earlier prices; empty if no amount was named.
     package let before: [Plan.Price]
     package let after: [Plan.Price]
   }
 
-  /// The plans of both catalogues of which a price was added, taken away or changed, in the order of their
-  /// ids. A store's own price is not among them where the catalogue does not name it.
+  /// The plans in both catalogues of which a price was added, removed or changed, in the order of
+  /// their ids. A store's own price is not included if the catalogue does not name it.
   package func priceChanges(to other: Catalogue) -> [PriceChange] {
     paid.compactMap { plan in
       guard let after = other.paid.first(where: { $0.id == plan.id }),

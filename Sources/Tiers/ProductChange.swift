@@ -1,14 +1,14 @@
 extension Catalogue {
-  /// That an id of a store means something else in another catalogue.
+  /// A store's id that has another meaning in another catalogue.
   package struct ProductChange: Hashable, Sendable {
     package let provider: String
     package let id: String
-    /// The plan that it meant, or `ignored`; nil where it was not listed.
+    /// The plan that the id stood for, or `ignored`; nil if it was not listed.
     package let before: String?
     package let after: String?
   }
 
-  /// What each id means otherwise in another catalogue, in the order of their stores and ids.
+  /// The ids that have another meaning in another catalogue, in the order of their stores and ids.
   package func productChanges(to other: Catalogue) -> [ProductChange] {
     let (before, after) = (meanings, other.meanings)
     return Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }

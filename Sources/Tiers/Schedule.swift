@@ -1,15 +1,15 @@
 package import Base
 
-/// An account's cap over all time, in steps from boundary to boundary: time only indexes it, nothing
-/// ends it.
+/// An account's cap over all time, in steps from boundary to boundary. Time only selects a step;
+/// nothing has to end it.
 ///
-/// Billing derives and stores it; sync looks up `now`. So a boundary needs no job, and a day
-/// without billing changes nothing.
+/// Billing derives and stores the schedule; sync looks up `now`. So a boundary needs no job, and a
+/// day without billing changes nothing.
 package struct Schedule: Hashable, Sendable {
-  /// Ascending; the first begins at `.distantPast`; neighbours differ in more than their start.
+  /// Ascending. The first begins at `.distantPast`; neighbours differ in more than their start.
   package let boundaries: [Boundary]
 
-  /// What holds from this moment to the next boundary.
+  /// The cap, plan and reason from this moment to the next boundary.
   package struct Boundary: Hashable, Sendable {
     package let from: Instant
     package let capByteCount: Int64
@@ -23,7 +23,7 @@ package struct Schedule: Hashable, Sendable {
       self.reason = reason
     }
 
-    /// Whether they differ in their start alone.
+    /// Whether they differ only in their start.
     fileprivate func holdsAs(_ other: Boundary) -> Bool {
       capByteCount == other.capByteCount && planID == other.planID && reason == other.reason
     }
@@ -31,7 +31,7 @@ package struct Schedule: Hashable, Sendable {
 
   /// A plan owed from `from` up to but not including `to`.
   package struct Owed: Hashable, Sendable {
-    /// Which of the account's subscriptions or grants owes it: one adds a plan once.
+    /// The subscription or grant of the account that owes the plan; each adds a plan once.
     package let giver: Int
     package let plan: Plan
     package let from: Instant
@@ -47,7 +47,7 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// Why nothing more is owed by one subscription from `at` on.
+  /// The reason why one subscription owes nothing more from `at` on.
   package struct Ending: Hashable, Sendable {
     package let at: Instant
     package let reason: CapReason
@@ -58,10 +58,11 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// At every moment the largest plan owed, the free plan where none is, and what adds to them.
+  /// At every moment the schedule has the largest plan owed, or the free plan if none is, and the
+  /// plans that add to it.
   ///
-  /// Independent of the order of its arguments. Where nothing is owed the reason is that of the
-  /// newest ending, and `never_subscribed` before the first.
+  /// The order of the arguments does not matter. If nothing is owed, the reason is that of the
+  /// latest ending, and `never_subscribed` before the first.
   package init(owed: [Owed], endings: [Ending], catalogue: Catalogue) {
     let owed = owed.filter { $0.from < $0.to }
     var moments: [Instant] = [.distantPast]
@@ -77,18 +78,18 @@ package struct Schedule: Hashable, Sendable {
     self.boundaries = boundaries
   }
 
-  /// What an account has that billing never heard of.
+  /// The schedule of an account that is unknown to billing.
   package static func free(_ catalogue: Catalogue) -> Schedule {
     Schedule(owed: [], endings: [], catalogue: catalogue)
   }
 
-  /// As it was stored; nil where there is no boundary.
+  /// A schedule as it was stored; nil if there is no boundary.
   package init?(stored boundaries: [Boundary]) {
     guard !boundaries.isEmpty else { return nil }
     self.boundaries = boundaries
   }
 
-  /// A cap that was set in place of what is owed, from `from` up to but not including `to`.
+  /// A cap that replaces what is owed, from `from` up to but not including `to`.
   package struct Override: Hashable, Sendable {
     package let from: Instant
     package let to: Instant
@@ -101,7 +102,7 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// The same plans under the caps that were set; no two of them may overlap.
+  /// The same plans under the caps that were set; no two overrides may overlap.
   package func overridden(by overrides: [Override]) -> Schedule {
     let overrides = overrides.filter { $0.from < $0.to }
     guard !overrides.isEmpty else { return self }
@@ -121,7 +122,7 @@ package struct Schedule: Hashable, Sendable {
 
   private init(boundaries: [Boundary]) { self.boundaries = boundaries }
 
-  /// What holds for a while.
+  /// The cap, plan and reason in a span of time.
   package struct Span: Hashable, Sendable {
     package let from: Instant
     package let to: Instant
@@ -140,8 +141,8 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// What holds from `start` up to but not including `end`, without a gap; empty where there is no
-  /// time between them.
+  /// The spans from `start` up to but not including `end`, without a gap; empty if there is no time
+  /// between them.
   package func spans(from start: Instant, to end: Instant) -> [Span] {
     boundaries.enumerated().compactMap { index, boundary in
       let next = index + 1 < boundaries.count ? boundaries[index + 1].from : Instant.distantFuture
@@ -154,13 +155,13 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// The boundary that `moment` follows: what holds at `moment`.
+  /// The last boundary at or before `moment`, which applies at `moment`.
   package func entry(at moment: Instant) -> Boundary {
     boundaries.last { $0.from <= moment } ?? boundaries[0]
   }
 
-  /// Of each boundary since when the cap is smaller than before: because a plan ended, or a smaller one
-  /// or a quota took its place; nil where it never shrank. Until the cap grows, that stays so.
+  /// For each boundary, since when the cap is smaller than before: because a plan ended, or a smaller one or
+  /// a quota took its place. Nil if it never shrank. The value stays until the cap grows.
   package var shrunkSince: [Instant?] {
     var (since, before) = (Instant?.none, boundaries[0].capByteCount)
     return boundaries.map { boundary in
@@ -173,7 +174,7 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// The same where another schedule held until `now`: a catalogue or a transfer takes room away
+  /// The same if another schedule applied until `now`. A catalogue or a transfer can take room away
   /// without a boundary of its own, and then it is gone since `now`.
   package func shrunkSince(
     at now: Instant, heldByteCount: Int64, heldSince: Instant?
@@ -217,7 +218,7 @@ package struct Schedule: Hashable, Sendable {
       reason: ending?.reason ?? .neverSubscribed)
   }
 
-  /// Every plan that a giver adds, once however many of its periods overlap, in a fixed order.
+  /// Every plan that a giver adds, once even if several of its periods overlap, in a fixed order.
   private static func additions(_ current: [Owed]) -> [Owed] {
     Dictionary(grouping: current.filter { $0.plan.isAddition }) { Addition($0.giver, $0.plan.id) }
       .values

@@ -1,12 +1,12 @@
 package import Base
 package import HTTPMessages
 
-/// Makes HTTP requests by libcurl: TLS verified, no redirects followed, everything bounded.
+/// An HTTP client on libcurl: TLS is verified, redirects are not followed, all sizes and times are limited.
 ///
-/// A call blocks its thread until the reply is whole or the timeout has passed. Calls from several
-/// threads go side by side, each on a handle of its own; handles and their connections are reused. Only
-/// what merely asks, GET and HEAD, goes over a connection that served before, and may be sent again where
-/// that ends without an answer; anything else is sent once.
+/// A call blocks its thread until the reply is complete or the timeout has passed. Calls from several threads
+/// run in parallel, each on its own handle; handles and their connections are reused. Only GET and HEAD,
+/// which change nothing, use a connection that has served before. They may be sent again if that connection
+/// ends without an answer. Any other request is sent once.
 package final class HTTPClient: Sendable {
   package struct Reply: Sendable {
     package let status: Int
@@ -19,13 +19,13 @@ package final class HTTPClient: Sendable {
   private let bodyByteCountMax: Int
   private let idle = Locked<[Transfer]>([])
 
-  /// Longer bodies are refused as they arrive.
+  /// Replies with a longer body are refused as they arrive.
   package init(bodyByteCountMax: Int = 1 << 20) { self.bodyByteCountMax = bodyByteCountMax }
 
-  /// Sends one request. Any status is a reply; an error means that there is none.
+  /// Sends one request. Any status is a reply; an error means that there was no reply.
   ///
-  /// `timeout` bounds the whole call, connecting and name lookup included. Names and values of
-  /// headers must not hold line breaks (`.invalidRequest`).
+  /// `timeout` limits the whole call, including name lookup and connecting. Names and values of
+  /// headers must not contain line breaks (`.invalidRequest`).
   package func send(
     _ method: String, _ url: String, headers: [(String, String)] = [], body: [UInt8]? = nil,
     timeout: Instant.Span

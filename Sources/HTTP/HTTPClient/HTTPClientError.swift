@@ -1,13 +1,14 @@
-/// Why there is no reply. Never holds the URL, a header or a body, where secrets travel.
+/// The reason why there is no reply. It never contains the URL, a header or a body, because they
+/// may hold secrets.
 package enum HTTPClientError: Error, Equatable, CustomStringConvertible {
-  /// The name does not resolve or nobody answers there.
+  /// The name does not resolve, or no server answers there.
   case connect(String)
   case timeout
-  /// No encrypted connection to who the server should be.
+  /// No encrypted connection to the expected server.
   case tls(String)
   /// The body or the header section is longer than the client accepts.
   case tooLarge
-  /// The server broke off or does not speak HTTP.
+  /// The server ended the connection early or does not speak HTTP.
   case failed(String)
   /// Method, URL or a header is empty or holds a control character.
   case invalidRequest

@@ -1,6 +1,6 @@
 internal import HTTPMessages
 
-/// What has arrived of a reply.
+/// The part of a reply that has arrived.
 final class Receipt {
   private static let headerByteCountMax = 64 * 1024
 
@@ -12,11 +12,11 @@ final class Receipt {
 
   init(bodyByteCountMax: Int) { self.bodyByteCountMax = bodyByteCountMax }
 
-  /// One line, status lines included; false ends the transfer.
+  /// Takes one line, including status lines; false ends the transfer.
   func takeHeaderLine(_ line: [UInt8]) -> Bool {
     headerByteCount += line.count
     isTooLarge = headerByteCount > Self.headerByteCountMax
-    // A status line begins the section anew: those before it belonged to a 1xx reply.
+    // A status line restarts the section: the lines before it belonged to a 1xx reply.
     if line.starts(with: "HTTP/".utf8) { headers = Headers() }
     if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
       let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
@@ -27,7 +27,7 @@ final class Receipt {
     return !isTooLarge
   }
 
-  /// Part of the body; false ends the transfer.
+  /// Takes a part of the body; false ends the transfer.
   func takeBody(_ part: RawSpan) -> Bool {
     isTooLarge = body.count + part.byteCount > bodyByteCountMax
     if isTooLarge { return false }

@@ -3,15 +3,15 @@ internal import HTTPMessages
 
 /// A libcurl easy handle, which keeps its connections from one request to the next.
 ///
-/// One thread at a time may use it; the client's pool sees to that.
+/// Only one thread at a time may use it, which the client's pool ensures.
 @safe
 final class Transfer: @unchecked Sendable {
   private let handle: UnsafeMutableRawPointer
 
-  /// libcurl wants this once, before all else; the first to need it does it.
+  /// libcurl needs this call once, before any other. The first use makes it.
   private static let isReady = coffer_curl_global_init() == CURLE_OK
 
-  /// Nil where libcurl has no memory.
+  /// Nil if libcurl has no memory.
   init?() {
     guard Self.isReady, let handle = unsafe curl_easy_init() else { return nil }
     unsafe self.handle = handle
@@ -29,10 +29,10 @@ final class Transfer: @unchecked Sendable {
     unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_pointer(handle, CURLOPT_URL, url)
-    // A server may want to be told that nothing comes (RFC 9110, section 8.6).
+    // A server may require an explicit statement that the body is empty (RFC 9110, section 8.6).
     let body = body ?? (["PATCH", "POST", "PUT"].contains(method) ? [] : nil)
     if let body {
-      // The size first: libcurl copies that many bytes.
+      // The size must be set first: libcurl copies that many bytes.
       unsafe coffer_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
       unsafe coffer_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, body)
     }
@@ -42,11 +42,11 @@ final class Transfer: @unchecked Sendable {
     var lines: UnsafeMutablePointer<curl_slist>?
     defer { unsafe curl_slist_free_all(lines) }
     for (name, value) in headers {
-      // Written with a colon only, libcurl would leave out a header without a value.
+      // libcurl omits a header without a value if it is written with a colon.
       unsafe lines = curl_slist_append(lines, value.isEmpty ? "\(name);" : "\(name): \(value)")
     }
     if body != nil, !headers.contains(where: { $0.0.lowercased() == "content-type" }) {
-      // Else libcurl says that it is a form.
+      // Otherwise libcurl declares the body to be a form.
       unsafe lines = curl_slist_append(lines, "Content-Type:")
     }
     unsafe coffer_curl_set_pointer(handle, CURLOPT_HTTPHEADER, lines)
@@ -63,8 +63,8 @@ final class Transfer: @unchecked Sendable {
     return HTTPClient.Reply(status: status, headers: receipt.headers, body: receipt.body)
   }
 
-  /// What must hold whatever libcurl's defaults are: both TLS checks, no redirect, no other
-  /// protocol, and no signals, since timeouts by SIGALRM would strike any thread.
+  /// Sets what must not depend on libcurl's defaults: both TLS checks, no redirects, no other
+  /// protocols, and no signals, because a timeout by SIGALRM could hit any thread.
   private func secure() {
     unsafe coffer_curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
     unsafe coffer_curl_set_long(handle, CURLOPT_SSL_VERIFYPEER, 1)
@@ -73,12 +73,12 @@ final class Transfer: @unchecked Sendable {
     unsafe coffer_curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "http,https")
   }
 
-  /// What is sent over a connection that served before, and ends without an answer, libcurl sends again by
-  /// itself: what changes something would be done twice.
+  /// libcurl sends a request again by itself if a connection that served before ends without an
+  /// answer. A request that changes something would then take effect twice.
   /// https://curl.se/libcurl/c/CURLOPT_FRESH_CONNECT.html, https://github.com/curl/curl/pull/18417
   private func useOwnConnection() {
     unsafe coffer_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
-    // Else those of before would stay open beside it.
+    // Otherwise earlier connections would stay open next to it.
     unsafe coffer_curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
   }
 
@@ -99,7 +99,7 @@ final class Transfer: @unchecked Sendable {
     }
   }
 
-  /// libcurl's sentences are constants; what it was asked to send is not in them.
+  /// libcurl's messages are constants, so they contain nothing of the request.
   private static func error(_ code: CURLcode) -> HTTPClientError {
     let text = unsafe String(cString: curl_easy_strerror(code))
     switch code {

@@ -1,10 +1,10 @@
 internal import CCurl
 
-/// Where a request would go, as libcurl itself takes a URL apart: whatever else a text may look
-/// like, this is the host that is connected to.
+/// The scheme and host of a URL, as libcurl itself parses it. However the text may look, this is
+/// the host that libcurl connects to.
 package struct WebAddress: Equatable, Sendable {
   package let scheme: String
-  /// In lower case, an IPv4 address in its four decimal parts, an IPv6 address in brackets.
+  /// In lower case; an IPv4 address as four decimal numbers, an IPv6 address in brackets.
   package let host: String
 
   /// Nil unless it is an http or https URL without a user, a query or a fragment.
@@ -27,7 +27,7 @@ package struct WebAddress: Equatable, Sendable {
     guard self.scheme == "https" || self.scheme == "http" else { return nil }
   }
 
-  /// Whether nobody on the way can read or change what is sent there: TLS, or this machine itself.
+  /// Whether no one on the way can read or change what is sent there: TLS, or this machine itself.
   package var isPrivate: Bool {
     scheme == "https" || ["127.0.0.1", "localhost", "[::1]"].contains(host)
   }

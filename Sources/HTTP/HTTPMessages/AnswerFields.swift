@@ -1,15 +1,15 @@
 internal import Base
 
-/// Header fields that the answer to one request carries, whatever the answer is.
+/// Header fields that the response to one request carries, whatever the response is.
 ///
-/// Whoever handles the request sets them while it is under way, e.g. what is left of a limit; so
-/// refusals have them, too, and those that the server itself makes. For any thread.
+/// The request's handlers set them as they run, e.g. what is left of a limit. So refusals carry
+/// them too, including those that the server itself makes. Safe to use from any thread.
 package final class AnswerFields: Sendable {
   private let fields = Locked<[(name: String, value: String)]>([])
 
   package init() {}
 
-  /// Replaces what was said under this name before.
+  /// Sets a field and replaces an earlier value of this name.
   package func set(_ name: String, _ value: String) {
     fields.withLock { fields in
       fields.removeAll { $0.name == name }

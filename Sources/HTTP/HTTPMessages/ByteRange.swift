@@ -1,7 +1,7 @@
-/// Which part of a representation a request asks for (RFC 9110, section 14).
+/// The part of a representation that a request asks for (RFC 9110, section 14).
 ///
-/// Several ranges at once, other units and what cannot be read are ignored, as the RFC allows:
-/// the client then gets the whole.
+/// Several ranges at once, other units and unreadable values are ignored, as the RFC allows: the
+/// client then gets the whole.
 package enum ByteRange: Sendable, Equatable {
   case whole
   /// Answer 206 with these bytes; never empty.
@@ -9,7 +9,7 @@ package enum ByteRange: Sendable, Equatable {
   /// Answer 416.
   case unsatisfiable
 
-  /// `tag` is the representation's; an If-Range that is not strongly the same voids the range.
+  /// `tag` is the representation's; an If-Range that does not strongly match it voids the range.
   package init(_ head: RequestHead, byteCount: Int64, tag: EntityTag) {
     self = .whole
     guard head.method == "GET", let text = head.headers.text("range") else { return }
@@ -44,7 +44,7 @@ package enum ByteRange: Sendable, Equatable {
     }
   }
 
-  /// Digits only; a number too large to exist as a position means the largest.
+  /// Digits only; a number too large for a position becomes the largest.
   private static func number(_ digits: Substring) -> Int64? {
     guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
     return Int64(digits) ?? .max
@@ -52,7 +52,7 @@ package enum ByteRange: Sendable, Equatable {
 }
 
 extension Response {
-  /// The answer to a GET or HEAD of stored bytes: whole, in part, or 416, with its entity tag.
+  /// The response to a GET or HEAD of stored bytes, with an entity tag: the whole, a part, or 416.
   package static func content(
     _ body: Body, tag: EntityTag, for head: RequestHead,
     headers: [(name: String, value: String)] = []

@@ -1,10 +1,10 @@
-/// Names one state of a resource (RFC 9110, section 8.8.3): `"7"`, or weakly `W/"7"`.
+/// The name of one state of a resource (RFC 9110, section 8.8.3): `"7"`, or weak `W/"7"`.
 package struct EntityTag: Hashable, Sendable {
-  /// What stands between the quotes.
+  /// The text between the quotes.
   package let opaque: String
   package let isWeak: Bool
 
-  /// A strong tag; nil where the text holds a character that no tag may have.
+  /// A strong tag; nil if the text contains a character that no tag may have.
   package init?(_ opaque: String) { self.init(opaque: opaque, isWeak: false) }
 
   /// The tag of a version number.
@@ -13,7 +13,7 @@ package struct EntityTag: Hashable, Sendable {
     isWeak = false
   }
 
-  /// Reads one tag as it stands in a field; nil for anything else.
+  /// Reads one tag as written in a field; nil for anything else.
   package init?(field text: some StringProtocol) {
     let isWeak = text.hasPrefix("W/")
     let quoted = isWeak ? text.dropFirst(2) : text[...]
@@ -32,11 +32,12 @@ package struct EntityTag: Hashable, Sendable {
   /// The text for an ETag field.
   package var field: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
 
-  /// Byte for byte the same content: both strong and equal (RFC 9110, section 8.8.3.2).
+  /// Whether both are strong and equal, so that the content is the same byte for byte (RFC 9110,
+  /// section 8.8.3.2).
   package func matchesStrongly(_ other: EntityTag) -> Bool {
     !isWeak && !other.isWeak && opaque == other.opaque
   }
 
-  /// Equal, whether weak or strong.
+  /// Whether both are equal, weak or strong.
   package func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
 }

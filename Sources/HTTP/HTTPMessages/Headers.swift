@@ -1,6 +1,6 @@
-/// The header section of a request, as received: names in lower case, values as bytes, in order.
+/// The header section of a request or a response, as received: names in lower case, values as bytes, in order.
 ///
-/// Values are bytes because the wire gives no other promise; `text` reads those that are ASCII.
+/// Values are bytes because HTTP guarantees nothing else; `text` reads those that are ASCII.
 package struct Headers: Sendable, Equatable {
   package struct Field: Sendable, Equatable {
     package let name: String
@@ -19,7 +19,7 @@ package struct Headers: Sendable, Equatable {
     append(lowercaseName: name.lowercased(), value)
   }
 
-  /// For a name that is in lower case already.
+  /// Adds a field whose name is in lower case already.
   package mutating func append(lowercaseName name: String, _ value: [UInt8]) {
     fields.append(Field(name: name, value: value))
   }
@@ -29,13 +29,13 @@ package struct Headers: Sendable, Equatable {
     fields.filter { $0.name == name }.map(\.value)
   }
 
-  /// The values of one name joined by ", " (RFC 9110, section 5.3); nil where the name is absent.
+  /// The values of one name joined by ", " (RFC 9110, section 5.3); nil if the name is absent.
   package func combined(_ name: String) -> [UInt8]? {
     let values = all(name)
     return values.isEmpty ? nil : Array(values.joined(separator: Array(", ".utf8)))
   }
 
-  /// The combined value where it is printable ASCII, nil where it is absent or anything else.
+  /// The combined value if it is printable ASCII; nil if it is absent or anything else.
   package func text(_ name: String) -> String? {
     guard let value = combined(name), value.allSatisfy({ 0x20...0x7E ~= $0 || $0 == 0x09 }) else {
       return nil

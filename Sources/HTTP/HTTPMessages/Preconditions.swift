@@ -1,8 +1,8 @@
-/// If-Match and If-None-Match of a request (RFC 9110, section 13).
+/// The If-Match and If-None-Match fields of a request (RFC 9110, section 13).
 ///
 /// Conditions on dates are ignored: no resource here has a modification date.
 package struct Preconditions: Sendable, Equatable {
-  /// What one of the two fields says.
+  /// The content of one of the two fields.
   package enum Condition: Sendable, Equatable {
     /// `*`: the resource exists.
     case exists
@@ -13,20 +13,20 @@ package struct Preconditions: Sendable, Equatable {
     case holds
     /// Answer 304: the client has this state.
     case notModified
-    /// Answer 412: the state is not the one the client meant.
+    /// Answer 412: the state is not the one that the client expected.
     case failed
   }
 
   package let ifMatch: Condition?
   package let ifNoneMatch: Condition?
 
-  /// Throws 400 `malformed_precondition` where a field is neither `*` nor a list of entity tags.
+  /// Throws 400 `malformed_precondition` if a field is neither `*` nor a list of entity tags.
   package init(_ headers: Headers) throws(Problem) {
     ifMatch = try Self.condition(headers, "if-match")
     ifNoneMatch = try Self.condition(headers, "if-none-match")
   }
 
-  /// Judges in the order of section 13.2.2; `current` is nil where the resource does not exist.
+  /// Checks the conditions in the order of section 13.2.2; `current` is nil if the resource does not exist.
   package func evaluate(current: EntityTag?, isSafe: Bool) -> Outcome {
     switch ifMatch {
     case .exists where current == nil: return .failed
@@ -59,7 +59,7 @@ package struct Preconditions: Sendable, Equatable {
     return .tags(tags)
   }
 
-  /// A list of tags; they may hold commas, so it is not split but read from the left.
+  /// Parses a list of tags from the left. It cannot be split at commas, because tags may contain them.
   private static func tags(_ text: String) -> [EntityTag]? {
     var tags: [EntityTag] = []
     var rest = text[...]

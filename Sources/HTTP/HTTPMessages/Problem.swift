@@ -10,11 +10,11 @@ package struct Problem: Error, Sendable, Equatable {
   package let code: String
   package let title: String
   package let detail: String
-  /// Members beside the standard ones (RFC 9457, section 3.2).
+  /// Members in addition to the standard ones (RFC 9457, section 3.2).
   package var members: [JSONValue.Member]
   /// How long a client should wait before it tries again, in seconds.
   package var retryAfterSeconds: Int?
-  /// Headers the status demands, such as `Allow` or `WWW-Authenticate`.
+  /// Headers that the status requires, such as `Allow` or `WWW-Authenticate`.
   package var headers: [Header]
 
   package struct Header: Sendable, Equatable {
@@ -40,7 +40,7 @@ package struct Problem: Error, Sendable, Equatable {
     self.headers = headers
   }
 
-  /// The answer, which names the request so that a user's report finds its log line.
+  /// The response, with the request's id, so that a user's report leads to its log line.
   package func response(requestID: String) -> Response {
     var object: [JSONValue.Member] = [
       .init("type", .string("urn:coffer:problem:" + code)), .init("title", .string(title)),

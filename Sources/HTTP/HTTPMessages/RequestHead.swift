@@ -1,9 +1,9 @@
 package import Base
 
-/// Everything of a request that comes before its body.
+/// The part of a request before its body.
 ///
-/// The server makes one only of a request that passed its strict header rules: exactly one Host, a
-/// target in origin form without %00 or an encoded slash, at most one Content-Length.
+/// The server creates one only for a request that passed its strict header rules: exactly one Host,
+/// a target in origin form without %00 or an encoded slash, at most one Content-Length.
 package struct RequestHead: Sendable {
   package let method: String
   /// The raw request target, exactly as on the wire: `/v1/updates?since=x`.
@@ -11,15 +11,15 @@ package struct RequestHead: Sendable {
   package let headers: Headers
   /// The value of the Host field, in lower case.
   package let authority: String
-  /// The scheme the client used: what a trusted proxy says, else `http`.
+  /// The scheme that the client used, as a trusted proxy reports it; otherwise `http`.
   package let scheme: String
-  /// The client's address: the peer's, or what a trusted proxy forwarded for it.
+  /// The client's address: the peer's, or the one that a trusted proxy reports.
   package let remoteAddress: String
-  /// Names this request in answers and log lines.
+  /// Identifies this request in responses and log lines.
   package let requestID: String
-  /// When the head was complete.
+  /// The time when the head was complete.
   package let received: MonotonicTime
-  /// What this request's answer carries beside its own fields.
+  /// Fields that the response to this request carries in addition to its own.
   package let answerFields = AnswerFields()
 
   package init(
@@ -39,19 +39,19 @@ package struct RequestHead: Sendable {
   /// The target up to its first `?`, not decoded.
   package var path: Substring { target.prefix { $0 != "?" } }
 
-  /// What follows the first `?`, not decoded; nil without one.
+  /// The text after the first `?`, not decoded; nil if there is none.
   package var query: Substring? {
     target.firstIndex(of: "?").map { target[target.index(after: $0)...] }
   }
 
-  /// The trace that the client says it belongs to; nil where it says none, or not well.
+  /// The trace that the client gives; nil if it gives none or a malformed one.
   package var trace: TraceContext? { headers.text("traceparent").flatMap { TraceContext($0) } }
 
-  /// The declared body length; nil where there is no Content-Length (a chunked body, or none).
+  /// The declared body length; nil if there is no Content-Length (a chunked body, or none).
   package var contentLength: Int64? {
     headers.text("content-length").flatMap { Int64($0) }
   }
 
-  /// Whether the method may change anything (RFC 9110, section 9.2.1).
+  /// Whether the method changes nothing (RFC 9110, section 9.2.1).
   package var isSafe: Bool { method == "GET" || method == "HEAD" }
 }

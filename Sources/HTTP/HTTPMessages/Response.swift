@@ -1,7 +1,7 @@
 package import Base
 package import JSON
 
-/// An answer, whole or as a slice of an open file.
+/// A response, whole or as a slice of an open file.
 package struct Response: Sendable {
   package enum Body: Sendable {
     case bytes([UInt8])

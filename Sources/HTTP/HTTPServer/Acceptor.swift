@@ -2,16 +2,16 @@ internal import Base
 internal import Glibc
 internal import HTTPMessages
 
-/// The listening socket and the loop that hands what it accepts to the workers in turn.
+/// The listening socket and the loop that passes accepted connections to the workers in turn.
 @safe
 final class Acceptor: Sendable {
   private let descriptor: Int32
   private let isInherited: Bool
-  /// Rung once the loop must end.
+  /// Rung when the loop must end.
   private let bell: Bell
   private let isStopped = Locked(false)
 
-  /// Listens at the address, on the inherited socket where there is one: it is the acceptor's from now on.
+  /// Listens at the address, or on the inherited socket if there is one, which the acceptor then owns.
   init(_ address: SocketAddress, inherited: Int32?) throws(HTTPServerError) {
     guard let bell = Bell() else { throw .cannotListen(address, reason: errorText(errno)) }
     self.bell = bell
@@ -33,10 +33,10 @@ final class Acceptor: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The port that the system chose, where 0 was asked for.
+  /// The port; the system chose it if 0 was requested.
   var port: UInt16 { SocketAddress(of: descriptor)?.port ?? 0 }
 
-  /// The accepting thread runs this until `stop`. Whom it accepted is served, also at the end.
+  /// Runs on the accepting thread until `stop`. Every accepted connection is served, even at the end.
   func run(_ core: ServerCore, _ workers: [Worker]) {
     var turn = 0
     while !isStopped.withLock({ $0 }) {
@@ -67,7 +67,7 @@ final class Acceptor: Sendable {
     }
   }
 
-  /// Until a client comes, or the end.
+  /// Waits until a client comes or the loop must end.
   private func wait() {
     var files = [descriptor, bell.descriptor].map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -75,29 +75,29 @@ final class Acceptor: Sendable {
     unsafe poll(&files, nfds_t(files.count), -1)
   }
 
-  /// Ends the loop. Whoever comes later is refused at once; on an inherited socket they wait for the
-  /// program that has it next.
+  /// Ends the loop. Later clients are refused at once. On an inherited socket they wait for the
+  /// next program that has it.
   func stop() {
     isStopped.withLock { $0 = true }
     bell.ring()
     if !isInherited { shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
-  /// Errors of the connection concern its client; those of the process need a while to pass.
+  /// Waits if the process lacks resources. Other errors concern only the connection's client.
   private func pause(after error: Int32) {
     guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error) else { return }
     Log.warning("http.accept_failed", ["reason": errorText(error)])
     usleep(100_000)
   }
 
-  /// Says 503 and closes, rather than let the client wait in the backlog.
+  /// Answers 503 and closes, instead of leaving the client in the backlog.
   private func refuse(_ descriptor: Int32, _ core: ServerCore, _ address: String) {
     let id = core.requestIDs.next()
     if core.problems.take(address) {
       Log.info("http.request", ["request": id, "status": "503", "problem": Self.full.code])
     }
     let bytes = Self.full.response(requestID: id).rawBytes(requestID: id)
-    // What does not fit into the socket's empty buffer is not worth waiting for.
+    // Bytes that do not fit into the socket's empty buffer are not worth waiting for.
     _ = unsafe send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
     core.peers.linger(descriptor, until: .now() + core.limits.discardSpan)
   }

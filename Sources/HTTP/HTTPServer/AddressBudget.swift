@@ -1,17 +1,17 @@
 package import Base
 
-/// How much of what is dear or unwanted one address may ask for before it has to wait: so much at
-/// once, and as much comes back evenly within a time.
+/// A budget of costly or unwanted requests for each address: a number at once, and the same number
+/// again, spread evenly over a time. An address without budget has to wait.
 ///
-/// Addresses are those that trusted proxies tell, the proxy's own where it tells none that can be
-/// read. Without trusted proxies this machine's own are never made to wait, because behind a proxy
-/// that is not configured every request comes from there.
+/// Addresses are those that trusted proxies report; if a proxy reports no readable one, its own
+/// counts. Without trusted proxies, this machine's own addresses never have to wait, because behind
+/// a proxy that is not configured every request comes from there.
 package final class AddressBudget: Sendable {
   private let buckets: TokenBuckets<String>
   private let trustsProxies: Bool
 
-  /// `count` is from 1 to a million. Of addresses beyond `addressCountMax` within twice the time, some
-  /// are forgiven early.
+  /// `count` is from 1 to a million. If there are more than `addressCountMax` addresses within
+  /// twice the time, some are forgiven early.
   package init(
     _ count: Int64, within span: Instant.Span, addressCountMax: Int, trustsProxies: Bool,
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
@@ -21,7 +21,8 @@ package final class AddressBudget: Sendable {
       burst: count, within: span, keyCountMax: addressCountMax, now: now)
   }
 
-  /// For what is refused because it proves nobody: a hundred at once, and ten more a second.
+  /// The budget for requests that are refused because they prove no identity: 100 at once, and ten
+  /// more a second.
   package static func refusals(
     trustsProxies: Bool, now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) -> AddressBudget {
@@ -29,14 +30,14 @@ package final class AddressBudget: Sendable {
       100, within: .seconds(10), addressCountMax: 4096, trustsProxies: trustsProxies, now: now)
   }
 
-  /// How long the address has to wait, at least a second; nil where it need not.
+  /// How long the address has to wait, at least one second; nil if it need not wait.
   package func secondsToWait(_ address: String) -> Int? {
     guard isCounted(address) else { return nil }
     let level = buckets.level(ClientNetwork.of(address))
     return level.count == 0 ? Int(max(1, level.secondsToNext)) : nil
   }
 
-  /// Takes from what is left; false where nothing is.
+  /// Takes one from the budget; false if nothing is left.
   @discardableResult
   package func spend(_ address: String) -> Bool {
     !isCounted(address) || buckets.take(ClientNetwork.of(address)) != nil

@@ -5,7 +5,7 @@ package struct AddressRange: Hashable, Sendable {
   private let first: IPAddress
   private let bitCount: Int
 
-  /// Nil unless the text is an IP literal with, perhaps, a prefix length that leaves no stray bits.
+  /// Nil unless the text is an IP literal, optionally with a prefix length that leaves no stray bits.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = IPAddress(String(parts[0])) else { return nil }

@@ -1,6 +1,6 @@
 package import HTTPMessages
 
-/// What an admitted request may send, and what happens once it has sent it.
+/// The body that an admitted request may send, and what happens when it has sent it.
 ///
 /// Exactly one of `finish` and `abandon` is called, once.
 package struct Admission: Sendable {
@@ -16,7 +16,7 @@ package struct Admission: Sendable {
   package let body: Body
   /// Answers the request, on the worker, when its body is complete.
   package let finish: @Sendable ([UInt8]) throws -> Step<Response>
-  /// Releases what the admission reserved: the request died before `finish`.
+  /// Releases what the admission reserved, if the request ends before `finish`.
   package let abandon: (@Sendable () -> Void)?
 
   package init(
@@ -31,6 +31,6 @@ package struct Admission: Sendable {
 
 /// Takes the bytes of one body in order, e.g. into a temporary file.
 package protocol BodySink: AnyObject, Sendable {
-  /// Called on one worker thread at a time. What it throws refuses the request.
+  /// Called on one worker thread at a time. An error that it throws refuses the request.
   func write(_ bytes: RawSpan) throws
 }

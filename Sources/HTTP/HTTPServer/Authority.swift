@@ -2,7 +2,7 @@
 struct Authority {
   let text: String
 
-  /// Nil where the bytes are neither; a name's letters are those of DNS and `_`.
+  /// Nil if the bytes are neither. A name may have the characters of DNS and `_`.
   init?(_ bytes: [UInt8]) {
     guard !bytes.isEmpty, bytes.count <= Self.byteCountMax else { return nil }
     let text = String(decoding: bytes, as: UTF8.self).lowercased()
@@ -25,7 +25,7 @@ struct Authority {
   /// A DNS name's 253 characters and a port.
   private static let byteCountMax = 260
 
-  /// Nothing, or a colon and up to five digits.
+  /// Whether the text is empty, or a colon and up to five digits.
   private static func isPort(_ text: Substring.UTF8View) -> Bool {
     guard let first = text.first else { return true }
     let digits = text.dropFirst()

@@ -1,11 +1,11 @@
 internal import CMicrohttpd
 internal import Glibc
 
-/// Wakes a thread that polls: an eventfd, readable from when it is rung until it is heard.
+/// Wakes a thread that polls: an eventfd that is readable from `ring` to `hear`.
 final class Bell: Sendable {
   let descriptor: Int32
 
-  /// Nil where the process has too many files open.
+  /// Nil if the process has too many files open.
   init?() {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
     guard descriptor >= 0 else { return nil }

@@ -1,7 +1,7 @@
-/// What counts as one client where clients are told apart by their addresses.
+/// The unit that counts as one client when clients are distinguished by their addresses.
 package enum ClientNetwork {
-  /// An IPv4 address itself, and of an IPv6 address the network of 64 bits, which is one customer's
-  /// (RFC 6177). What is no address counts as itself.
+  /// An IPv4 address itself; for an IPv6 address its network of 64 bits, which belongs to one
+  /// customer (RFC 6177). Text that is not an address counts as itself.
   package static func of(_ address: String) -> String {
     guard let parsed = IPAddress(address), !parsed.isIPv4 else { return address }
     return parsed.masked(64).hexText

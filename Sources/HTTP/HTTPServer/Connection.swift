@@ -5,7 +5,7 @@ internal import HTTPMessages
 
 /// A connection as libmicrohttpd knows it. Valid until its NOTIFY_CLOSED.
 ///
-/// Only the connection's worker calls anything but `resume`, and only while a callback runs.
+/// Only the connection's worker may call methods other than `resume`, and only during a callback.
 @safe
 struct Connection: @unchecked Sendable {
   private let handle: OpaquePointer
@@ -16,10 +16,10 @@ struct Connection: @unchecked Sendable {
     self.intake = intake
   }
 
-  /// Afterwards libmicrohttpd leaves the connection alone until `resume`.
+  /// After this call libmicrohttpd leaves the connection alone until `resume`.
   func suspend() { unsafe MHD_suspend_connection(handle) }
 
-  /// From any thread, exactly once for each `suspend`.
+  /// Called from any thread, exactly once for each `suspend`.
   func resume() {
     unsafe MHD_resume_connection(handle)
     intake.ring()
@@ -50,12 +50,12 @@ struct Connection: @unchecked Sendable {
     return unsafe info?.pointee.header_size ?? 0
   }
 
-  /// How many header fields libmicrohttpd found.
+  /// The number of header fields that libmicrohttpd found.
   var headerCount: Int {
     unsafe Int(MHD_get_connection_values(handle, .HEADER_KIND, nil, nil))
   }
 
-  /// Queues an answer; false where libmicrohttpd cannot take it, and the connection must close.
+  /// Queues a response; false if libmicrohttpd cannot accept it and the connection must close.
   func answer(_ response: Response, requestID: String, closes: Bool) -> Bool {
     guard let message = unsafe Self.makeOwnedMessage(response.body) else { return false }
     defer { unsafe MHD_destroy_response(message) }
@@ -79,7 +79,7 @@ struct Connection: @unchecked Sendable {
     case .file(_, let range) where range.isEmpty:
       return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
     case .file(let file, let range):
-      // libmicrohttpd closes the descriptor it is given, whereas the file may be shared.
+      // libmicrohttpd closes the descriptor that it is given, but the file may be shared.
       let copy = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
       guard copy >= 0 else { return nil }
       let message = unsafe MHD_create_response_from_fd_at_offset64(

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The files that this process may have open, sockets among them.
+/// The files, including sockets, that this process may have open.
 package enum Descriptors {
-  /// Kept for the database's files, the objects being written, logs and the like.
+  /// Reserved for the database's files, the objects being written, logs and the like.
   static let reservedCount = 256
 
-  /// Raises the limit as far as the system allows without more rights, and answers what it is.
+  /// Raises the limit as far as the system allows without more rights, and returns it.
   package static func raiseLimit() -> Int {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -21,15 +21,15 @@ package enum Descriptors {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// How many connections so many descriptors are enough for: each may have a file of its own open,
-  /// what it downloads or uploads.
+  /// The number of connections that `descriptorCount` descriptors suffice for. Each connection may
+  /// have a file of its own open, for a download or an upload.
   package static func connectionCountMax(of descriptorCount: Int) -> Int {
     max(16, (descriptorCount - reservedCount) / 2)
   }
 }
 
 extension ServerLimits {
-  /// Those of a server that the internet reaches: as many connections as the process has descriptors
+  /// The limits of a server on the internet: as many connections as the process has descriptors
   /// for, up to the usual limit.
   package init(connectionsPerAddressMax: Int, descriptorCount: Int) {
     self.init()

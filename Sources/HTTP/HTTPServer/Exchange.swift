@@ -1,21 +1,21 @@
 internal import Base
 internal import HTTPMessages
 
-/// One request and its answer, as a state machine that libmicrohttpd's callbacks drive.
+/// One request and its response, as a state machine that libmicrohttpd's callbacks drive.
 ///
-/// Everything here runs on the worker of the request's connection; only the `Waiting` of a pending
+/// Everything here runs on the worker of the request's connection. Only the `Waiting` of a pending
 /// step is shared with other threads.
 final class Exchange {
   private enum Phase {
-    /// The header section is not complete, or not yet judged.
+    /// The header section is not complete, or not yet checked.
     case head
     case admitting(Waiting<Admission>)
     /// The body is arriving, if there is one.
     case receiving(Admission)
-    /// Refused: the answer waits until the body has gone by.
+    /// Refused: the response waits until the body has been read.
     case discarding(Problem)
     case finishing(Waiting<Response>)
-    /// Refused for asking too often, which is not told at once.
+    /// Refused for too many requests; the response is delayed.
     case pausing(Pause, Problem, closes: Bool)
     case answered
   }
@@ -28,14 +28,14 @@ final class Exchange {
   private var phase = Phase.head
   private var head: RequestHead?
   private var section: HeaderSection?
-  /// The code of what was answered where that is a problem.
+  /// The code of the response, if it is a problem.
   private var problemCode: String?
   private var body: [UInt8] = []
   private var headByteCount: Int64 = 0
   private var bodyByteCount: Int64 = 0
-  /// Whether the answer leaves bytes of the request unread.
+  /// Whether the response leaves bytes of the request unread.
   private var lingers = false
-  /// What is counted as held for the client: the body, then the answer too, until the end.
+  /// The bytes counted as held for the client until the end: the body, later the response too.
   private var heldByteCount = 0
   private var bodyStart = MonotonicTime.now()
 
@@ -51,8 +51,8 @@ final class Exchange {
 
   /// One call of the access handler; false closes the connection.
   ///
-  /// It comes once when the head is complete, for each part of the body, and once at the end; after
-  /// a suspension it comes again as it came before.
+  /// The handler is called once when the head is complete, for each part of the body, and once at
+  /// the end. After a suspension the same call is repeated.
   func proceed(
     _ connection: Connection, part: RawSpan, _ raw: @autoclosure () -> RawHead
   ) -> Bool {
@@ -83,7 +83,7 @@ final class Exchange {
     }
   }
 
-  /// The connection is done with this request, or gone.
+  /// Called when the connection is done with this request, or gone.
   func end() {
     var wasAnswered = false
     switch phase {
@@ -169,7 +169,7 @@ final class Exchange {
         return refuse(connection, refusal)
       }
       if let length, length > 0 {
-        // Memory that nothing is written to is not the machine's yet.
+        // Memory that is never written to takes up no RAM.
         if case .memory = admission.body { body.reserveCapacity(Int(length)) }
         bodyStart = .now()
         peer.receive(until: bodyStart + core.limits.bodySpan)
@@ -179,12 +179,12 @@ final class Exchange {
     }
   }
 
-  /// Answers with a problem in such a way that the client gets to read it.
+  /// Answers with a problem so that the client gets to read it.
   private func refuse(_ connection: Connection, _ problem: Problem) -> Bool {
     guard let section else { return false }
     let length = section.contentLength ?? 0
     let hasBody = length > 0 || section.isChunked
-    // Who expects something may be waiting for it before a byte of the body is sent.
+    // A client that sent an expectation may wait for a response before it sends any of the body.
     let isWaiting = section.waitsForContinue || section.hasUnknownExpectation
     if !hasBody || (isDiscardable && !isWaiting) {
       phase = .discarding(problem)
@@ -194,7 +194,7 @@ final class Exchange {
     return answer(connection, problem, closes: true)
   }
 
-  /// Whether the rest of the body is short enough to be read for nothing.
+  /// Whether the rest of the body is short enough to be read and discarded.
   private var isDiscardable: Bool {
     guard let section, !section.isChunked else { return false }
     return (section.contentLength ?? 0) - bodyByteCount <= core.limits.discardByteCountMax
@@ -204,7 +204,7 @@ final class Exchange {
 
   private func receive(_ part: RawSpan, _ admission: Admission) -> Bool {
     bodyByteCount += Int64(part.byteCount)
-    // A body that stands still is given up long before its whole length would be due.
+    // A stalled body is ended long before its whole length would be due.
     peer.receive(until: bodyStart + core.limits.bodySpan + core.limits.pace(bodyByteCount))
     do {
       guard case .stream(_, let sink) = admission.body else {
@@ -234,7 +234,7 @@ final class Exchange {
     }
   }
 
-  /// Who the bytes that are held are counted for.
+  /// The client that the held bytes are counted for.
   private var client: String { ClientNetwork.of(head?.remoteAddress ?? peer.address) }
 
   private func release() {
@@ -242,7 +242,7 @@ final class Exchange {
     heldByteCount = 0
   }
 
-  /// Counts bytes as held until the end of the exchange; false where they are too many.
+  /// Counts bytes as held until the end of the exchange; false if there are too many.
   private func hold(_ count: Int) -> Bool {
     guard core.held.take(count, for: client) else { return false }
     heldByteCount += count
@@ -270,7 +270,7 @@ final class Exchange {
     }
   }
 
-  /// Starts a pending step; false where the server is stopping.
+  /// Starts a pending step; false if the server is stopping.
   private func wait<Value>(
     for waiting: Waiting<Value>,
     _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void
@@ -287,7 +287,7 @@ final class Exchange {
   ) -> Bool {
     switch outcome {
     case .success(let response):
-      // What is short is told however much is held: the request may have had its effect.
+      // A short response is sent however much is held, because the request may have taken effect.
       if case .bytes(let bytes) = response.body, bytes.count > Self.shortByteCountMax,
         !hold(bytes.count)
       {
@@ -300,7 +300,8 @@ final class Exchange {
     }
   }
 
-  /// Holds a 429 back: who asks on without a pause gets one, and who heeds Retry-After loses nothing.
+  /// Delays a 429. This slows down a client that repeats requests without a pause, and costs
+  /// nothing to one that heeds Retry-After.
   private func answer(
     _ connection: Connection, _ problem: Problem, closes: Bool = false
   ) -> Bool {
@@ -329,7 +330,7 @@ final class Exchange {
     return problem.response(requestID: requestID)
   }
 
-  /// With what the request's handlers want on any answer.
+  /// Adds the fields that the request's handlers set for any response.
   private func completed(_ response: Response) -> Response {
     guard let fields = head?.answerFields.all, !fields.isEmpty else { return response }
     var response = response
@@ -337,7 +338,7 @@ final class Exchange {
     return response
   }
 
-  /// Counts and logs the answer; true where it must be the connection's last.
+  /// Counts and logs the response; true if it must be the connection's last.
   @discardableResult
   private func record(_ response: Response) -> Bool {
     phase = .answered
@@ -355,7 +356,7 @@ final class Exchange {
     let trace = head?.trace
     let isWanted = status >= 400 || trace?.isSampled == true
     guard core.limits.logsEveryRequest || isWanted && core.problems.take(client) else { return }
-    // The query may hold what must not be logged.
+    // The query is left out, because it may hold data that must not be logged.
     Log.info(
       "http.request",
       [

@@ -2,12 +2,12 @@ package import Base
 package import HTTPMessages
 internal import Glibc
 
-/// An HTTP/1.1 server on libmicrohttpd with strict rules for what it lets in.
+/// An HTTP/1.1 server on libmicrohttpd with strict rules for the requests that it accepts.
 ///
-/// Routes run on the connection's worker; what would block there is a pending `Step`. A request
-/// reaches a route only with exactly one valid Host, one unambiguous length, a target in origin
-/// form and clean header fields; anything else is answered 400 and closed.
-/// TLS is the proxy's business.
+/// Routes run on the connection's worker; work that would block the worker is a pending `Step`. A
+/// request reaches a route only with exactly one valid Host, one unambiguous length, a target in
+/// origin form and clean header fields. Any other request is refused, mostly with 400, and its
+/// connection is closed. TLS is left to the proxy.
 package final class HTTPServer: Sendable {
   private struct Running {
     let acceptor: Acceptor
@@ -16,13 +16,13 @@ package final class HTTPServer: Sendable {
     let reaping: Thread
   }
 
-  /// Where it listens, or is to.
+  /// The address that the server listens at, or will listen at.
   package let listen: SocketAddress
   private let core: ServerCore
   private let running = Locked<Running?>(nil)
 
   /// `name` labels the metrics. `problem` maps the errors of routes, except a `Problem`, which is
-  /// told as it is; for nil the client gets 500 `internal` and the log the error.
+  /// sent as it is. If it returns nil, the client gets 500 `internal` and the error is logged.
   package init(
     listen: SocketAddress, routes: [Route], limits: ServerLimits = ServerLimits(),
     trustedProxies: [AddressRange] = [], pages: WebPages = WebPages(origins: []), name: String,
@@ -36,7 +36,7 @@ package final class HTTPServer: Sendable {
 
   deinit { drain(within: .seconds(0)) }
 
-  /// Serves from now on, on an inherited socket where one listens at its address. Call once.
+  /// Starts to serve, on an inherited socket if one listens at the server's address. Call once.
   package func start(
     inheriting sockets: InheritedSockets = .none
   ) throws(HTTPServerError) {
@@ -61,20 +61,20 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// The port it listens on; 0 while it does not.
+  /// The port that the server listens on; 0 if it is not listening.
   package var port: UInt16 { running.withLock { $0?.acceptor.port ?? 0 } }
 
-  /// Whether a request for the path is answered, with whatever status, within the time: proof that
-  /// connections are taken, workers run and what the path asks for comes to an end.
+  /// Whether a request for the path is answered in time, with any status. An answer proves that
+  /// connections are accepted, workers run and the work for the path completes.
   package func answers(_ path: String, within span: Instant.Span) -> Bool {
     SocketAddress(host: listen.host, port: port)?.answers(path, within: span) ?? false
   }
 
-  /// Stops: no new connection, idle ones closed, requests under way answered with
-  /// `Connection: close`. Connections that have not asked for anything yet get a second to.
+  /// Stops the server: no new connections, idle ones closed, requests under way answered with
+  /// `Connection: close`. Connections without a request so far get one second to send it.
   ///
-  /// After `span` those still pending get a 503, then the rest is cut off; it returns about three
-  /// seconds after `span` at the latest, unless a route blocks its worker.
+  /// After `span` pending requests get a 503, and then the rest is cut off. The call returns at
+  /// most about three seconds after `span`, unless a route blocks its worker.
   package func drain(within span: Instant.Span) {
     let stopping = running.withLock { running in
       defer { running = nil }

@@ -1,4 +1,4 @@
-/// Why a server could not start; each case's description is a sentence for the operator.
+/// The reason why a server could not start; each case's description is a sentence for the operator.
 package enum HTTPServerError: Error, Equatable, CustomStringConvertible {
   case addressInUse(SocketAddress)
   case cannotListen(SocketAddress, reason: String)

@@ -1,18 +1,18 @@
 internal import HTTPMessages
 
-/// The strict rules for a header section, where libmicrohttpd is lenient.
+/// The strict rules for a header section, which libmicrohttpd applies leniently.
 ///
-/// It accepts two Hosts, two lengths, a length beside chunked coding, folded lines, bare line feeds
-/// and a NUL that cuts a value short; between us and a proxy each of them is a way to smuggle
-/// (RFC 9112, sections 5, 6.3 and 11). So the section is read again, from the bytes.
+/// libmicrohttpd accepts two Hosts, two lengths, a length together with chunked coding, folded lines, bare
+/// line feeds and a NUL that cuts a value short. Between a proxy and this server each of them permits request
+/// smuggling (RFC 9112, sections 5, 6.3 and 11). So the section is parsed again, from the bytes.
 struct HeaderSection {
   private(set) var headers = Headers()
   private(set) var authority = ""
-  /// Nil without a Content-Length.
+  /// Nil if there is no Content-Length.
   private(set) var contentLength: Int64?
   private(set) var isChunked = false
   private(set) var waitsForContinue = false
-  /// Set where the client expects more than `100-continue`, which is all there is.
+  /// Whether the client expects more than `100-continue`, the only known expectation.
   private(set) var hasUnknownExpectation = false
 
   private var hosts: [[UInt8]] = []
@@ -20,8 +20,8 @@ struct HeaderSection {
 
   /// Reads the lines in `block`, from `start` to the empty line that must end it.
   ///
-  /// In `block` libmicrohttpd has put NUL in the place of each line's colon, CR and LF. A section
-  /// that does not have exactly this shape was folded, had bare line feeds or held NULs itself.
+  /// libmicrohttpd has put NUL in `block` in place of each line's colon, CR and LF. A section
+  /// without exactly this shape was folded, had bare line feeds or contained NULs itself.
   init(_ block: consuming [UInt8], from start: Int, countMax: Int) throws(Problem) {
     var place = start
     while true {
@@ -76,7 +76,7 @@ struct HeaderSection {
     switch name {
     case "host": hosts.append(value)
     case "content-length": lengths.append(value)
-    // The next two must be what libmicrohttpd compares, so nothing is trimmed.
+    // The next two values must be what libmicrohttpd compares, so nothing is trimmed.
     case "transfer-encoding":
       guard !isChunked, place - 2 == valueEnd, Self.equals(value, "chunked") else {
         throw Self.malformed("The only Transfer-Encoding accepted is one chunked.")
@@ -94,7 +94,7 @@ struct HeaderSection {
     headers.append(lowercaseName: name, value)
   }
 
-  /// RFC 9112, section 3.2: exactly one, and valid. We ask it of HTTP/1.0 as well.
+  /// Requires exactly one valid Host (RFC 9112, section 3.2), of HTTP/1.0 as well.
   private mutating func checkHost() throws(Problem) {
     guard hosts.count == 1 else {
       throw Self.malformed("A request must have exactly one Host field; this has \(hosts.count).")

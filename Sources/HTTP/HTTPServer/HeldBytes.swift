@@ -1,7 +1,7 @@
 internal import Base
 
-/// How many bytes of bodies and answers are held in memory, in all and for each client, so that
-/// clients that are slow, or stand still, cannot have the server hold more than it has.
+/// Limits the bytes of bodies and responses held in memory, in total and for each client. So slow
+/// or stalled clients cannot make the server hold more than it has.
 final class HeldBytes: Sendable {
   private struct State {
     var total = 0
@@ -19,8 +19,8 @@ final class HeldBytes: Sendable {
     self.gauge = gauge
   }
 
-  /// False, and nothing counted, where that would be too much. This machine itself has no share of its
-  /// own: behind a proxy that is not configured it is all clients.
+  /// Counts bytes as held. Returns false, with nothing counted, if there would be too many. This machine
+  /// itself has no share of its own: behind a proxy that is not configured, all clients come from it.
   func take(_ count: Int, for client: String) -> Bool {
     state.withLock { state in
       let before = state.clients[client] ?? 0

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Listening sockets that whoever started the program holds open for it: systemd's socket activation
-/// (sd_listen_fds(3)). Clients that come while the program restarts wait in them, so none is refused.
+/// Listening sockets that the process that started the program holds open for it: systemd's socket activation
+/// (sd_listen_fds(3)). Clients that connect during a restart wait in them, so none is refused.
 package struct InheritedSockets: Sendable {
   private let sockets: [(descriptor: Int32, address: SocketAddress)]
 
@@ -9,9 +9,9 @@ package struct InheritedSockets: Sendable {
 
   private init(sockets: [(descriptor: Int32, address: SocketAddress)]) { self.sockets = sockets }
 
-  /// Those that the environment tells the process of, the first of them at `first`.
+  /// The sockets that the environment announces to the process, the first of them at `first`.
   ///
-  /// Each must listen at one of `addresses`, or some setting is not what its operator thinks.
+  /// Each must listen at one of `addresses`; otherwise some setting is not what its operator thinks.
   package init(
     environment: [String: String], processID: Int32, first: Int32 = 3,
     listeningAt addresses: [SocketAddress]

@@ -1,21 +1,21 @@
 internal import Base
 internal import Glibc
 
-/// What other threads have for a worker: new sockets, resumed connections, the word to stop.
+/// Input for a worker from other threads: new sockets, resumed connections, the request to stop.
 final class Intake: Sendable {
   let core: ServerCore
-  /// Rung when there is something.
+  /// Rung when there is input.
   private let bell: Bell
   private let state = Locked(State())
 
   private struct State {
     var arrivals: [Arrival] = []
     var isStopped = false
-    /// Whether the bell has been rung and not yet heard: once is enough for a whole batch.
+    /// Whether the bell has been rung and not yet heard. One ring is enough for a whole batch.
     var isRung = false
   }
 
-  /// An accepted socket and whose it is.
+  /// An accepted socket and its client's address.
   struct Arrival: Sendable {
     let descriptor: Int32
     let address: String
@@ -23,7 +23,7 @@ final class Intake: Sendable {
     let nameByteCount: socklen_t
   }
 
-  /// Nil where the process has too many files open.
+  /// Nil if the process has too many files open.
   init?(_ core: ServerCore) {
     guard let bell = Bell() else { return nil }
     self.bell = bell
@@ -37,7 +37,7 @@ final class Intake: Sendable {
     }
   }
 
-  /// Called after a connection was resumed, which the daemon only sees when it runs.
+  /// Called after a connection was resumed, because the daemon only sees it when it runs.
   func ring() { state.withLock { ring(&$0) } }
 
   func stop() {
@@ -52,7 +52,7 @@ final class Intake: Sendable {
     state.isRung = true
   }
 
-  /// Waits until there is something here or at `descriptor`, for so long; -1 is for ever.
+  /// Waits for input here or at `descriptor`, at most for `milliseconds`; -1 waits for ever.
   func wait(or descriptor: Int32, for milliseconds: Int32) {
     var files = [descriptor, bell.descriptor].map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -61,7 +61,7 @@ final class Intake: Sendable {
     if files[1].revents != 0 { bell.hear() }
   }
 
-  /// The sockets that have come, and whether this is the end.
+  /// The new sockets, and whether the worker must stop.
   func take() -> (arrivals: [Arrival], isStopped: Bool) {
     state.withLock { state in
       state.isRung = false

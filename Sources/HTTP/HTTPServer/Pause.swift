@@ -1,12 +1,12 @@
 internal import Base
 internal import HTTPMessages
 
-/// The time for which an answer is held back: it ends with its deadline, or with the server.
+/// The time for which a response is delayed. It ends with its deadline, or with the server.
 final class Pause: Expirable {
   private let waiting = Waiting<Void> { _ in }
   private let count: Locked<Int>
 
-  /// Nil where so many are under way already.
+  /// Nil if `countMax` pauses are already under way.
   init?(_ count: Locked<Int>, countMax: Int) {
     let isTaken = count.withLock { count in
       guard count < countMax else { return false }
@@ -21,7 +21,7 @@ final class Pause: Expirable {
 
   func expire(_: Problem) { waiting.complete(.success(())) }
 
-  /// Where it is not over, suspends the connection.
+  /// Whether the pause is over. If not, suspends the connection.
   func isOver(orSuspend connection: Connection) -> Bool {
     waiting.outcome(orSuspend: connection) != nil
   }

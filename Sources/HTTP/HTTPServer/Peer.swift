@@ -2,14 +2,15 @@ internal import Base
 internal import Glibc
 internal import HTTPMessages
 
-/// One client connection as the reaper sees it: its socket and the moment it must be done by.
+/// One client connection as the reaper sees it: its socket and its deadline.
 final class Peer: Sendable {
   private struct State {
     var deadline: MonotonicTime
     var waiting: (any Expirable)?
     var isFirst = true
     var isAnswering = false
-    /// Since when nothing but a header was to come; nil while a whole one is being answered.
+    /// When the connection began to wait for a complete header; nil while a complete request is
+    /// being answered.
     var idleSince: MonotonicTime?
     var closesAfterAnswer = false
     var refusesWaiting = false
@@ -17,7 +18,7 @@ final class Peer: Sendable {
 
   let descriptor: Int32
   let address: String
-  /// What connections are counted by.
+  /// The network that connections are counted by.
   let network: String
   private let state: Locked<State>
 
@@ -28,13 +29,14 @@ final class Peer: Sendable {
     state = Locked(State(deadline: deadline, idleSince: .now()))
   }
 
-  /// Since when the connection has had no whole request; nil where it has one.
+  /// Since when the connection has had no complete request; nil if it has one.
   var idleSince: MonotonicTime? { state.withLock { $0.idleSince } }
 
-  /// The header section is complete: its request will be answered, whoever else wants to connect.
+  /// Records that the header section is complete. Its request will be answered, however many other
+  /// clients want to connect.
   func completeHead() { state.withLock { $0.idleSince = nil } }
 
-  /// Closes the connection to make room for another; false where it has a whole request by now.
+  /// Closes the connection to make room for another; false if it has a complete request by now.
   func yield() -> Bool {
     state.withLock { state in
       guard state.idleSince != nil else { return false }
@@ -44,7 +46,7 @@ final class Peer: Sendable {
     }
   }
 
-  /// A request line came. The first request of a connection keeps the connection's deadline.
+  /// Records a request line. The first request of a connection keeps the connection's deadline.
   func begin(until deadline: MonotonicTime) {
     state.withLock { state in
       if !state.isFirst { state.deadline = deadline }
@@ -53,7 +55,7 @@ final class Peer: Sendable {
     }
   }
 
-  /// The request went on to its body.
+  /// Records that the request went on to its body.
   func receive(until deadline: MonotonicTime) {
     state.withLock { state in
       state.deadline = deadline
@@ -61,7 +63,7 @@ final class Peer: Sendable {
     }
   }
 
-  /// A step is pending; false where the server is stopping and must not wait for it.
+  /// Records a pending step; false if the server is stopping and must not wait for it.
   func wait(for waiting: any Expirable, until deadline: MonotonicTime) -> Bool {
     state.withLock { state in
       guard !state.refusesWaiting else { return false }
@@ -71,7 +73,7 @@ final class Peer: Sendable {
     }
   }
 
-  /// An answer is about to be sent; true where it must be the connection's last.
+  /// Records that a response is about to be sent; true if it must be the connection's last.
   func send(until deadline: MonotonicTime) -> Bool {
     state.withLock { state in
       state.deadline = deadline
@@ -80,20 +82,20 @@ final class Peer: Sendable {
     }
   }
 
-  /// The request is over and the next may come.
+  /// Records that the request is over and the next may come.
   func rest(until deadline: MonotonicTime) {
     state.withLock { state in
       state.deadline = deadline
       state.isAnswering = false
       state.idleSince = .now()
       state.waiting = nil
-      // The answer went out with keep-alive before the server began to drain.
+      // The response was sent with keep-alive before the server began to drain.
       if state.closesAfterAnswer { hangUp() }
     }
   }
 
-  /// Lets a request that is under way end, or one for whose sake the client has just come, and
-  /// closes the connection after it.
+  /// Closes the connection after the request under way, or after the one that the client has just
+  /// connected for.
   func close() {
     state.withLock { state in
       state.closesAfterAnswer = true
@@ -108,7 +110,7 @@ final class Peer: Sendable {
 
   private static let firstSpan = Instant.Span.seconds(1)
 
-  /// What is overdue: a pending step is returned to be ended, any other connection is closed.
+  /// Ends what is overdue. A pending step is returned, for the caller to end; any other connection is closed.
   func reap(_ now: MonotonicTime) -> (any Expirable)? {
     state.withLock { state in
       guard state.deadline < now else { return nil }
@@ -126,14 +128,14 @@ final class Peer: Sendable {
     }
   }
 
-  /// Sends an answer behind libmicrohttpd's back, which takes none once a body has begun.
+  /// Sends a response without libmicrohttpd, which accepts none once a body has begun.
   ///
-  /// Only from the worker, which must then close the connection; what the socket's buffer does not
-  /// take is lost.
+  /// Call it only from the worker, which must then close the connection. Bytes that the socket's
+  /// buffer does not take are lost.
   func sendLast(_ bytes: [UInt8]) {
     _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
   }
 
-  /// Makes libmicrohttpd see the end of the connection. Only while the peer is registered.
+  /// Makes libmicrohttpd see the end of the connection. Call it only while the peer is registered.
   func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

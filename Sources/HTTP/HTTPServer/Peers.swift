@@ -2,14 +2,14 @@ internal import Base
 internal import Glibc
 internal import HTTPMessages
 
-/// Every open connection, and the thread that ends those that are overdue.
+/// All open connections, and the thread that ends those that are overdue.
 ///
-/// libmicrohttpd's own timeout only sees silence: a client that sends a byte a second outlives it,
+/// libmicrohttpd's own timeout only sees silence. A client that sends a byte a second outlives it,
 /// and so does a suspended connection whose client has gone.
 final class Peers: Sendable {
   private struct State {
     var members: [Int32: Peer] = [:]
-    /// Connections accepted, of which `members` are those that libmicrohttpd knows of yet.
+    /// Accepted connections; `members` are those of them that libmicrohttpd knows of.
     var count = 0
     var networks: [String: Network] = [:]
     var lingering: [Lingering] = []
@@ -25,12 +25,12 @@ final class Peers: Sendable {
 
   /// The connections of one address, or one IPv6 network of 64 bits.
   private struct Network {
-    /// Connections accepted, and those that are still to close for the sake of others.
+    /// Accepted connections, including those that are still closing to make room for others.
     var count = 0
     var members: [Int32: Peer] = [:]
 
-    /// Whether there may be one more: where `countMax` are open, for the one that has been idle the
-    /// longest, which is closed. At most as many again may still be closing.
+    /// Whether one more connection is possible. If `countMax` are open, the one that has been idle
+    /// the longest is closed for it. At most as many again may still be closing.
     func takesOneMore(_ countMax: Int) -> Bool {
       if count < countMax { return true }
       guard count / 2 < countMax else { return false }
@@ -42,12 +42,12 @@ final class Peers: Sendable {
   private let state = Locked(State())
   private let tick: Instant.Span
 
-  /// `tick` is how late a deadline may act.
+  /// `tick` is the longest delay of a deadline.
   init(tick: Instant.Span) { self.tick = tick }
 
-  /// Counts a new connection; false where there are too many, in all or from its address.
+  /// Counts a new connection; false if there are too many, in total or from its address.
   ///
-  /// An address that has as many as it may have gives up its oldest idle one. So connections that are
+  /// An address at its limit loses the connection that has been idle the longest. So connections that are
   /// only kept open, or whose headers never end, do not shut out others behind the same address.
   func reserve(_ address: String, _ limits: ServerLimits, isProxy: Bool) -> Bool {
     state.withLock { state in
@@ -73,7 +73,7 @@ final class Peers: Sendable {
     }
   }
 
-  /// Called before libmicrohttpd closes the socket: later its number may be another file's.
+  /// Called before libmicrohttpd closes the socket, because its number may then become another file's.
   func remove(_ peer: Peer) {
     state.signal { state in
       state.members[peer.descriptor] = nil
@@ -82,7 +82,7 @@ final class Peers: Sendable {
     }
   }
 
-  /// Keeps the socket of a peer that is about to close, and may still be sending what was refused.
+  /// Keeps the socket of a peer that is about to close and may still be sending what was refused.
   func linger(after peer: Peer, until deadline: MonotonicTime) {
     let copy = fcntl(peer.descriptor, F_DUPFD_CLOEXEC, 0)
     if copy >= 0 { linger(copy, until: deadline) }
@@ -101,7 +101,7 @@ final class Peers: Sendable {
 
   private static let lingeringCountMax = 256
 
-  /// The reaper's thread runs this until `stop`.
+  /// Runs on the reaper's thread until `stop`.
   func reap() {
     while true {
       let isStopped = state.wait(until: .now() + tick) { $0.isStopped ? true : nil }
@@ -126,7 +126,7 @@ final class Peers: Sendable {
 
   func stop() { state.signal { $0.isStopped = true } }
 
-  /// Closes idle connections now and the others after their answer.
+  /// Closes idle connections now and the others after their response.
   func drain() {
     state.withLock { state in
       state.isDraining = true
@@ -158,10 +158,10 @@ final class Peers: Sendable {
     retryAfterSeconds: 5)
 }
 
-/// A socket that was answered before all of its request was read.
+/// A socket that got its response before all of its request was read.
 ///
-/// Closed at once, the kernel would reset the connection and the client might never read the
-/// answer (RFC 9112, section 9.6). So what it still sends is thrown away for a while.
+/// If it were closed at once, the kernel would reset the connection and the client might never read
+/// the response (RFC 9112, section 9.6). So further input is discarded for a while.
 private struct Lingering {
   private let descriptor: Int32
   private let deadline: MonotonicTime
@@ -172,7 +172,7 @@ private struct Lingering {
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// Reads what there is; closes the socket at its end, or at the deadline, or without a time.
+  /// Reads what has arrived. Closes the socket at its end, at the deadline, or if `now` is nil.
   func isOver(_ now: MonotonicTime?) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 16 * 1024)
     for _ in 0..<Self.readCountMax {
@@ -190,6 +190,6 @@ private struct Lingering {
     return false
   }
 
-  /// What one client may make the reaper read in one round.
+  /// The most reads for one client in one round of the reaper.
   private static let readCountMax = 16
 }

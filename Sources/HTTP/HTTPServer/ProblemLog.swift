@@ -1,17 +1,17 @@
 internal import Base
 internal import HTTPMessages
 
-/// A line for each request that was refused or failed, under the id that its client was told, and for
-/// each that belongs to a trace which is recorded.
+/// Writes a line for each request that was refused or failed, with the id that its client received,
+/// and for each that belongs to a recorded trace.
 ///
-/// A stranger makes the log no longer than its client's share: a hundred lines at once and five a second,
-/// and ten times that for all clients. How many lines were left out is a line itself.
+/// Each client has a share, so that a stranger cannot fill the log: 100 lines at once and five a
+/// second. All clients together have ten times that. The number of lines left out is logged, too.
 final class ProblemLog: Sendable {
   private let ofClient = TokenBuckets<String>(burst: 100, perSecond: 5, keyCountMax: 4096)
   private let ofAll = TokenBuckets<Bool>(burst: 1000, perSecond: 50, keyCountMax: 1)
   private let leftOut = Locked(0)
 
-  /// Takes the place of a line about a client; false where there is none left.
+  /// Takes the place of a line about a client; false if there is none left.
   func take(_ client: String) -> Bool {
     guard ofClient.take(ClientNetwork.of(client)) != nil, ofAll.take(true) != nil else {
       leftOut.withLock { $0 += 1 }

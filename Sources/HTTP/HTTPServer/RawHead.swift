@@ -3,9 +3,9 @@ internal import HTTPMessages
 
 /// A request head in libmicrohttpd's memory; valid during one call of the access handler.
 ///
-/// Version 0.9.75 parses in place: from the method on, request line and header section lie as they
-/// were received but for a NUL over every separator it found. That is what makes the strict rules
-/// checkable; a version with another layout would refuse every request, and no test would pass.
+/// Version 0.9.75 parses in place: from the method on, request line and header section are as
+/// received, except for a NUL over every separator that it found. This makes the strict rules
+/// checkable. With another layout every request would be refused, and no test would pass.
 @safe
 struct RawHead {
   private let method: UnsafePointer<CChar>
@@ -31,7 +31,7 @@ struct RawHead {
     let targetStart = unsafe Int(bitPattern: target.place &- UInt(bitPattern: method))
     let versionStart = unsafe Int(bitPattern: version) - Int(bitPattern: method)
     let versionEnd = unsafe versionStart + strlen(version)
-    // Each separator must be the one space, or CR and LF: no run of spaces, no NUL in the target.
+    // Each separator must be one space, or CR and LF: no run of spaces, no NUL in the target.
     guard targetStart == methodEnd + 1, versionStart == targetStart + target.byteCount + 1,
       versionEnd + 2 < byteCount, block[versionEnd] == 0, block[versionEnd + 1] == 0
     else {
@@ -43,7 +43,7 @@ struct RawHead {
       block[..<methodEnd].allSatisfy({ HeaderSection.isTokenCharacter($0) })
     else { throw HeaderSection.malformed("The method is not a token of at most 32 characters.") }
     let section = try HeaderSection(block, from: versionEnd + 2, countMax: limits.headerCountMax)
-    // More here than there: a NUL hid a line from libmicrohttpd.
+    // More fields here than libmicrohttpd found: a NUL hid a line from it.
     guard section.headers.fields.count == connection.headerCount else {
       throw HeaderSection.malformed("A header value holds a NUL.")
     }

@@ -1,7 +1,7 @@
 internal import HTTPMessages
 
 extension Response {
-  /// The whole message of a small answer, for a connection that libmicrohttpd never sees.
+  /// The whole message of a small response, for a connection that libmicrohttpd never sees.
   func rawBytes(requestID: String) -> [UInt8] {
     guard case .bytes(let bytes) = body else { return [] }
     var text = "HTTP/1.1 \(status) \r\nConnection: close\r\nX-Request-Id: \(requestID)\r\n"

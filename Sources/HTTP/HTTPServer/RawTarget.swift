@@ -1,12 +1,12 @@
 internal import HTTPMessages
 
-/// A request target as on the wire, before libmicrohttpd unescapes it in place.
+/// A request target as received, before libmicrohttpd unescapes it in place.
 struct RawTarget {
   let text: String
   let byteCount: Int
-  /// Where it lay; only for comparison with its neighbours' places.
+  /// The target's address in memory, only to compare with its neighbours' places.
   let place: UInt
-  /// What is wrong with it; nil where it is in origin form and safe to route by.
+  /// The rule that the target breaks; nil if it is in origin form and safe to route by.
   let problem: Problem?
 
   init(_ bytes: [UInt8], at place: UInt) {
@@ -16,7 +16,7 @@ struct RawTarget {
     problem = Self.rule(brokenBy: bytes).map(HeaderSection.malformed)
   }
 
-  /// RFC 9112, section 3.2.1, and what a proxy and we could read differently.
+  /// Checks RFC 9112, section 3.2.1, and refuses what a proxy and this server could read differently.
   private static func rule(brokenBy bytes: [UInt8]) -> String? {
     guard bytes.first == UInt8(ascii: "/") else {
       return "The request target must be in origin form: a path that begins with a slash."

@@ -1,7 +1,7 @@
 internal import Base
 internal import Glibc
 
-/// Makes the random 128-bit names of requests, many from one call to the kernel.
+/// Creates random 128-bit ids for requests, many from one call to the kernel.
 final class RequestIDs: Sendable {
   private static let byteCount = 16
   private let pool = Locked<[UInt8]>([])
@@ -16,7 +16,7 @@ final class RequestIDs: Sendable {
       })
   }
 
-  /// As many as getentropy(3) gives in one call.
+  /// As many bytes as one call of getentropy(3) gives.
   private static func randomBytes() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 256)
     let code = unsafe getentropy(&bytes, bytes.count)

@@ -1,15 +1,15 @@
 package import HTTPMessages
 
-/// One endpoint's place: a method, a path pattern, and the function that admits requests to it.
+/// One endpoint: a method, a path pattern, and the function that admits requests to it.
 package struct Route: Sendable {
-  /// `GET` also serves HEAD; the head still says which of the two it is.
+  /// `GET` also serves HEAD; the head still shows which of the two it is.
   package let method: String
   /// Segments are literal or, in braces, captured: `/v1/files/{id}/content`.
   package let pattern: String
-  /// Judges a request by its head alone, on the connection's worker, before any body byte is read.
+  /// Checks a request by its head alone, on the connection's worker, before any body byte is read.
   ///
-  /// The second argument holds the captured segments in order, raw as on the wire. What it throws
-  /// becomes the answer; a client that waits for `100 Continue` then never sends its body.
+  /// The second argument holds the captured segments in order, raw as received. An error that it
+  /// throws becomes the response; a client that waits for `100 Continue` then never sends its body.
   package let admit: @Sendable (RequestHead, [Substring]) throws -> Step<Admission>
 
   package init(

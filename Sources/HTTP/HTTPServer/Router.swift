@@ -8,7 +8,7 @@ package struct Router: Sendable {
 
   private struct Entry: Sendable {
     let route: Route
-    /// Nil where the segment is captured.
+    /// Nil if the segment is captured.
     let segments: [Substring?]
     var literalCount: Int { segments.count { $0 != nil } }
 
@@ -50,7 +50,7 @@ package struct Router: Sendable {
     return others.isEmpty ? .unknown : .otherMethods(others)
   }
 
-  /// What lies between the slashes; the path's first character is one.
+  /// The parts between the slashes; the path's first character is a slash.
   private static func segments(_ path: Substring) -> [Substring] {
     path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
   }

@@ -2,7 +2,7 @@ internal import Base
 internal import Glibc
 
 extension SocketAddress {
-  /// Whether an HTTP server here answers a request for the path within the time, whatever it says.
+  /// Whether an HTTP server at this address answers a request for the path in time, with any response.
   func answers(_ path: String, within span: Instant.Span) -> Bool {
     let descriptor = makeOwnedSocket()
     guard descriptor >= 0 else { return false }

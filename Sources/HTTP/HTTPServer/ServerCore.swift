@@ -1,7 +1,7 @@
 internal import Base
 internal import HTTPMessages
 
-/// What all workers of a server share.
+/// The state that all workers of a server share.
 final class ServerCore: Sendable {
   let router: Router
   let limits: ServerLimits
@@ -33,7 +33,8 @@ final class ServerCore: Sendable {
     self.problem = problem
   }
 
-  /// What the client is told of an error; one that nobody maps is logged and named `internal`.
+  /// The problem that the client gets for an error. An error that is not mapped is logged and named
+  /// `internal`.
   func problem(for error: any Error, _ head: RequestHead) -> Problem {
     if let problem = error as? Problem { return problem }
     if let problem = problem(error, head) { return problem }

@@ -1,7 +1,7 @@
 internal import Base
 internal import HTTPMessages
 
-/// What a server counts, under its name: `coffer_sync_http_requests_total` and its siblings.
+/// The metrics of a server, under its name: `coffer_sync_http_requests_total` and its siblings.
 final class ServerMetrics: Sendable {
   let inFlight: Metrics.Gauge
   let connections: Metrics.Gauge
@@ -15,7 +15,7 @@ final class ServerMetrics: Sendable {
 
   private static let servers = Locked<[String: ServerMetrics]>([:])
 
-  /// The one set of a name, however many servers bear it.
+  /// The set of metrics of a name. Servers with the same name share it.
   static func named(_ name: String) -> ServerMetrics {
     servers.withLock { servers in
       if let metrics = servers[name] { return metrics }

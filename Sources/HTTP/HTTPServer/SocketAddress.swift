@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where to listen: an IP literal and a port, as in `127.0.0.1:8080`, `[::1]:8080` or `:8080`.
+/// An address to listen at: an IP literal and a port, as in `127.0.0.1:8080`, `[::1]:8080` or `:8080`.
 package struct SocketAddress: Hashable, Sendable {
   /// `127.0.0.1` or `::1`, without brackets.
   package let host: String
@@ -42,7 +42,7 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress {
-  /// Where a socket is bound; nil where that is no address and port.
+  /// The address that a socket is bound to; nil if it is not an IP address and port.
   init?(of descriptor: Int32) {
     var storage = sockaddr_storage()
     var byteCount = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -52,26 +52,26 @@ extension SocketAddress {
       }
     }
     guard code == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
-    // The port lies at the same place in both families.
+    // The port is at the same place in both families.
     let port = unsafe withUnsafeBytes(of: &storage) { bytes in
       unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3])
     }
     self.init(host: addressText(&storage), port: port)
   }
 
-  /// Whether both mean one place, however their texts spell it.
+  /// Whether both are the same address and port, however their texts spell it.
   func isSame(as other: SocketAddress) -> Bool {
     port == other.port && IPAddress(host) == IPAddress(other.host)
   }
 
-  /// A socket of the address's family, -1 where the system has none to give.
+  /// A socket of the address's family; -1 if the system has none to give.
   func makeOwnedSocket(_ flags: Int32 = 0) -> Int32 {
     socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | flags, 0)
   }
 
   private var family: Int32 { host.contains(":") ? AF_INET6 : AF_INET }
 
-  /// The address as `bind` and `connect` take it.
+  /// Calls `body` with the address in the form that `bind` and `connect` take.
   func withName(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
     if family == AF_INET6 {
       var name = sockaddr_in6()

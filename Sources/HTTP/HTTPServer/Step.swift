@@ -1,15 +1,15 @@
-/// What a stage of a request answers: its value at once, or a promise of it.
+/// The result of a stage of a request: a value at once, or a promise of one.
 ///
-/// `pending` receives a completion and must see to it that it is called exactly once, from any
-/// thread; a second call is ignored. Meanwhile the connection is suspended and costs no thread. A
-/// completion that comes after `ServerLimits.answerSpan` is too late: the client has had its 503.
+/// `pending` receives a completion and must ensure that it is called exactly once, from any thread;
+/// a second call is ignored. Meanwhile the connection is suspended and costs no thread. A
+/// completion after `ServerLimits.answerSpan` is too late: the client has already got a 503.
 package enum Step<Value: Sendable>: Sendable {
   case ready(Value)
   case pending(@Sendable (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void)
 }
 
 extension Step {
-  /// The step that follows once this one is done; a refusal of either is that of both.
+  /// The step that follows when this one is done; if either is refused, so are both.
   package func then<Next: Sendable>(
     _ next: @escaping @Sendable (Value) throws -> Step<Next>
   ) throws -> Step<Next> {
@@ -33,7 +33,7 @@ extension Step {
 }
 
 extension Step {
-  /// The step that follows once this one is done; a failure of either is that of both.
+  /// The step that follows when this one is done, with its value or its error.
   package func then<Next: Sendable>(
     _ next: @escaping @Sendable (Result<Value, any Error>) throws -> Step<Next>
   ) throws -> Step<Next> {

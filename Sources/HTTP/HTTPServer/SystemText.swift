@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// The system's sentence for an error number.
+/// The system's message for an error number.
 func errorText(_ code: Int32) -> String {
   unsafe String(cString: strerror(code))
 }
 
-/// The numeric form of a socket's address; IPv4 where it is mapped into IPv6.
+/// A socket's address in numeric form; IPv4 if it is mapped into IPv6.
 func addressText(_ storage: inout sockaddr_storage) -> String {
   var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
   let isIPv6 = Int32(storage.ss_family) == AF_INET6
   unsafe withUnsafeBytes(of: &storage) { bytes in
-    // Behind family and port, and in IPv6 the flow label.
+    // After family and port and, in IPv6, the flow label.
     let address = unsafe bytes.baseAddress! + (isIPv6 ? 8 : 4)
     _ = unsafe inet_ntop(
       isIPv6 ? AF_INET6 : AF_INET, address, &text, socklen_t(INET6_ADDRSTRLEN))

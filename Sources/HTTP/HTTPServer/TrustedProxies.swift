@@ -1,6 +1,6 @@
 internal import HTTPMessages
 
-/// Reads what proxies say of the client, as far as they are trusted.
+/// Reads what trusted proxies report about the client.
 struct TrustedProxies: Sendable {
   private let ranges: [AddressRange]
 
@@ -12,10 +12,10 @@ struct TrustedProxies: Sendable {
 
   /// The client's address and scheme.
   ///
-  /// Each proxy appends the address it was called from to X-Forwarded-For, so the right-most
-  /// entry that is not itself a trusted proxy is the first that nobody could have forged. Entries
-  /// are bytes: what stands to the left of it is the client's, and may be anything. Where that entry
-  /// is no address, the last proxy's stands for the client.
+  /// Each proxy appends the address it was called from to X-Forwarded-For. So the right-most entry
+  /// that is not itself a trusted proxy is the first that no one could have forged. Entries are
+  /// bytes: everything to the left of that entry comes from the client and may be anything. If that
+  /// entry is not an address, the last proxy's address is used.
   func client(of peer: String, _ headers: Headers) -> (address: String, scheme: String) {
     guard contains(peer) else { return (peer, "http") }
     var address = peer
@@ -28,7 +28,7 @@ struct TrustedProxies: Sendable {
     return (address, scheme == "https" ? "https" : "http")
   }
 
-  /// What is not UTF-8 becomes text that is no address.
+  /// An entry that is not UTF-8 becomes text that is not an address.
   private static func entries(_ value: [UInt8]?) -> [String] {
     (value ?? []).split(separator: UInt8(ascii: ",")).map { entry in
       let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }

@@ -1,10 +1,11 @@
 internal import Base
 internal import HTTPMessages
 
-/// A pending step of a suspended connection: who comes first, the result or the deadline.
+/// A pending step of a suspended connection. It ends with the result or the deadline, whichever comes first.
 ///
-/// Suspending and resuming happen under its lock, so that a resume never overtakes the suspension
-/// and is over before the worker, which asks for the outcome, can let go of the connection.
+/// The connection is suspended and resumed under this object's lock, so a resume never overtakes the
+/// suspension. A resume is also over before the worker, which asks for the outcome, can release the
+/// connection.
 final class Waiting<Value: Sendable>: Expirable {
   private enum State {
     case running
@@ -48,7 +49,7 @@ final class Waiting<Value: Sendable>: Expirable {
     }
   }
 
-  /// The outcome; where there is none yet, suspends the connection and returns nil.
+  /// The outcome. If there is none yet, suspends the connection and returns nil.
   func outcome(orSuspend connection: Connection) -> Result<Value, any Error>? {
     state.withLock { state in
       switch state {

@@ -5,20 +5,20 @@ internal import HTTPMessages
 
 /// A libmicrohttpd daemon and the thread that runs it, fed with accepted sockets.
 ///
-/// One daemon for each core rather than one with a thread pool: a pool must own the listening
-/// socket, and then a full server makes clients hang, and `MHD_quiesce_daemon` on a busy pool can
-/// abort the process (it takes the socket out of a worker's epoll set as the worker may do, too,
-/// and calls the ENOENT that follows fatal; daemon.c of 0.9.75).
+/// There is one daemon for each core, not one daemon with a thread pool. A pool must own the
+/// listening socket, and then a full server makes clients hang. Also, `MHD_quiesce_daemon` on a
+/// busy pool can abort the process: it removes the socket from a worker's epoll set, as the worker
+/// may do too, and treats the ENOENT that follows as fatal (daemon.c of 0.9.75).
 ///
-/// The thread is ours because the library's, having got 128 events from one `epoll_wait`, waits for
-/// further ones before it serves those; where every client waits for an answer none comes.
+/// The thread is not the library's own. That one, after 128 events from one `epoll_wait`, waits for
+/// further events before it serves those. If every client waits for a response, none come.
 @safe
 final class Worker: @unchecked Sendable {
   private let daemon: OpaquePointer
   private let intake: Intake
   private let thread = Locked<Thread?>(nil)
 
-  /// Nil where the system refuses what it needs.
+  /// Nil if the system refuses a resource that it needs.
   init?(core: ServerCore) {
     guard let intake = Intake(core) else { return nil }
     let daemon = unsafe coffer_mhd_start(
@@ -36,10 +36,10 @@ final class Worker: @unchecked Sendable {
     thread.withLock { $0 = Thread(niceness: Thread.behindWriter) { [self] in run() } }
   }
 
-  /// Hands over an accepted socket, which is the worker's from now on.
+  /// Hands over an accepted socket, which the worker then owns.
   func add(_ arrival: Intake.Arrival) { intake.add(arrival) }
 
-  /// Ends the thread. No connection may be suspended: libmicrohttpd would abort the process.
+  /// Ends the thread. No connection may be suspended, or libmicrohttpd would abort the process.
   func stop() {
     intake.stop()
     thread.withLock { $0.take() }?.join()
@@ -57,7 +57,7 @@ final class Worker: @unchecked Sendable {
     }
   }
 
-  /// libmicrohttpd closes the socket, even where it refuses it.
+  /// libmicrohttpd closes the socket, even if it refuses it.
   private func admit(_ arrival: Intake.Arrival) {
     var name = arrival.name
     let isAdmitted = unsafe withUnsafePointer(to: &name) { pointer in
@@ -72,8 +72,8 @@ final class Worker: @unchecked Sendable {
   }
 }
 
-// The callbacks run on the worker's thread. They live in functions without isolation: a closure
-// written where an actor is current would trap there.
+// The callbacks run on the worker's thread. They are in functions without isolation, because a
+// closure written in an actor's context would trap there.
 
 /// MHD_NotifyConnectionCallback: `slot` keeps the peer while the connection is open.
 private func notify(
@@ -102,7 +102,7 @@ private func notify(
   }
 }
 
-/// MHD_OPTION_URI_LOG_CALLBACK: the first sign of a request, and the last of its raw target.
+/// MHD_OPTION_URI_LOG_CALLBACK: the first callback of a request, and the last with its raw target.
 private func begin(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {

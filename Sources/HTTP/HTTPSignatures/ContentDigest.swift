@@ -1,9 +1,9 @@
 internal import Base
 internal import Crypto
 
-/// What a Content-Digest field says the body must hash to (RFC 9530).
+/// The hashes that a Content-Digest field announces for the body (RFC 9530).
 ///
-/// Where the field has both algorithms, both must match. Others beside them are ignored.
+/// If the field has both algorithms, both must match. Other algorithms are ignored.
 package struct ContentDigest: Sendable, Equatable {
   package enum Algorithm: String, Sendable {
     case sha256 = "sha-256"
@@ -17,7 +17,7 @@ package struct ContentDigest: Sendable, Equatable {
     package let bytes: [UInt8]
   }
 
-  /// One or two, never of the same algorithm.
+  /// One or two values, never of the same algorithm.
   package let values: [Value]
 
   package static func parse(_ field: [UInt8]) throws(SignatureRefusal) -> ContentDigest {
@@ -41,7 +41,7 @@ package struct ContentDigest: Sendable, Equatable {
     "sha-256=:" + Base64.standard.encode(SHA256.hash(body)) + ":"
   }
 
-  /// Whether a body in memory is the one that was announced.
+  /// Whether a body in memory is the announced one.
   package func matches(_ body: [UInt8]) -> Bool {
     values.allSatisfy { value in
       switch value.algorithm {
@@ -51,11 +51,11 @@ package struct ContentDigest: Sendable, Equatable {
     }
   }
 
-  /// Starts the comparison with a body that arrives in pieces.
+  /// Starts the check of a body that arrives in pieces.
   package func makeCheck() -> ContentDigestCheck { ContentDigestCheck(self) }
 }
 
-/// Compares a body that arrives in pieces. One thread at a time; nothing after `matches`.
+/// Checks a body that arrives in pieces. Use it from one thread at a time, and not after `matches`.
 package final class ContentDigestCheck {
   private let digest: ContentDigest
   private let sha256: SHA256Stream?
@@ -73,7 +73,7 @@ package final class ContentDigestCheck {
     sha512?.update(bytes)
   }
 
-  /// Whether everything given so far is the whole body that was announced. Call it once.
+  /// Whether the bytes given so far are the whole announced body. Call it once.
   package func matches() -> Bool {
     digest.values.allSatisfy { value in
       switch value.algorithm {

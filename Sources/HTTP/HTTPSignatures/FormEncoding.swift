@@ -2,7 +2,7 @@ internal import Base
 
 /// The encoding of web forms (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
 enum FormEncoding {
-  /// Nil where a percent sign is not followed by two hexadecimal digits, or the bytes are no UTF-8.
+  /// Nil if a percent sign is not followed by two hexadecimal digits, or the bytes are not UTF-8.
   static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()
@@ -20,7 +20,7 @@ enum FormEncoding {
     return String(validating: bytes, as: UTF8.self) == nil ? nil : bytes
   }
 
-  /// Everything but letters, digits and `*-._` becomes a percent sign and upper-case digits.
+  /// Encodes all bytes except letters, digits and `*-._` as a percent sign and upper-case digits.
   static func encode(_ bytes: [UInt8]) -> [UInt8] {
     var text: [UInt8] = []
     for byte in bytes {

@@ -2,23 +2,23 @@ package import Base
 package import Crypto
 internal import HTTPMessages
 
-/// Signs requests the way this server wants them: for the CLI, tests and measurements.
+/// Signs requests as this server requires, for the CLI, tests and measurements.
 package struct RequestSigner: Sendable {
   private let key: Ed25519PrivateKey
   private let authority: String
   private let scheme: String
 
-  /// `authority` is what the Host header will say.
+  /// `authority` is the value that the Host header will have.
   package init(key: Ed25519PrivateKey, authority: String, scheme: String = "http") {
     self.key = key
     self.authority = authority
     self.scheme = scheme
   }
 
-  /// The headers to add to a request; a body that is not empty gets its Content-Digest too.
+  /// The headers to add to a request, including Content-Digest if the body is not empty.
   ///
-  /// The nonce, of 6 to 48 bytes, travels as base64url text; nil only for safe methods. Method,
-  /// target and authority are printable ASCII, as nothing else can be a request.
+  /// The nonce has 6 to 48 bytes and is sent as base64url text. It may be nil only for safe methods. Method,
+  /// target and authority are printable ASCII, because a request can hold nothing else.
   package func headers(
     method: String, target: String, body: [UInt8]?, created: Instant, nonce: [UInt8]?,
     lifetimeSeconds: Int64 = 300

@@ -1,6 +1,6 @@
 package import HTTPMessages
 
-/// The bytes that a signature signs (RFC 9421, section 2.5): a line for every covered component, and
+/// The bytes that a signature signs (RFC 9421, section 2.5): a line for each covered component, and
 /// a last line with the list of them and the signature's parameters.
 package struct SignatureBase: Sendable {
   package let bytes: [UInt8]
@@ -20,7 +20,7 @@ package struct SignatureBase: Sendable {
       }
       seen.append(component)
       let value = try component.value(in: head, kinds: kinds)
-      // A line break in a value could forge another line; the rest is what section 2.5 demands.
+      // A line break in a value could forge another line. Section 2.5 forbids the other characters.
       guard value.allSatisfy({ 0x20...0x7E ~= $0 || $0 == 0x09 }) else {
         throw .malformed("the component \(component.name) is not printable ASCII")
       }

@@ -5,8 +5,7 @@ struct SignatureComponent {
   let name: String
   let parameters: [StructuredField.Parameter]
 
-  /// Refuses what no request signature may have: `req` and `@status` speak of responses, and `tr`
-  /// of trailers, which come after the moment at which a signature is checked here.
+  /// Refuses names that no component has. `@signature-params` is always covered, so it is not named.
   init(_ item: StructuredField.Item) throws(SignatureRefusal) {
     guard let name = item.value.string else { throw .malformed("a component that is no string") }
     guard !name.isEmpty, name.utf8.allSatisfy({ !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) })
@@ -16,7 +15,7 @@ struct SignatureComponent {
     parameters = item.parameters
   }
 
-  /// Whether the two name the same component: the order of parameters does not matter (section 2).
+  /// Whether both name the same component; the order of parameters does not matter (section 2).
   func isSame(as other: SignatureComponent) -> Bool {
     name == other.name && parameters.count == other.parameters.count
       && parameters.allSatisfy { other.parameters.contains($0) }
@@ -89,7 +88,7 @@ struct SignatureComponent {
     let lines = head.headers.all(name).map(Self.canonical)
     guard !lines.isEmpty else { throw .componentAbsent(name) }
     if isWrapped {
-      // Section 2.1.3: bs excludes sf and key, which read the text that it leaves unread.
+      // Section 2.1.3: bs excludes sf and key, because they parse the text and bs does not.
       guard !isStrict, key == nil else { throw .componentUnsupported("\(name);bs") }
       return StructuredField.serialize(list: lines.map { .item(.init(.bytes($0))) })
     }
@@ -128,7 +127,7 @@ struct SignatureComponent {
     return StructuredField.serialize(list: [entry.member])
   }
 
-  /// One field line without surrounding white space and with each fold as one space (section 2.1).
+  /// One field line, trimmed, with each fold replaced by one space (section 2.1).
   private static func canonical(_ line: [UInt8]) -> [UInt8] {
     let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
     return Array(

@@ -2,12 +2,12 @@ internal import Base
 internal import Crypto
 internal import HTTPMessages
 
-/// What the headers Signature-Input and Signature say, read but not yet believed.
+/// The content of the headers Signature-Input and Signature, read but not yet verified.
 struct SignatureInput {
   private static let nonceByteCounts = 8...64
-  /// Of one request.
+  /// The most signatures of one request.
   private static let countMax = 8
-  /// Tells a client's signature apart where a proxy's has the same shape.
+  /// Distinguishes a client's signature from a proxy's of the same shape.
   private static let clientLabel = "coffer"
 
   let list: StructuredField.InnerList
@@ -17,7 +17,7 @@ struct SignatureInput {
   let expires: Instant
   let nonce: [UInt8]?
 
-  /// The client's signature, which may stand beside others: a proxy may sign what it passes on.
+  /// Finds the client's signature among others: a proxy may sign what it forwards.
   init(_ head: RequestHead) throws(SignatureRefusal) {
     let inputField = head.headers.combined("signature-input")
     let signatureField = head.headers.combined("signature")
@@ -98,9 +98,12 @@ struct SignatureInput {
     return entries
   }
 
-  /// The one signature by a device's key, else the one of those that covers what a client's must, else
-  /// the one with the label that is kept for clients. Where that leaves several none counts: this
-  /// server and a proxy in front of it could each believe another one.
+  /// Finds the client's signature among several: the only one by a device's key. If there are
+  /// several of those, it is the only one that covers what a client's must. Otherwise it is the one
+  /// with the label that is reserved for clients.
+  ///
+  /// If several remain, none is accepted: this server and a proxy in front of it could each trust a
+  /// different one.
   private static func client(
     of inputs: [StructuredField.Entry], _ head: RequestHead
   ) throws(SignatureRefusal) -> StructuredField.Entry {
@@ -143,7 +146,7 @@ struct SignatureInput {
     return Instant(seconds: seconds)
   }
 
-  /// Base64 of either alphabet; the URL alphabet with or without its padding.
+  /// Base64 in either alphabet; in the URL alphabet with or without padding.
   private static func key(_ text: String) -> Ed25519PublicKey? {
     let bytes =
       Base64.standard.decode(text)
@@ -153,7 +156,7 @@ struct SignatureInput {
 }
 
 extension RequestHead {
-  /// A body of unknown length counts: it may hold something.
+  /// A body of unknown length counts, because it may not be empty.
   fileprivate var hasBody: Bool {
     if headers.combined("transfer-encoding") != nil { return true }
     guard headers.combined("content-length") != nil else { return false }

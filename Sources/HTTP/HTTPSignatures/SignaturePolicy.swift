@@ -1,15 +1,15 @@
-/// What this server demands of a signature beyond its being valid.
+/// The server's requirements of a signature, besides its validity.
 package struct SignaturePolicy: Sendable {
-  /// The hosts that are us, in lower case; with a port unless it is the scheme's default.
+  /// The hosts of this server, in lower case, with a port unless it is the scheme's default.
   package let authorities: Set<String>
-  /// From creation to expiry.
+  /// The longest time from creation to expiry.
   package let lifetimeSecondsMax: Int64
-  /// How far a client's clock may be ahead of ours.
+  /// How far a client's clock may be ahead of the server's.
   package let futureSkewSeconds: Int64
-  /// The kinds of structured fields, by name: `sf` is refused for any other (RFC 9421, 2.1.1).
+  /// The kinds of structured fields, by name. `sf` is refused for any other field (RFC 9421, section 2.1.1).
   package let fieldKinds: [String: StructuredField.Kind]
 
-  /// The IANA registry's dictionaries that a request may carry
+  /// The dictionary fields of the IANA registry that a request may carry
   /// (https://www.iana.org/assignments/http-fields).
   package static let registeredFieldKinds: [String: StructuredField.Kind] = [
     "accept-signature": .dictionary, "content-digest": .dictionary, "priority": .dictionary,

@@ -1,8 +1,8 @@
 package import HTTPMessages
 
 extension SignatureRefusal {
-  /// Every signature that does not hold is 401, with the rule it breaks; a digest that cannot be
-  /// read is the request's form and so 400.
+  /// The response to a refusal. A signature that does not hold is 401, with the rule it breaks. A
+  /// digest that cannot be read is an error in the request's form, so 400.
   package var problem: Problem {
     switch self {
     case .missing:

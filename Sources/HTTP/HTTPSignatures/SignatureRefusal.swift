@@ -1,35 +1,35 @@
-/// Why a request's signature is not accepted. Every case is the caller's fault, none is secret.
+/// The reason why a request's signature is refused. Every case is the caller's fault, and none is secret.
 package enum SignatureRefusal: Error, Sendable, Equatable {
-  /// There is no signature at all.
+  /// There is no signature.
   case missing
-  /// The signature's headers break RFC 9421, RFC 8941 or our narrower rules; the text says where.
+  /// The signature's headers violate RFC 9421, RFC 8941 or this server's narrower rules; the text says where.
   case malformed(String)
   /// The algorithm is not `ed25519`.
   case unknownAlgorithm
-  /// Components that a signature must cover here and this one does not.
+  /// The components that a signature must cover here and this one does not.
   case componentsMissing([String])
   /// A covered component that the request does not have.
   case componentAbsent(String)
   /// A covered component, or a parameter of one, that no request signature can have here.
   case componentUnsupported(String)
-  /// The request is for a host that is not one of `expected`: perhaps a signature made for another
-  /// server.
+  /// The request is for a host that is not one of `expected`; perhaps its signature was made for
+  /// another server.
   case wrongAuthority(expected: [String])
-  /// Made in the future, beyond what clocks may differ.
+  /// Created in the future, by more than clocks may differ.
   case notYetValid
   case expired
-  /// Valid for longer than the policy allows, or for no time at all.
+  /// Valid for longer than the policy allows, or not valid at any time.
   case lifetimeTooLong
   /// A nonce has 8 to 64 bytes, and a method that may change something needs one.
   case nonceMissing
   /// The key identifier is not the base64 of an Ed25519 public key.
   case badKey
-  /// The signature does not belong to this key and this request, which was sent to `authority`.
+  /// The signature does not match this key and this request, which was sent to `authority`.
   case badSignature(authority: String)
   /// A request with a body needs a Content-Digest.
   case digestMissing
   /// The Content-Digest has neither sha-256 nor sha-512.
   case digestUnsupported
-  /// The Content-Digest breaks RFC 9530.
+  /// The Content-Digest violates RFC 9530.
   case digestMalformed
 }

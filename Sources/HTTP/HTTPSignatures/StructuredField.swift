@@ -5,7 +5,7 @@ package enum StructuredField {
   package enum BareItem: Sendable, Equatable {
     /// At most 15 digits.
     case integer(Int64)
-    /// At most 12 digits before and 3 behind the point, as thousandths.
+    /// At most 12 digits before the point and 3 after it, in thousandths.
     case decimal(thousandths: Int64)
     case string(String)
     case token(String)
@@ -62,11 +62,11 @@ package enum StructuredField {
     }
   }
 
-  /// What a field's definition says it is; the text alone does not tell.
+  /// The type that a field's definition gives it; the text alone does not show it.
   package enum Kind: Sendable { case item, list, dictionary }
 }
 
-/// Serialization: the one spelling that section 4.1 gives every value.
+/// Serialization in the one form that section 4.1 defines for each value.
 extension StructuredField.BareItem {
   func append(to text: inout [UInt8]) {
     switch self {
@@ -92,7 +92,7 @@ extension StructuredField.BareItem {
     }
   }
 
-  /// At least one digit behind the point, and none that could be left out.
+  /// At least one digit after the point, and no redundant ones.
   private static func decimalText(_ thousandths: Int64) -> String {
     let magnitude = thousandths.magnitude
     var fraction = String(magnitude % 1000 + 1000).dropFirst()

@@ -1,19 +1,19 @@
 internal import Base
 
-/// Why a header field is no structured field for us.
+/// The reason why a header field is not accepted as a structured field.
 package struct StructuredFieldError: Error, Sendable, Equatable {
   package let reason: String
-  /// The offset of the first byte that does not fit.
+  /// The offset of the first invalid byte.
   package let byteOffset: Int
 }
 
-/// Reads structured fields strictly (RFC 8941, section 4.2), in one pass and bounded memory.
+/// Parses structured fields strictly (RFC 8941, section 4.2), in one pass and limited memory.
 ///
-/// Stricter than the RFC where two readers could differ: a name that stands twice is refused rather
-/// than overwritten, and base64 needs its padding.
+/// It is stricter than the RFC if two parsers could differ: a repeated name is refused, not
+/// overwritten, and base64 needs its padding.
 package struct StructuredFieldParser {
   package static let byteCountMax = 8192
-  /// Of members, of items in a list, of parameters: enough for any signature, too few to tire us.
+  /// The most members, items in a list, or parameters: enough for any signature, and cheap to parse.
   package static let elementCountMax = 64
 
   private let bytes: [UInt8]
@@ -78,7 +78,7 @@ package struct StructuredFieldParser {
     return members
   }
 
-  /// Whether another member follows; a comma at the very end is an error.
+  /// Whether another member follows; a comma at the end is an error.
   private mutating func goesOn() throws(StructuredFieldError) -> Bool {
     skipOptionalWhitespace()
     guard index < bytes.count else { return false }

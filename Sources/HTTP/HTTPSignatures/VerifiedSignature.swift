@@ -2,22 +2,22 @@ package import Base
 package import Crypto
 package import HTTPMessages
 
-/// A request's signature that holds: only `verify` makes one.
+/// A request's valid signature, which only `verify` creates.
 ///
 /// It proves that the holder of the key asked for exactly this method, host, path and query, and a
-/// body with this digest. It does not prove that the key belongs to an account, that the nonce is
-/// new, or, until the digest has been compared, that the body is the right one.
+/// body with this digest. It does not prove that the key belongs to an account or that the nonce is
+/// new. Nor does it prove that the body is the right one, before the digest has been compared.
 package struct VerifiedSignature: Sendable {
-  /// The public key, which is the signature's `keyid` itself.
+  /// The public key, which the signature's `keyid` contains.
   package let keyID: Ed25519PublicKey
   /// The bytes of the nonce's text.
   package let nonce: [UInt8]?
   package let created: Instant
   package let expires: Instant
-  /// SHA-256 of the whole signature base: two requests that differ in anything covered, or in any
-  /// parameter, differ here.
+  /// SHA-256 of the whole signature base. It differs for two requests that differ in anything
+  /// covered or in any parameter.
   package let fingerprint: [UInt8]
-  /// What the body must match; nil where there is no body.
+  /// The digest that the body must match; nil if there is no body.
   package let contentDigest: ContentDigest?
 
   fileprivate init(
@@ -32,9 +32,9 @@ package struct VerifiedSignature: Sendable {
   }
 }
 
-/// Checks a request's signature before its body is read (RFC 9421, section 3.2, and our policy).
+/// Checks a request's signature before its body is read (RFC 9421, section 3.2, and the policy).
 ///
-/// Cheap checks come first, so that a flood of stale or foreign requests costs no curve arithmetic.
+/// Cheap checks come first, so that a flood of expired or misdirected requests costs no curve arithmetic.
 package func verify(
   _ head: RequestHead, policy: SignaturePolicy, now: Instant
 ) throws(SignatureRefusal) -> VerifiedSignature {
@@ -58,7 +58,7 @@ package func verify(
     input, fingerprint: SHA256.hash(base.bytes), contentDigest: digest)
 }
 
-/// The key by which a request says that it is signed; whether it is, nobody has checked.
+/// The key that a request claims to be signed with. The signature is not verified.
 package func claimedKey(of head: RequestHead) -> Ed25519PublicKey? {
   try? SignatureInput(head).key
 }

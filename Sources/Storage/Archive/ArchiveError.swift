@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Why an archive was not made or read, in one sentence.
+/// Why an archive could not be made or read, in one sentence.
 package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
-    /// It is not what it was taken for, or would overwrite something.
+    /// The file is not what was expected, or something would be overwritten.
     case refused
-    /// The disk is full or fails us; trying later makes sense.
+    /// The disk is full or fails. Trying later makes sense.
     case unavailable
   }
 

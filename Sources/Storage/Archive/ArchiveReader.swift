@@ -2,9 +2,9 @@ internal import Base
 internal import Crypto
 internal import Glibc
 
-/// Reads an archive that `ArchiveWriter` made, by the files in it.
+/// A reader of the files in an archive that `ArchiveWriter` made.
 ///
-/// Its making looks at headers and the manifest alone; only what `verify` accepted may be believed.
+/// Opening it reads only headers and the manifest. Trust nothing before `verify` has accepted it.
 package struct ArchiveReader: Sendable {
   /// A file in the archive.
   package struct File: Sendable {
@@ -15,9 +15,9 @@ package struct ArchiveReader: Sendable {
   }
 
   package let path: String
-  /// In their order, without the manifest.
+  /// In the archive's order, without the manifest.
   package private(set) var files: [File] = []
-  /// The SHA-256 of the manifest, which stands for all of it.
+  /// The SHA-256 of the manifest, which covers the whole archive.
   package private(set) var digest: [UInt8] = []
   private let file: OpenFile
   private var places: [String: Int] = [:]
@@ -25,10 +25,10 @@ package struct ArchiveReader: Sendable {
   package static let manifestName = "manifest"
   private static let partByteCount = 1 << 20
   private static let headPartByteCount: Int64 = 1 << 16
-  /// What is read into memory at once: a manifest of two million files.
+  /// The most bytes read into memory at once: enough for a manifest of two million files.
   private static let memoryByteCountMax: Int64 = 1 << 28
 
-  /// Throws where it is no whole archive of that kind, or of a later format than `format`.
+  /// Throws if the file is not a whole archive of that kind, or its format is later than `format`.
   package init(_ path: String, kind: String, format: Int) throws(ArchiveError) {
     do throws(OpenFile.Refusal) { file = try OpenFile(named: path) } catch {
       throw ArchiveError(.refused, "\(path) \(error.text)")
@@ -38,10 +38,10 @@ package struct ArchiveReader: Sendable {
     try readManifest(kind, format)
   }
 
-  /// The file of a name; nil where there is none.
+  /// The file of that name; nil if there is none.
   package func file(named name: String) -> File? { places[name].map { files[$0] } }
 
-  /// Reads every byte and holds it against the manifest; `each` is told of every part.
+  /// Reads every byte and checks it against the manifest. `each` gets the size of every part.
   package func verify(each: (Int64) -> Void) throws(ArchiveError) {
     for file in files {
       let digest = SHA256Stream()
@@ -55,7 +55,7 @@ package struct ArchiveReader: Sendable {
     }
   }
 
-  /// A whole file.
+  /// Reads a whole file.
   package func bytes(of file: File) throws(ArchiveError) -> [UInt8] {
     guard file.byteCount <= Self.memoryByteCountMax else {
       throw refused("\(file.name) is too large")
@@ -65,7 +65,7 @@ package struct ArchiveReader: Sendable {
     return bytes
   }
 
-  /// A file in parts, in their order.
+  /// Reads a file in parts, in order.
   package func read(
     _ file: File, each: (ArraySlice<UInt8>) throws(ArchiveError) -> Void
   ) throws(ArchiveError) {
@@ -80,7 +80,7 @@ package struct ArchiveReader: Sendable {
 
   private mutating func list() throws(ArchiveError) {
     var offset: Int64 = 0
-    // A part of the file, since headers of small files lie close together.
+    // A part of the archive is read at a time, because headers of small files lie close together.
     var (part, start) = ([UInt8](), Int64(0))
     while true {
       if offset < start || offset + Int64(TarHeader.byteCount) > start + Int64(part.count) {

@@ -2,8 +2,9 @@ package import Base
 internal import Crypto
 internal import Glibc
 
-/// Makes an archive: a tar of files, the last of which is the manifest with the size and the SHA-256 of
-/// each other one. It has its name only once it is whole and durable; dropped before, it leaves nothing.
+/// A writer of an archive: a tar of files, the last of which is the manifest with the size and the
+/// SHA-256 of each other file. The archive has its name only once it is whole and durable. A writer
+/// that is dropped before leaves nothing.
 package final class ArchiveWriter {
   private let path: String
   private let modified: Int64
@@ -11,12 +12,12 @@ package final class ArchiveWriter {
   private var manifest: [UInt8]
   private var names: Set<String> = []
   private var isFinished = false
-  /// How much was written.
+  /// The number of bytes written.
   package private(set) var byteCount: Int64 = 0
 
   private static let partByteCount = 1 << 20
 
-  /// `kind` and `format` are what the manifest begins with. Refused where something has that name.
+  /// The manifest begins with `kind` and `format`. Refuses a path that exists.
   package init(
     _ path: String, kind: String, format: Int, at now: Instant
   ) throws(ArchiveError) {
@@ -46,7 +47,7 @@ package final class ArchiveWriter {
     try end(name, byteCount: Int64(bytes.count), digest: SHA256.hash(bytes))
   }
 
-  /// Copies an open file from its beginning; `each` is told of every part.
+  /// Copies an open file from its beginning. `each` gets the size of every part.
   package func add(
     _ name: String, _ file: OpenFile, each: (Int64) -> Void = { _ in }
   ) throws(ArchiveError) {
@@ -67,14 +68,15 @@ package final class ArchiveWriter {
     try end(name, byteCount: done, digest: digest.finalize())
   }
 
-  /// Makes it durable under its name; answers the SHA-256 of the manifest, which stands for all of it.
+  /// Makes the archive durable under its name. Returns the SHA-256 of the manifest, which covers
+  /// the whole archive.
   package func finish() throws(ArchiveError) -> [UInt8] {
     let lines = Hex.encode(SHA256.hash(manifest))
     let bytes = manifest + Array("end \(names.count) \(lines)\n".utf8)
     try add(ArchiveReader.manifestName, bytes)
     try write([UInt8](repeating: 0, count: 2 * TarHeader.byteCount)[...])
     guard fsync(descriptor) == 0 else { throw .system("synchronize", path) }
-    // Unlike a rename, a link fails where a file of that name came meanwhile.
+    // Unlike a rename, a link fails if a file of that name appeared in the meantime.
     guard unsafe link(path + Self.unfinished, path) == 0 else { throw .system("create", path) }
     isFinished = true
     _ = unsafe unlink(path + Self.unfinished)

@@ -1,14 +1,14 @@
-/// The 512 bytes before a file in a tar archive: ustar as POSIX.1-2001 has it, of plain files alone.
+/// The 512 bytes before a file in a tar archive: ustar as in POSIX.1-2001, for plain files only.
 struct TarHeader: Equatable {
   static let byteCount = 512
-  /// What eleven octal digits can say: 8 GiB.
+  /// The largest value of eleven octal digits: 8 GiB.
   static let fileByteCountMax: Int64 = 1 << 33 - 1
   static let nameByteCountMax = 100
 
   let name: String
   let fileByteCount: Int64
 
-  /// What follows the file until the next header begins.
+  /// The number of bytes between the end of the file and the next header.
   static func padding(after byteCount: Int64) -> Int { Int((512 - byteCount % 512) % 512) }
 
   /// `modified` is in seconds since 1970.
@@ -34,7 +34,7 @@ struct TarHeader: Equatable {
     return bytes
   }
 
-  /// Nil for what is no header of a plain file.
+  /// Nil if the bytes are not the header of a plain file.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, bytes[156] == UInt8(ascii: "0"),
       bytes[257..<262].elementsEqual("ustar".utf8),
@@ -42,7 +42,7 @@ struct TarHeader: Equatable {
       let fileByteCount = Self.number(bytes[124..<136]),
       let sum = Self.number(bytes[148..<156])
     else { return nil }
-    // Its own field counts as blanks.
+    // The checksum's own field counts as blanks.
     let own = Self.sum(bytes[148..<156])
     guard sum == Self.sum(bytes[...]) - own + 8 * Int64(UInt8(ascii: " ")) else { return nil }
     self.init(name: name, fileByteCount: fileByteCount)

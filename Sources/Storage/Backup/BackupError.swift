@@ -1,13 +1,13 @@
-/// Why a backup was not made, read or restored, in one sentence.
+/// Why a backup could not be made, read or restored, in one sentence.
 package struct BackupError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
-    /// It is not what it was taken for, or would overwrite something.
+    /// The directory is not what was expected, or something would be overwritten.
     case refused
-    /// The disk is full or fails us; trying later makes sense.
+    /// The disk is full or fails. Trying later makes sense.
     case unavailable
-    /// It is not what was once written.
+    /// The content is not what was once written.
     case damaged
-    /// A file of it is missing, or cannot be read.
+    /// A file of the backup is missing, or cannot be read.
     case unreadable
   }
 

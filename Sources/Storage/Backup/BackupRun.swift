@@ -2,28 +2,28 @@ package import Base
 internal import Glibc
 package import Storage
 
-/// Makes one backup of a database and an object store that are in use.
+/// One backup of a database and an object store that are in use.
 ///
-/// Most objects are copied first, while nothing is held up. Then nothing is deleted any more: the
-/// database is copied as of one moment, and after it the objects that it needs and that came since. So
-/// whatever the copy names is there.
+/// Most objects are copied first, without a hold. Then a hold stops all deletions: the database is
+/// copied as of one moment, and after it the objects that it needs and that came since. So every
+/// object that the copy names is there.
 package struct BackupRun {
   private let database: Database
   private let objects: ObjectStore
   private let source: Source
-  /// What all contents weigh, roughly: for progress.
+  /// The approximate size of all contents, for progress.
   private let contentByteCount: Int64
   private let set: BackupSet
-  /// The newest that is there already, and when it says that it was made.
+  /// The newest backup that is there already, and the time at which it says that it was made.
   private let earlier: (folder: Folder, taken: Instant?)?
   /// The history of the database; nil before a server has run on it.
   private let installation: Identifier?
-  /// Whether what an earlier backup has is read before it is taken over.
+  /// Whether objects of an earlier backup are read before they are taken over.
   private let checksEarlier: Bool
 
   package enum Source: Sendable {
     case sqlite(directory: String)
-    /// PostgreSQL: whoever calls has its own tools write a dump to a path.
+    /// PostgreSQL: the caller writes a dump to a path with its own tools.
     case dump(@Sendable (_ path: String) throws -> Void)
   }
 
@@ -38,19 +38,19 @@ package struct BackupRun {
     package let path: String
     package let head: Manifest.Head
     package let sum: Manifest.Sum
-    /// Of objects that no earlier backup had.
+    /// Of the objects that no earlier backup had.
     package let copiedCount: Int64
     package let copiedByteCount: Int64
-    /// The SHA-256 of the manifest, which stands for all of the backup.
+    /// The SHA-256 of the manifest, which covers the whole backup.
     package let digest: [UInt8]
-    /// An older one that says that it was made later: a clock was wrong.
+    /// The path of an older backup that says that it was made later: a clock was wrong.
     package let ahead: String?
   }
 
   private static let dumpName = "database.dump"
 
-  /// `apartFrom` are directories in use, in which no backup may lie. Refuses a directory whose newest
-  /// backup is of another `installation`, unless it `goesOn` with that.
+  /// `apartFrom` are directories in use, in which no backup may lie. Refuses a directory whose
+  /// newest backup is of another `installation`, unless `goesOn` allows it.
   package init(
     into directory: String, of database: Database, _ objects: ObjectStore, _ source: Source,
     installation: Identifier?, goesOn: Bool, checksEarlier: Bool, contentByteCount: Int64,
@@ -107,7 +107,7 @@ package struct BackupRun {
       copiedByteCount: objects.copiedByteCount, digest: digest, ahead: ahead)
   }
 
-  /// What is done while nothing is deleted from the object store.
+  /// The part of the run during which nothing is deleted from the object store.
   private func held(
     _ objects: inout ObjectRound, _ manifest: ManifestWriter, in begun: Folder, at now: Instant,
     _ each: (Stage, Int64, Int64) -> Void
@@ -190,7 +190,7 @@ package struct BackupRun {
     }
   }
 
-  /// What fails for want of space there is the backup's trouble, not the database's.
+  /// Reports a lack of space in the folder as the backup's problem, not the database's.
   private static func naming(_ folder: Folder, _ body: () throws -> Void) throws {
     do {
       try body()
@@ -200,10 +200,10 @@ package struct BackupRun {
   }
 }
 
-/// The objects that one run takes: from an earlier backup where it has them, else from the store.
+/// The objects that one run takes: from an earlier backup if it has them, otherwise from the store.
 private struct ObjectRound {
   let backup: Folder
-  /// Of what was looked at before anything was held.
+  /// The size of the contents that were looked at before the hold.
   var passedByteCount: Int64 = 0
   private(set) var copiedCount: Int64 = 0
   private(set) var copiedByteCount: Int64 = 0
@@ -214,7 +214,8 @@ private struct ObjectRound {
   private let checksEarlier: Bool
   private let interrupted: [KeptObjects]
 
-  /// What the earlier one has is read where it `checks` it, and where a verification found it damaged.
+  /// Objects of the earlier backup are read if `checks` is true, or if a verification found that
+  /// backup damaged.
   init(
     _ store: ObjectStore, into backup: Folder, after earlier: Folder?, checks: Bool,
     _ interrupted: [Folder]
@@ -227,7 +228,7 @@ private struct ObjectRound {
     self.interrupted = interrupted.map { KeptObjects(in: $0) }
   }
 
-  /// Nil where the store has no such object, or not all of it.
+  /// Nil if the store does not have the object, or not all of it.
   mutating func take(_ object: ObjectPages.Object) throws -> Manifest.File? {
     if let own = try kept.find(object.id) { return own.file }
     if let entry = try earlier?.find(object.id), entry.file.byteCount == object.byteCount,
@@ -236,7 +237,7 @@ private struct ObjectRound {
       return entry.file
     }
     for leftover in interrupted {
-      // What a crash left may be shorter than it was.
+      // An object that a crash left may be shorter than it was.
       guard let entry = try leftover.find(object.id), entry.file.byteCount == object.byteCount,
         try entry.isWhole(), try kept.link(entry, as: object.id)
       else { continue }

@@ -1,11 +1,11 @@
 internal import Base
 internal import Glibc
 
-/// A directory of backups: each whole one in a directory of its own, named by its time, and what
-/// interrupted runs left, which only the next run looks at.
+/// A directory of backups. Each whole backup is in a directory of its own, named by its time. What
+/// interrupted runs left is there too; only the next run looks at it.
 ///
-/// Backups share the files of objects that did not change (hard links), yet none needs another: any of
-/// them may be removed.
+/// Backups share the files of objects that did not change (hard links), but none needs another: any
+/// of them may be removed.
 struct BackupSet {
   let folder: Folder
   private let lock: FolderLock
@@ -13,11 +13,12 @@ struct BackupSet {
   private static let lockName = "coffer-backups.lock"
   private static let unfinished = "unfinished"
   private static let interrupted = "interrupted"
-  /// In a backup of which a verification found objects damaged, so that the next one reads what it takes
-  /// over from it.
+  /// The name of a file in a backup in which a verification found damaged objects. It makes the
+  /// next backup read what it takes over from that one.
   static let damaged = "damaged"
 
-  /// Makes the directory where it is missing. Refuses one of other files, and one within `others`.
+  /// Makes the directory if it is missing. Refuses one with other files, and one that lies within
+  /// one of `others` or contains it.
   init(_ path: String, apartFrom others: [String]) throws(BackupError) {
     let place = Folder(path: path)
     try place.make()
@@ -39,13 +40,13 @@ struct BackupSet {
     return path == other || path.hasPrefix(other + "/")
   }
 
-  /// The whole backups, the newest first.
+  /// The whole backups, newest first.
   static func whole(in folder: Folder) throws(BackupError) -> [Folder] {
     try folder.names().sorted(by: >).map { folder.folder($0) }
       .filter { $0.has(Manifest.name) && !$0.path.hasSuffix("/" + unfinished) }
   }
 
-  /// What runs left that began after a backup and are not through, or never came to their end.
+  /// The directories of runs that began after `backup` and are still under way, or were cut off.
   static func unfinished(in folder: Folder, after backup: Folder) throws(BackupError) -> [Folder] {
     try folder.names().sorted().filter { name in
       name == unfinished || name.hasPrefix(interrupted + "-")
@@ -54,7 +55,7 @@ struct BackupSet {
     }.map { folder.folder($0) }.filter { $0.exists }
   }
 
-  /// An empty directory for the next backup; what the last run left stands aside.
+  /// Makes an empty directory for the next backup. What the last run left is moved aside.
   func begin() throws(BackupError) -> Folder {
     if folder.has(Self.unfinished) {
       var number = 1
@@ -66,12 +67,12 @@ struct BackupSet {
     return begun
   }
 
-  /// What interrupted runs left.
+  /// The directories that interrupted runs left.
   func leftovers() throws(BackupError) -> [Folder] {
     try folder.names().filter { $0.hasPrefix(Self.interrupted + "-") }.map { folder.folder($0) }
   }
 
-  /// Gives the backup that was begun its name, durably, and forgets what interrupted runs left.
+  /// Gives the new backup its name, durably, and removes what interrupted runs left.
   func finish(taken: Instant) throws(BackupError) -> Folder {
     let time = Instant(seconds: taken.seconds).description.replacing(":", with: "-")
     var (name, number) = (time, 1)

@@ -13,7 +13,7 @@ struct Folder {
     path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
   }
 
-  /// The same by its whole path, without symbolic links: what other programs can be told.
+  /// The same directory by its whole path without symbolic links, for other programs.
   var resolved: Folder { Self.resolved(path).map { Folder(path: $0) } ?? self }
 
   static func resolved(_ path: String) -> String? {
@@ -29,12 +29,12 @@ struct Folder {
 
   func has(_ name: String) -> Bool { unsafe access(path(of: name), F_OK) == 0 }
 
-  /// For its owner only; one that is there stays as it is.
+  /// Makes the directory for its owner only. One that exists stays as it is.
   func make() throws(BackupError) {
     guard FileOwnership.makeDirectory(path) || errno == EEXIST else { throw failure("create") }
   }
 
-  /// Every name but `.` and `..`, in no order; none where there is no such directory.
+  /// Every name except `.` and `..`, in no order; none if there is no such directory.
   func names() throws(BackupError) -> [String] {
     guard let listing = unsafe opendir(path) else {
       if errno == ENOENT { return [] }
@@ -51,7 +51,7 @@ struct Folder {
     return names
   }
 
-  /// Makes an empty file where it is missing; false where nothing can be written here.
+  /// Makes an empty file if it is missing. False if the directory cannot be written to.
   func mark(_ name: String) -> Bool {
     let file = unsafe open(path(of: name), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { return false }
@@ -81,7 +81,7 @@ struct Folder {
     }
   }
 
-  /// Removes it with all that it holds; follows no symbolic link.
+  /// Removes the directory and everything in it. Follows no symbolic link.
   func removeAll() throws(BackupError) {
     for name in try names() {
       var status = stat()
@@ -95,14 +95,15 @@ struct Folder {
     guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw failure("remove") }
   }
 
-  /// Gives a file a second name there; false where the file system cannot, or has given too many.
+  /// Gives a file a second name in this directory. False if the file system cannot, or allows no
+  /// further names.
   func link(_ name: String, from other: String) throws(BackupError) -> Bool {
     if unsafe Glibc.link(other, path(of: name)) == 0 || errno == EEXIST { return true }
     if errno == EPERM || errno == EXDEV || errno == EMLINK || errno == ENOTSUP { return false }
     throw folder(name).failure("link")
   }
 
-  /// Makes names made, renamed and removed in it durable, or a file of it.
+  /// Makes a file of the directory durable or, by default, the names made, renamed and removed in it.
   func synchronize(_ name: String = ".") throws(BackupError) {
     let file = unsafe open(path(of: name), O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw failure("open") }
@@ -110,14 +111,14 @@ struct Folder {
     guard fsync(file) == 0 else { throw failure("synchronize") }
   }
 
-  /// The same of every directory of the machine at once: a backup has as many as objects.
+  /// Does the same for every directory of the machine at once: a backup has as many as objects.
   static func synchronizeAll() { sync() }
 
   func failure(_ action: String) -> BackupError { .system(action, path) }
 }
 
 extension BackupError {
-  /// What the system says about its last failed call.
+  /// The error of the last system call that failed.
   static func system(
     _ action: String, _ path: String, _ kind: Kind = .unavailable
   ) -> BackupError {
@@ -127,7 +128,7 @@ extension BackupError {
   }
 }
 
-/// The right to write into a directory, which one process has at a time and loses with its end.
+/// The right to write into a directory. One process has it at a time, and loses it when it ends.
 final class FolderLock {
   private let descriptor: Int32
 
@@ -142,7 +143,7 @@ final class FolderLock {
     }
   }
 
-  /// Of a directory that is to stay empty, by itself; nil where another process has it.
+  /// Locks the directory itself, for one that must stay empty. Nil if another process holds it.
   init?(_ folder: Folder) {
     descriptor = unsafe open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }

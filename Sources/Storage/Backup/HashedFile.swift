@@ -2,7 +2,7 @@ internal import Base
 internal import Crypto
 internal import Glibc
 
-/// What a file holds: how much, and its SHA-256.
+/// The size of a file's content, and its SHA-256.
 struct HashedFile: Equatable {
   let byteCount: Int64
   let digest: [UInt8]
@@ -14,7 +14,7 @@ struct HashedFile: Equatable {
     self.digest = digest
   }
 
-  /// Reads it to its end; `each` is told of every part.
+  /// Reads the file to its end. `each` gets the size of every part.
   init(reading path: String, each: (Int64) -> Void = { _ in }) throws(BackupError) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { throw .system("read", path, .unreadable) }
@@ -22,7 +22,8 @@ struct HashedFile: Equatable {
     self = try Self.read(file, path) { (part) throws(BackupError) in each(Int64(part.count)) }
   }
 
-  /// Copies an open file to a new one, which is durable then, but for its name. `name` is the source's.
+  /// Copies an open file to a new one and makes its content durable, but not its name. `name` is
+  /// the source's.
   static func copy(
     _ source: Int32, named name: String, to path: String, each: (Int64) -> Void = { _ in }
   ) throws(BackupError) -> HashedFile {
@@ -68,7 +69,7 @@ struct HashedFile: Equatable {
     let digest = SHA256Stream()
     var part = [UInt8](repeating: 0, count: partByteCount)
     var byteCount: Int64 = 0
-    // From its beginning, wherever the descriptor stands: others may read by the same one.
+    // Reads from the beginning, whatever the descriptor's position: others may read by the same one.
     while true {
       let count = unsafe pread(file, &part, part.count, off_t(byteCount))
       if count < 0, errno == EINTR { continue }

@@ -1,7 +1,8 @@
 package import Base
 package import Storage
 
-/// Holds the rows of documents against the contents that the database keeps itself, while servers go on.
+/// Compares the rows of documents with the contents that the database keeps itself, while servers
+/// continue to run.
 package struct InlineAudit {
   private let database: Database
 
@@ -10,9 +11,11 @@ package struct InlineAudit {
 
   package init(_ database: Database) { self.database = database }
 
-  /// Contents that are not there, or of another length than their document's row says; `checked` is how
-  /// many should be there. Without `sample` those of every document, else of a page of files from that owner
-  /// on, and behind the last owner from the first. `each` gets the number of files.
+  /// Contents that are missing, or whose length differs from the one in their document's row.
+  /// `checked` counts those that should be there, and rows of content that should not.
+  ///
+  /// Without `sample` every document is checked. With it, one page of files is: from that owner on,
+  /// and after the last owner from the first. `each` gets the number of files.
   package func missing(
     sample: Identifier? = nil, each: (_ files: Int64) -> Void
   ) throws -> (checked: Int64, missing: ObjectAudit.Found) {
@@ -43,12 +46,12 @@ package struct InlineAudit {
     let owner: Identifier
     let number: Int64
     let id: Identifier
-    /// Bytes that the database is to have of its content.
+    /// The number of bytes that the database should have of the file's content.
     let expected: Int64
     let found: Int64?
   }
 
-  /// Both sides in one snapshot, so that no writer comes between.
+  /// Reads both sides in one snapshot, so that no write comes between.
   private func page(
     behind owner: Identifier, _ number: Int64, _ limit: Int
   ) throws -> [File] {

@@ -1,7 +1,7 @@
 internal import Base
 internal import Glibc
 
-/// The objects in one backup. A file's name says which object it is and the SHA-256 of what it holds.
+/// The objects in one backup. A file's name holds the object's id and the SHA-256 of its content.
 struct KeptObjects {
   private let folder: Folder
 
@@ -12,7 +12,8 @@ struct KeptObjects {
     let name: String
     let file: Manifest.File
 
-    /// Reads it: whether it holds what its name says still. One that cannot be read does not.
+    /// Reads the file. Returns whether it still has the content that its name states. False if it
+    /// cannot be read.
     func isWhole() throws(BackupError) -> Bool {
       do throws(BackupError) {
         return Manifest.File(try HashedFile(reading: path)) == file
@@ -25,7 +26,7 @@ struct KeptObjects {
 
   init(in backup: Folder) { folder = backup.folder(Self.name) }
 
-  /// The object as it lies there; nil where it does not.
+  /// The object in this backup; nil if it is not there.
   func find(_ id: Identifier) throws(BackupError) -> Entry? {
     let place = Self.place(of: id, in: folder)
     let prefix = "\(id)."
@@ -41,7 +42,7 @@ struct KeptObjects {
     return nil
   }
 
-  /// Takes an object over from another backup without copying it; false where that cannot be.
+  /// Takes an object over from another backup without copying it. False if that is not possible.
   func link(_ entry: Entry, as id: Identifier) throws(BackupError) -> Bool {
     try Self.made(id, in: folder).link(entry.name, from: entry.path)
   }
@@ -61,18 +62,18 @@ struct KeptObjects {
     }
   }
 
-  /// Where the manifest says that it lies.
+  /// The object's path according to the manifest.
   func path(of object: Manifest.Object) -> String {
     Self.place(of: object.id, in: folder).path(of: "\(object.id).\(Hex.encode(object.file.digest))")
   }
 
-  /// As in the object store: `ab/cd` for an id that begins with abcd.
+  /// The object's directory, as in the object store: `ab/cd` for an id that begins with abcd.
   static func place(of id: Identifier, in folder: Folder) -> Folder {
     let digits = Array(id.description)
     return folder.folder(String(digits[0..<2])).folder(String(digits[2..<4]))
   }
 
-  /// The same, once it is there.
+  /// The same directory, made if it is missing.
   static func made(_ id: Identifier, in folder: Folder) throws(BackupError) -> Folder {
     let place = place(of: id, in: folder)
     if place.exists { return place }

@@ -2,24 +2,24 @@ package import Base
 internal import Crypto
 internal import Glibc
 
-/// What a backup holds, a line for each thing; written last, so a backup with a manifest is whole.
+/// The contents of a backup, one line for each. It is written last, so a backup with a manifest is whole.
 ///
 /// The last line counts the objects and has the SHA-256 of all lines before it.
 package struct Manifest: Sendable {
   package static let name = "manifest"
   static let title = "coffer-backup 2"
-  /// The first one did not say of which installation it is.
+  /// The first format did not name the installation.
   static let titles = ["coffer-backup 1", title]
 
-  /// What is said once.
+  /// The data that occur once.
   package struct Head: Sendable, Equatable {
     /// When the database was copied.
     package let taken: Instant
-    /// The history of the database that it is of; nil in what earlier versions made.
+    /// The history of the database; nil in backups that earlier versions made.
     package let installation: Identifier?
-    /// Migrations of `sync` and `billing`.
+    /// The number of migrations of `sync` and of `billing`.
     package let schemas: [String: Int]
-    /// By their names in the backup.
+    /// The database's files by their names in the backup.
     package let files: [String: File]
   }
 
@@ -33,11 +33,11 @@ package struct Manifest: Sendable {
     package let file: File
   }
 
-  /// What its last line says of all of it.
+  /// The totals in the last line.
   package struct Sum: Sendable, Equatable {
     package var objectCount: Int64 = 0
     package var byteCount: Int64 = 0
-    /// Objects that documents need and the store did not have.
+    /// The objects that documents need and the store did not have.
     package var missingCount: Int64 = 0
   }
 
@@ -67,7 +67,7 @@ extension Manifest.Line {
     }
   }
 
-  /// Nil for a line that is none of these.
+  /// Nil if the line is none of these.
   init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
     switch (words.first, words.count) {
@@ -116,7 +116,7 @@ extension Manifest.File {
   }
 }
 
-/// Writes a manifest beside its place; only `finish` puts it there.
+/// A writer of a manifest. It writes to another name; only `finish` puts the manifest in its place.
 final class ManifestWriter {
   private(set) var sum = Manifest.Sum()
   private let folder: Folder
@@ -152,7 +152,7 @@ final class ManifestWriter {
     if buffer.count >= Self.bufferByteCount { try flush() }
   }
 
-  /// Makes it durable under its name; answers the SHA-256 of the whole file.
+  /// Makes the manifest durable under its name. Returns the SHA-256 of the whole file.
   func finish() throws(BackupError) -> [UInt8] {
     try flush()
     let lines = digest.finalize()

@@ -2,13 +2,13 @@ internal import Base
 internal import Crypto
 internal import Glibc
 
-/// Reads a manifest line by line, however long it is.
+/// A reader of a manifest of any length, line by line.
 ///
-/// `check` reads it once to its end: only what it accepted may be believed.
+/// `check` reads it once to its end. Trust nothing before that.
 struct ManifestReader {
   private let path: String
 
-  /// Throws where there is no manifest: an unfinished backup, or none.
+  /// Throws if there is no manifest: the backup is unfinished, or is none.
   init(of backup: Folder) throws(BackupError) {
     guard backup.has(Manifest.name) else {
       throw BackupError(.refused, "\(backup.path) is no whole backup: it has no manifest")
@@ -16,7 +16,7 @@ struct ManifestReader {
     path = backup.path(of: Manifest.name)
   }
 
-  /// What is said once, after every line has been read and the last one found right.
+  /// Reads every line and checks the last one. Returns the data that occur once, and the totals.
   func check() throws(BackupError) -> (head: Manifest.Head, sum: Manifest.Sum) {
     var (taken, installation) = (Instant?.none, Identifier?.none)
     var (schemas, files) = ([String: Int](), [String: Manifest.File]())
@@ -37,7 +37,7 @@ struct ManifestReader {
 
   private static let beginningByteCount = 1 << 12
 
-  /// What its first lines say, not held against the digest at its end.
+  /// The data in the first lines, not checked against the digest at the end.
   func beginning() throws(BackupError) -> (taken: Instant?, installation: Identifier?) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { throw .system("read", path) }
@@ -56,7 +56,7 @@ struct ManifestReader {
     return found
   }
 
-  /// Hands over every line but the first and the last.
+  /// Passes on every line except the first and the last.
   @discardableResult
   func read(_ each: (Manifest.Line) throws(BackupError) -> Void) throws(BackupError) -> Manifest.Sum
   {

@@ -1,18 +1,18 @@
 package import Base
 package import Storage
 
-/// Holds rows and the object store against each other, while servers go on.
+/// Compares rows with the object store, while servers continue to run.
 package struct ObjectAudit {
   private let database: Database
   private let objects: ObjectStore
 
-  /// Ids that are held in memory at a time: more are gone through in several rounds.
+  /// The most ids held in memory at once. More are handled in several rounds.
   private static let heldCountMax: Int64 = 500_000
-  /// An object that no row names is somebody's upload until it is so old.
+  /// An object that no row names counts as an upload until it is this old.
   package static let grace = Instant.Span.days(1)
   private static let listedCountMax = 100
 
-  /// What was found of one kind: how many, and the first of them.
+  /// The findings of one kind: their number, their size, and the first of them.
   package struct Found: Sendable {
     package private(set) var count: Int64 = 0
     package private(set) var byteCount: Int64 = 0
@@ -30,8 +30,9 @@ package struct ObjectAudit {
     self.objects = objects
   }
 
-  /// Objects that documents need and that are not there, or not all of them; `checked` is how many were
-  /// looked for. Without `sample` those of every document, else a page of them from that owner on.
+  /// Objects that documents need and that are missing or incomplete; `checked` is the number that
+  /// was looked for. Without `sample` the objects of every document are checked, otherwise one page
+  /// of them from that owner on.
   package func missing(
     sample: Identifier? = nil, each: (_ checked: Int64) -> Void
   ) throws -> (checked: Int64, missing: Found) {
@@ -49,7 +50,8 @@ package struct ObjectAudit {
     return (checked, missing)
   }
 
-  /// An object that was replaced since its page was read may rightly be gone by now.
+  /// Whether the document still has the object. One that was replaced since its page was read may
+  /// rightly be gone.
   private func isUsed(_ object: ObjectPages.Object) throws -> Bool {
     try database.read { reader in
       try reader.first(
@@ -59,16 +61,17 @@ package struct ObjectAudit {
     }
   }
 
-  /// How many rows name an object.
+  /// The number of rows that name an object.
   package func usedCount() throws -> Int64 {
     var count: Int64 = 0
     try ObjectPages(database).read { page, _ in count += Int64(page.count) }
     return count
   }
 
-  /// Objects that nothing names, written before the grace; `usedCount` is how many rows name one.
+  /// Objects that no row names and that are older than `grace`. `usedCount` is the number of rows that name
+  /// one.
   ///
-  /// Where they are deleted, they are only while no backup runs; `left` are those that are there still.
+  /// With `deletes`, objects are deleted, but only while no backup runs. `left` are those that remain.
   package func orphans(
     usedCount: Int64, at now: Instant, deletes: Bool, each: (_ walkedBytes: Int64) -> Void
   ) throws -> (deleted: Found, left: Found) {
@@ -98,7 +101,7 @@ package struct ObjectAudit {
     return (deleted, left)
   }
 
-  /// Those that wait for no sweep and are no upload's.
+  /// The objects that neither wait for a sweep nor belong to an upload.
   private func unnamed(_ objects: [ObjectStore.Listed]) throws -> [ObjectStore.Listed] {
     var named: Set<Identifier> = []
     for list in SQLList.slices(of: objects.map { .id($0.key) }, after: 0) {

@@ -1,17 +1,17 @@
 internal import Base
 internal import Storage
 
-/// The objects that documents need, as rows name them, page by page in short snapshots.
+/// The objects that documents need, as rows name them, read page by page in short snapshots.
 ///
-/// While nothing is deleted from the object store, whatever was in use at the beginning is among them
-/// at the end, with `garbage`: a document that changes its object leaves the old one there.
+/// While nothing is deleted from the object store, the pages with `garbage` contain every object that was in
+/// use at the beginning: a document that changes its object leaves the old one in `garbage`.
 struct ObjectPages {
   struct Object {
     let id: Identifier
     let byteCount: Int64
-    /// Whether a document needs it; garbage may never have been written.
+    /// Whether a document needs the object. Garbage may never have been written.
     let isInUse: Bool
-    /// Of the document, by which its row is found again; of garbage, nobody's.
+    /// The owner and number of the document, which find its row again. Not set for garbage.
     var owner = Identifier(high: 0, low: 0)
     var number: Int64 = 0
   }
@@ -30,7 +30,7 @@ struct ObjectPages {
     rowCountMax = .max
   }
 
-  /// A page of them: from that owner on, and behind the last owner from the first.
+  /// One page of objects: from that owner on, and after the last owner from the first.
   init(sampleOf database: Database, from start: Identifier) {
     self.database = database
     includesGarbage = false
@@ -38,7 +38,7 @@ struct ObjectPages {
     rowCountMax = Self.rowCount
   }
 
-  /// `each` gets the objects of a page, and what contents outside of the object store weigh.
+  /// `each` gets the objects of a page, and the size of the contents outside the object store.
   func read(_ each: (_ objects: [Object], _ inlineByteCount: Int64) throws -> Void) throws {
     var left = rowCountMax
     try read(from: start, before: nil, &left, each)
@@ -46,7 +46,7 @@ struct ObjectPages {
     if includesGarbage { try readGarbage(each) }
   }
 
-  /// Those of the owners from one to before another, at most `left` of them.
+  /// Reads the objects of the owners from `first` to before `end`, from at most `left` rows.
   private func read(
     from first: Identifier, before end: Identifier?, _ left: inout Int64,
     _ each: (_ objects: [Object], _ inlineByteCount: Int64) throws -> Void

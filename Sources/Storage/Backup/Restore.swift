@@ -3,35 +3,34 @@ internal import Glibc
 internal import Migrations
 internal import Storage
 
-/// Puts a backup back into an empty directory: `objects`, and last of all `database`.
+/// Restores a backup into an empty directory: first `objects`, last `database`.
 ///
-/// Everything is held against its digest on the way. What is damaged, missing or cannot be read is left
-/// out and told of.
+/// Everything is checked against its digest. What is damaged, missing or unreadable is left out and reported.
 package struct Restore {
   package let head: Manifest.Head
   package let sum: Manifest.Sum
-  /// Where later runs left what is no backup; none of them where one backup was named.
+  /// The directories of later runs that are not whole backups. Empty if `path` named one backup.
   package let unfinished: [String]
   private let backup: Folder
   private let target: Folder
   private let linksObjects: Bool
 
   package struct Outcome: Sendable {
-    /// Where the databases are: the directory of the files, or PostgreSQL's dump.
+    /// The place of the databases: the directory of the files, or PostgreSQL's dump.
     package let database: DatabasePlace
     package let objectsDirectory: String
     package let objectCount: Int64
     package let damagedCount: Int64
     /// The first of the damaged objects.
     package let damaged: [Identifier]
-    /// Whether the backup has objects that changed, not only such as the store did not have.
+    /// Whether objects of the backup were damaged or lost, not only absent from the store when it was made.
     package let hasChanged: Bool
   }
 
   package enum DatabasePlace: Sendable {
     case sqlite(directory: String)
     case dump(path: String)
-    /// There is none: the text says what is wrong with that of the backup.
+    /// No database was restored; the text says what is wrong with the backup's.
     case damaged(String)
   }
 
@@ -39,12 +38,14 @@ package struct Restore {
   private static let databaseName = "database"
   private static let unfinishedName = databaseName + ".unfinished"
 
-  /// How far a clock may be behind the one that a backup was made by.
+  /// How far this machine's clock may be behind the clock of the machine that made the backup.
   package static let clockDifference = Instant.Span.minutes(1)
 
-  /// `path` is a backup, or a directory of backups of which the newest is meant; with `now` that must not
-  /// be of a time to come, since which is the newest is not known then. With `linksObjects` no object is
-  /// copied where the file system can do without: for looking at, not for use.
+  /// `path` is a backup, or a directory of backups, of which the newest is used. If `now` is given,
+  /// the newest must not be from the future, because then it is not known which is the newest.
+  ///
+  /// With `linksObjects`, objects are linked instead of copied if the file system can: for
+  /// inspection, not for use.
   package init(
     of path: String, into directory: String, at now: Instant? = nil, linksObjects: Bool = false
   ) throws(BackupError) {
@@ -94,7 +95,7 @@ package struct Restore {
     return (newest, try BackupSet.unfinished(in: folder, after: newest).map { $0.path })
   }
 
-  /// Whether its database is a dump of PostgreSQL, which is not loaded here.
+  /// Whether the backup's database is a PostgreSQL dump, which is not loaded here.
   package var isDump: Bool { Self.isDump(head) }
 
   private static func isDump(_ head: Manifest.Head) -> Bool {
@@ -104,13 +105,13 @@ package struct Restore {
   /// The backup that is restored.
   package var path: String { backup.path }
 
-  /// Where it lies with others, as a rule.
+  /// The directory that holds the backup, usually among others.
   package var home: String { backup.folder("..").resolved.path }
 
-  /// Has the next backup read what it takes over from this one; false where nothing can be noted in it.
+  /// Makes the next backup read what it takes over from this one. False if this one cannot be marked.
   package func noteDamage() -> Bool { backup.mark(BackupSet.damaged) }
 
-  /// `renew` gets the restored files before they come to their place; `each` gets bytes.
+  /// `renew` gets the restored files before they are moved to their place; `each` gets bytes.
   package func run(
     renew: (_ directory: String) throws -> Void, each: (_ done: Int64, _ of: Int64) -> Void
   ) throws -> Outcome {
@@ -122,7 +123,7 @@ package struct Restore {
     }
     let kept = KeptObjects(in: backup)
     let objects = target.folder(KeptObjects.name)
-    // Whatever else an object store has, so that it is known as one.
+    // Makes the other parts of an object store, so that the directory is recognized as one.
     _ = try ObjectStore(directory: objects.path)
     var (count, damagedCount, damaged) = (Int64(0), Int64(0), [Identifier]())
     var hasChanged = false
@@ -153,7 +154,7 @@ package struct Restore {
       damagedCount: damagedCount, damaged: damaged, hasChanged: hasChanged)
   }
 
-  /// False where the backup does not have what its manifest says.
+  /// False if the backup does not have what its manifest states.
   private func restore(
     _ object: Manifest.Object, _ kept: KeptObjects, to objects: Folder, _ advance: (Int64) -> Void
   ) throws(BackupError) -> Bool {

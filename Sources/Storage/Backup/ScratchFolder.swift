@@ -1,19 +1,19 @@
 internal import Base
 internal import Crypto
 
-/// A directory to restore into, to look at what was restored.
+/// A directory to restore into for inspection.
 package enum ScratchFolder {
   private static let prefix = "verify-"
 
-  /// Lends `path` where it is given, else a new directory where the backup lies, which is removed
-  /// afterwards.
+  /// Calls `body` with `path` if it is given, otherwise with a new directory next to the backup,
+  /// which is removed afterwards.
   package static func with<Value>(
     _ path: String?, beside backup: String, _ body: (String) throws -> Value
   ) throws -> Value {
     if let path { return try body(path) }
     let folder = Folder(path: backup)
     guard folder.exists else { throw BackupError(.refused, "there is no backup in \(backup)") }
-    // A directory of backups holds it; beside a single backup it stands.
+    // The new directory is made within a directory of backups, but next to a single backup.
     let home = folder.has(Manifest.name) ? folder.folder("..") : folder
     try clear(in: home)
     let scratch = home.folder("\(prefix)\(Random.identifier())")
@@ -25,7 +25,7 @@ package enum ScratchFolder {
     return try result.get()
   }
 
-  /// Removes those of processes that were stopped: each is a copy of a database.
+  /// Removes the directories of processes that were stopped. Each holds a copy of a database.
   static func clear(in home: Folder) throws(BackupError) {
     for name in try home.names() where name.hasPrefix(prefix) {
       guard Identifier(String(name.dropFirst(prefix.count))) != nil,

@@ -2,20 +2,20 @@ package import Base
 internal import CPostgres
 internal import Glibc
 
-/// One connection to PostgreSQL with its prepared statements; one thread at a time may use it.
+/// One connection to PostgreSQL with its prepared statements, for one thread at a time.
 ///
 /// libpq runs in non-blocking mode and every wait has a deadline, so a server that stops answering
 /// costs a connection, never a thread. Not Sendable: pools hand it from thread to thread.
 @safe
 package final class PostgresConnection {
-  /// True once nothing more can be expected of it.
+  /// True once the connection can no longer be used.
   package private(set) var isLost = false
 
   private let handle: OpaquePointer
   private let answerWait: Instant.Span
   private var cache: [StatementKey: String] = [:]
   private var statementCount = 0
-  /// Prepared on the server but no longer in the cache.
+  /// Statements that are prepared on the server but no longer in the cache.
   private var stale: [String] = []
 
   /// The types are part of a prepared statement, so they are part of its key.
@@ -30,7 +30,7 @@ package final class PostgresConnection {
   package init(
     url: Secret, connectSeconds: Int, answerWait: Instant.Span
   ) throws(PostgresError) {
-    // What stands after "dbname" overrides what the URL says.
+    // Settings after "dbname" override those in the URL.
     var settings: [(String, String)] = [
       ("dbname", String(decoding: url.exposed, as: UTF8.self)),
       ("connect_timeout", String(max(2, connectSeconds))),
@@ -56,13 +56,13 @@ package final class PostgresConnection {
 
   deinit { unsafe PQfinish(handle) }
 
-  /// Runs statements without parameters or interest in rows, one after the other.
+  /// Runs statements without parameters, one after the other, and ignores their rows.
   package func execute(_ sql: String) throws(PostgresError) {
     try send(unsafe PQsendQuery(handle, sql))
     _ = try receive()
   }
 
-  /// Prepares the statement if it is new here, and runs it.
+  /// Prepares the statement if this connection has not done so yet, and runs it.
   package func run(
     _ sql: String, _ parameters: [PostgresParameter]
   ) throws(PostgresError) -> PostgresResult {
@@ -94,7 +94,7 @@ package final class PostgresConnection {
   }
 
   private func prepare(_ key: StatementKey) throws(PostgresError) -> String {
-    // The set of statements is the program's own; past the bound something builds SQL from data.
+    // The program has a fixed set of statements. Beyond this bound, something builds SQL from data.
     if cache.count >= Self.cachedStatementCountMax {
       stale += cache.values
       cache.removeAll()
@@ -111,7 +111,7 @@ package final class PostgresConnection {
   private func sendPrepared(
     _ name: String, _ parameters: [PostgresParameter]
   ) throws(PostgresError) {
-    // One buffer for all values; one byte more, so that an empty value has an address too.
+    // One buffer for all values, with one byte more, so that an empty value has an address too.
     var buffer: [UInt8] = []
     var offsets: [Int?] = []
     for parameter in parameters {
@@ -130,7 +130,7 @@ package final class PostgresConnection {
     try send(code)
   }
 
-  /// Judges a PQsend call and flushes what it queued.
+  /// Checks the result of a PQsend call, and flushes what it queued.
   private func send(_ code: Int32) throws(PostgresError) {
     guard !isLost, code == 1 else { throw lose("the connection to PostgreSQL was lost") }
     let deadline = MonotonicTime.now() + answerWait
@@ -138,7 +138,7 @@ package final class PostgresConnection {
       switch unsafe PQflush(handle) {
       case 0: return
       case 1:
-        // While the server also sends, it may not read on: take what it has.
+        // A server that is sending may have stopped reading, so its output is taken in.
         try wait(for: Int16(POLLIN | POLLOUT), until: deadline)
         try consume()
       default: throw lose("the connection to PostgreSQL was lost")
@@ -146,7 +146,7 @@ package final class PostgresConnection {
     }
   }
 
-  /// The answer to what was sent; of several answers the last, and the first error.
+  /// Receives the answer to what was sent: the last of several. Throws the first error.
   private func receive() throws(PostgresError) -> PostgresResult {
     let deadline = MonotonicTime.now() + answerWait
     var last: PostgresResult?
@@ -228,7 +228,7 @@ package final class PostgresConnection {
       keywords.map { unsafe UnsafePointer($0) }, values.map { unsafe UnsafePointer($0) }, 1)
   }
 
-  /// The host and port that were tried; of a socket its directory.
+  /// The host and port that were tried; for a socket, its directory.
   private static func address(of connection: OpaquePointer) -> String {
     func text(_ value: UnsafeMutablePointer<CChar>?) -> String {
       unsafe value.map { unsafe String(cString: $0) } ?? ""
@@ -237,7 +237,7 @@ package final class PostgresConnection {
     return "host \(host.isEmpty ? "unknown" : host), port \(port.isEmpty ? "5432" : port)"
   }
 
-  /// What kind of trouble libpq reports about connecting, without quoting it.
+  /// The kind of connection problem that libpq reports, without quoting its message.
   private static func reason(_ message: String) -> String {
     let kinds = [
       (

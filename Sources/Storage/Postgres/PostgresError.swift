@@ -1,14 +1,14 @@
-/// What PostgreSQL or the way to it answered when it did not do as asked.
+/// An error of PostgreSQL, or of the connection to it.
 ///
 /// `message` is the server's primary message, without its detail, which would quote values. Texts
-/// about connecting are this module's own: libpq's name host, user and parts of the URL.
+/// about connecting are this module's own: libpq's contain host, user and parts of the URL.
 package struct PostgresError: Error, Sendable, CustomStringConvertible {
-  /// The SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html), "" when there is none.
+  /// The SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html); "" if there is none.
   package let code: String
   package let message: String
-  /// The constraint that said no.
+  /// The constraint that was violated.
   package let constraint: String?
-  /// The connection is of no more use.
+  /// Whether the connection can no longer be used.
   package let isConnectionLost: Bool
 
   init(code: String, message: String, constraint: String? = nil, isConnectionLost: Bool = false) {
@@ -22,7 +22,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     PostgresError(code: "", message: message, isConnectionLost: true)
   }
 
-  /// A wrong call, found before the server sees it.
+  /// A wrong call, detected before it reaches the server.
   static func misuse(_ message: String) -> PostgresError {
     PostgresError(code: "42000", message: message)
   }
@@ -35,11 +35,10 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     case "40001", "40P01": return .conflict
     case "55P03": return .locked
     case "57014": return .timedOut
-    // Read-only because the server is a standby, or because a reader tried to write: the caller
-    // knows which.
+    // Read-only because the server is a standby, or because a reader tried to write: the caller knows which.
     case "25006": return .readOnly
     case "42501": return .forbidden
-    // Named after the connection, but it says that we called the server wrongly.
+    // Its class is connection errors, but it means that we called the server wrongly.
     case "08P01": return .misuse
     default: break
     }
@@ -51,12 +50,12 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
   }
 
   package enum Kind: Sendable {
-    /// A serialization failure or a deadlock: the same transaction may succeed when repeated.
+    /// A serialization failure or a deadlock. The same transaction may succeed when repeated.
     case conflict
     case locked
     case timedOut
     case readOnly
-    /// The role has not the privilege.
+    /// The role lacks the privilege.
     case forbidden
     case constraint
     /// The connection, the disk, the memory or the server itself.

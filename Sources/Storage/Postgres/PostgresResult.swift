@@ -1,11 +1,11 @@
 internal import CPostgres
 
-/// The whole answer to one statement, freed with its last holder.
+/// The whole answer to one statement, freed with its last reference.
 @safe
 package final class PostgresResult {
   package let columnCount: Int
   package let rowCount: Int
-  /// Rows changed by INSERT, UPDATE or DELETE, else 0.
+  /// Rows changed by INSERT, UPDATE or DELETE; otherwise 0.
   package let changedRowCount: Int
 
   private let handle: OpaquePointer
@@ -16,7 +16,7 @@ package final class PostgresResult {
     unsafe self.handle = unsafe handle
     columnCount = unsafe Int(PQnfields(handle))
     rowCount = unsafe Int(PQntuples(handle))
-    // The server tells the rows of a SELECT in the same place.
+    // For a SELECT the server reports the number of its rows in the same place.
     let isSelect = unsafe String(cString: PQcmdStatus(handle)).hasPrefix("SELECT")
     changedRowCount = isSelect ? 0 : unsafe Int(String(cString: PQcmdTuples(handle))) ?? 0
     var kinds: [ColumnKind] = []
@@ -28,11 +28,11 @@ package final class PostgresResult {
 
   deinit { unsafe PQclear(handle) }
 
-  /// The types that the shared dialect knows; everything else is `other`.
+  /// The types of the shared dialect; all other types are `other`.
   package enum ColumnKind: String, Sendable {
     case integer, text, blob, other
 
-    /// By the type's fixed number (src/include/catalog/pg_type.dat).
+    /// Takes the type's fixed number (src/include/catalog/pg_type.dat).
     init(type: Oid) {
       self =
         switch type {
@@ -50,7 +50,7 @@ package final class PostgresResult {
     unsafe PQgetisnull(handle, Int32(row), Int32(column)) == 1
   }
 
-  /// Big-endian, in two, four or eight bytes.
+  /// Reads a big-endian integer of two, four or eight bytes.
   package func integer(row: Int, column: Int) -> Int64 {
     let bytes = blob(row: row, column: column)
     let isNegative = (bytes.first ?? 0) & 0x80 != 0
@@ -61,7 +61,7 @@ package final class PostgresResult {
     String(decoding: blob(row: row, column: column), as: UTF8.self)
   }
 
-  /// The value's bytes as they came.
+  /// The value's bytes as they were received.
   package func blob(row: Int, column: Int) -> [UInt8] {
     let count = unsafe Int(PQgetlength(handle, Int32(row), Int32(column)))
     guard let start = unsafe PQgetvalue(handle, Int32(row), Int32(column)), count > 0 else {

@@ -2,17 +2,17 @@ package import Base
 internal import CPostgres
 internal import Glibc
 
-/// How a connection is made secure where neither the URL nor the environment says how.
+/// The security of a connection if neither the URL nor the environment sets it.
 ///
-/// libpq's own default, `prefer`, encrypts if the server likes to and asks for no proof of who it is:
-/// whoever is on the way could answer. So a server on another machine must prove by its certificate
-/// that it is the one named, `verify-full`.
+/// libpq's own default, `prefer`, encrypts if the server agrees, and requires no proof of the
+/// server's identity: anyone on the network path could answer. So a server on another machine must
+/// prove with its certificate that it is the one named (`verify-full`).
 package enum PostgresSecurity {
-  /// The sslmode to connect with; nil where it is said, or the server is on this machine.
+  /// The sslmode to connect with. Nil if it is set elsewhere, or the server is on this machine.
   package static func mode(of url: Secret, environment: (String) -> String? = variable) -> String? {
     guard let values = settings(of: url) else { return nil }
     guard values["sslmode"] == nil, environment("PGSSLMODE") == nil else { return nil }
-    // A service's file may name any host.
+    // A service file may name any host.
     let hasService = (values["service"] ?? environment("PGSERVICE")) != nil
     let hosts =
       values["hostaddr"] ?? environment("PGHOSTADDR") ?? values["host"] ?? environment("PGHOST")
@@ -23,7 +23,7 @@ package enum PostgresSecurity {
     return isFar || hasService ? "verify-full" : nil
   }
 
-  /// What the URL says, as libpq reads it; nil where it cannot.
+  /// The URL's settings, as libpq reads them; nil if it cannot.
   private static func settings(of url: Secret) -> [String: String]? {
     guard
       let options = unsafe PQconninfoParse(String(decoding: url.exposed, as: UTF8.self), nil)
@@ -40,7 +40,7 @@ package enum PostgresSecurity {
     return values
   }
 
-  /// Nothing means the server's usual socket in the file system.
+  /// An empty host means the server's usual socket in the file system.
   private static func isLocal(_ host: String) -> Bool {
     if host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") { return true }
     if host == "localhost" || host == "::1" { return true }

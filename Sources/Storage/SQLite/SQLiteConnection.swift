@@ -2,7 +2,7 @@ package import Base
 internal import CSQLite
 internal import Glibc
 
-/// One connection to SQLite with its statement cache; one thread at a time may use it.
+/// One connection to SQLite with its statement cache, for one thread at a time.
 ///
 /// Not Sendable: pools hand it from thread to thread under a lock.
 @safe
@@ -11,10 +11,10 @@ package final class SQLiteConnection {
   ///
   /// Only for reads: an interrupted write takes the whole transaction with it.
   package var readDeadline: MonotonicTime?
-  /// Frames in the write-ahead log after the last commit of this connection.
+  /// The frames in the write-ahead log after the last commit of this connection.
   package private(set) var logFrameCount = 0
 
-  /// Of the rows changed in all, those that statements only locked, and left as they were.
+  /// The number of changed rows that statements only locked, without changing their values.
   package var lockedRowCount: Int64 = 0
 
   let handle: OpaquePointer
@@ -23,14 +23,14 @@ package final class SQLiteConnection {
   private static let cachedStatementCountMax = 512
   private static let operationsBetweenDeadlineChecks: Int32 = 20_000
 
-  /// Opens `file` (a path or `:memory:`) for reading and writing, creating it when absent.
+  /// Opens `file` (a path or `:memory:`) for reading and writing, creating it if it is missing.
   ///
-  /// Plans follow from statements alone: where SQLite may look at what is bound, a comparison of a parameter with a
-  /// column that a partial index names makes it prepare the statement anew for each use
+  /// Query plans depend on statements alone. If SQLite could look at bound values, comparing a parameter with
+  /// a column that a partial index names would make it prepare the statement again for each use
   /// (https://sqlite.org/c3ref/c_dbconfig_defensive.html, `SQLITE_DBCONFIG_ENABLE_QPSG`).
   ///
-  /// Double-quoted strings are refused and the schema is not trusted to call functions with side
-  /// effects (https://sqlite.org/security.html).
+  /// Double-quoted strings are refused, and the schema is not trusted to call functions with side effects
+  /// (https://sqlite.org/security.html).
   package init(file: String, busyTimeoutMilliseconds: Int32) throws(SQLiteError) {
     _ = Self.withoutMemoryStatistics
     var opened: OpaquePointer?
@@ -60,7 +60,7 @@ package final class SQLiteConnection {
     unsafe sqlite3_close_v2(handle)
   }
 
-  /// Tries a lock once a millisecond for so long.
+  /// Tries a lock once a millisecond, for `milliseconds`.
   ///
   /// SQLite's own waiting tries a dozen times in 100 ms: too rarely for a lock that quick readers
   /// hold most of the time.
@@ -75,11 +75,11 @@ package final class SQLiteConnection {
       }, tryCountMax)
   }
 
-  /// Counting what SQLite allocates would take one lock of the whole process at each allocation
-  /// (https://sqlite.org/malloc.html, section 3.2). Only before the first connection.
+  /// SQLite's count of its allocations would take a process-wide lock at each allocation
+  /// (https://sqlite.org/malloc.html, section 3.2). It can only be turned off before the first connection.
   private static let withoutMemoryStatistics = coffer_config_memory_statistics(0)
 
-  /// Lets `readDeadline` act, at a small cost per statement.
+  /// Enables `readDeadline`, at a small cost per statement.
   package func enforceReadDeadline() {
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe sqlite3_progress_handler(
@@ -106,8 +106,8 @@ package final class SQLiteConnection {
 
   package enum Access: Sendable { case readWrite, readOnly }
 
-  /// Attaches an existing file under a schema name; one that may not be written is opened for reading
-  /// alone, without a word.
+  /// Attaches an existing file under a schema name. A file that may not be written is silently
+  /// opened read-only.
   package func attach(_ path: String, as schema: String, _ access: Access) throws(SQLiteError) {
     let mode = access == .readOnly ? "ro" : "rw"
     let statement = try prepare("ATTACH $1 AS \(schema)", persistent: false)
@@ -115,7 +115,7 @@ package final class SQLiteConnection {
     while try statement.step() {}
   }
 
-  /// Throws `.forbidden` where the file of a schema is open for reading alone.
+  /// Throws `.forbidden` if the file of a schema is open read-only.
   package func requireWritable(_ schema: String) throws(SQLiteError) {
     guard unsafe sqlite3_db_readonly(handle, schema) == 1 else { return }
     let path = unsafe sqlite3_db_filename(handle, schema).map { unsafe String(cString: $0) }
@@ -135,14 +135,14 @@ package final class SQLiteConnection {
     giveBack(statement)
   }
 
-  /// Runs statements without parameters or interest in rows, one after the other.
+  /// Runs statements without parameters, one after the other, and ignores their rows.
   package func execute(_ sql: String) throws(SQLiteError) {
     guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
       throw unsafe Self.error(of: handle)
     }
   }
 
-  /// The single integer a statement such as `PRAGMA sync.data_version` answers.
+  /// The single integer that a statement such as `PRAGMA sync.data_version` returns.
   package func integer(_ sql: String) throws -> Int64 {
     try withStatement(sql) { statement in
       guard try statement.step() else {
@@ -152,9 +152,9 @@ package final class SQLiteConnection {
     }
   }
 
-  /// Lends a prepared statement to `body`; a nested use of the same text gets its own.
+  /// Lends a prepared statement to `body`. A nested use of the same text gets another one.
   ///
-  /// What fails is not used again: "reset" does not restore every failed statement
+  /// A statement that failed is not used again: "reset" does not restore every failed statement
   /// (https://sqlite.org/c3ref/reset.html).
   package func withStatement<Value>(
     _ sql: String, _ body: (SQLiteStatement) throws -> Value
@@ -180,7 +180,7 @@ package final class SQLiteConnection {
     let statement = try prepare(text.sql, persistent: true)
     statement.isTaken = true
     if cached == nil {
-      // The set of statements is the program's own; past the bound something builds SQL from data.
+      // The program has a fixed set of statements. Beyond this bound, something builds SQL from data.
       if cache.count >= Self.cachedStatementCountMax { cache.removeAll() }
       cache[text] = statement
     }
@@ -195,19 +195,19 @@ package final class SQLiteConnection {
   /// Rows changed by the last completed INSERT, UPDATE or DELETE.
   package var changedRowCount: Int64 { unsafe sqlite3_changes64(handle) }
 
-  /// Rows that completed statements changed since the connection was opened, by cascades and
-  /// triggers too, and such as were rolled back.
+  /// Rows that completed statements changed since the connection was opened, including cascades,
+  /// triggers and changes that were rolled back.
   package var totalChangedRowCount: Int64 { unsafe sqlite3_total_changes64(handle) }
 
-  /// False once SQLite has rolled a whole transaction back by itself, or it has ended.
+  /// False once the transaction has ended, or SQLite has rolled it back by itself.
   package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-  /// Ends the running statement as `.interrupted`. For tests: production never interrupts a write.
+  /// Ends the running statement as `.interrupted`. For tests only: production never interrupts a write.
   package func interrupt() { unsafe sqlite3_interrupt(handle) }
 
   package enum CheckpointMode: Sendable { case passive, restart, truncate }
 
-  /// Copies the log of one attached file into it; the frames in the log, nil if it was locked.
+  /// Copies the log of one attached file into the file. Returns the frames in the log; nil if it was locked.
   package func checkpoint(_ schema: String, _ mode: CheckpointMode) throws(SQLiteError) -> Int? {
     let flag =
       switch mode {
@@ -256,7 +256,7 @@ package final class SQLiteConnection {
     return SQLiteError(code: code, message: unsafe String(cString: sqlite3_errmsg(handle)))
   }
 
-  /// A path inside a URI (https://sqlite.org/uri.html): `%`, `?` and `#` would end or change it.
+  /// Escapes a path for a URI (https://sqlite.org/uri.html), where `%`, `?` and `#` would end or change it.
   private static func escaped(_ path: String) -> String {
     path.utf8.map { byte in
       let plain = byte > 0x20 && byte < 0x7F && !"%?#".utf8.contains(byte)

@@ -1,15 +1,15 @@
 internal import CSQLite
 
-/// Copies a file as a connection's open transaction sees it, while others write
+/// Copies a file as a connection's open transaction sees it, while other connections write
 /// (https://sqlite.org/c3ref/backup_finish.html).
 extension SQLiteConnection {
-  /// Pages of one step, after which `each` is told how many of how many are copied.
+  /// The pages of one step. After each, `each` gets the number of copied pages and of all pages.
   private static let copiedPageCount: Int32 = 256
 
   /// Copies one attached file into an empty one.
   ///
-  /// The transaction keeps what is copied at one moment; without one, any commit would begin the copy
-  /// anew. It is not durable yet when this returns.
+  /// The transaction keeps the copy at one moment: without one, any commit would restart it. The
+  /// copy is not durable yet when this returns.
   package func copy(
     _ schema: String, to file: String, each: (_ done: Int, _ of: Int) -> Void
   ) throws(SQLiteError) {
@@ -17,7 +17,7 @@ extension SQLiteConnection {
       throw SQLiteError(code: SQLITE_MISUSE, message: "a copy without a snapshot")
     }
     let target = try SQLiteConnection(file: file, busyTimeoutMilliseconds: 0)
-    // Whoever asked makes the whole file durable; until then nobody takes it for a database.
+    // The caller makes the whole file durable. Before that, it is not used as a database.
     try target.execute("PRAGMA main.synchronous = OFF")
     guard let copy = unsafe sqlite3_backup_init(target.handle, "main", handle, schema) else {
       throw unsafe Self.error(of: target.handle)

@@ -1,8 +1,8 @@
 internal import CSQLite
 
-/// What SQLite answered when it did not do as asked.
+/// An error of SQLite.
 ///
-/// `message` is SQLite's own text: it names tables and columns, never bound values.
+/// `message` is SQLite's own text: it contains names of tables and columns, never bound values.
 package struct SQLiteError: Error, Sendable, CustomStringConvertible {
   /// The extended result code (https://sqlite.org/rescode.html).
   package let code: Int32
@@ -21,7 +21,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     case SQLITE_FULL: .full
     case SQLITE_PERM: .forbidden
     case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM, SQLITE_AUTH: .outside
-    // The bare code is a write to a file attached read-only: a bug. Its extensions are faults.
+    // The bare code means a write to a file attached read-only: a bug. Its extensions are faults.
     case SQLITE_READONLY: code == SQLITE_READONLY ? .misuse : .outside
     case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
     case SQLITE_CONSTRAINT: .constraint
@@ -30,17 +30,17 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// SQLITE_MISUSE, for errors that callers find before SQLite does.
+  /// SQLITE_MISUSE, for errors that callers detect before SQLite does.
   package static let misuseCode = SQLITE_MISUSE
 
   package enum Kind: Sendable {
-    /// Another connection holds a lock for longer than the busy timeout.
+    /// Another connection held a lock for longer than the busy timeout.
     case locked
     /// The disk or the file's own limit is full.
     case full
-    /// The Unix user may not write the file, which `message` names.
+    /// The Unix user may not write the file; `message` is its path.
     case forbidden
-    /// The operating system failed us: I/O, memory.
+    /// The operating system failed: I/O, memory.
     case outside
     case damaged
     case constraint

@@ -3,20 +3,19 @@ internal import Glibc
 
 /// One prepared statement of one connection, positioned on a row while it is stepped.
 ///
-/// Not Sendable: it belongs to whoever holds its connection.
+/// Not Sendable: it belongs to the holder of its connection.
 @safe
 package final class SQLiteStatement {
-  /// For each of SQLite's parameter positions, the `n` of the `$n` that stands there.
+  /// For each of SQLite's parameter positions, the `n` of its `$n`.
   ///
   /// SQLite numbers `$n` by first appearance, so position and `n` differ in `$2 … $1`.
   package let parameters: [Int]
-  /// How many values the statement takes: the largest `n`.
+  /// The number of values that the statement takes: the largest `n`.
   package let parameterCount: Int
   package let isReadOnly: Bool
-  /// Whether it is `UPDATE t SET c = c WHERE …`: it leaves rows as they are, and locks them on
-  /// PostgreSQL.
+  /// Whether it is `UPDATE t SET c = c WHERE …`, which leaves rows as they are, and locks them on PostgreSQL.
   package let isLock: Bool
-  /// Whether somebody uses it now; its connection's cache hands it to nobody else meanwhile.
+  /// Whether the statement is in use. The connection's cache then lends it to no other caller.
   var isTaken = false
 
   private let handle: OpaquePointer
@@ -31,7 +30,7 @@ package final class SQLiteStatement {
       let name = unsafe sqlite3_bind_parameter_name(handle, position + 1).map {
         unsafe String(cString: $0)
       }
-      // `$1::text` arrives here as one parameter of that name; unrefused it would be NULL.
+      // `$1::text` arrives here as one parameter of that name. If it were accepted, it would be NULL.
       guard let name, name.hasPrefix("$"), let number = Int(name.dropFirst()), number > 0 else {
         unsafe sqlite3_finalize(handle)
         throw SQLiteError(
@@ -65,12 +64,12 @@ package final class SQLiteStatement {
     try check(unsafe sqlite3_bind_int64(handle, Int32(position) + 1, integer))
   }
 
-  /// Refuses U+0000: SQLite would keep it and half of its functions would stop there.
+  /// Refuses U+0000: SQLite would keep it, and half of its functions would stop there.
   package func bind(_ text: String, at position: Int) throws(SQLiteError) {
     var text = text
     let code = text.withUTF8 { bytes -> Int32 in
       return unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-        // A null pointer would bind NULL; the empty string has one.
+        // A null pointer would bind NULL; the empty string has a pointer.
         guard let start = characters.baseAddress else {
           return unsafe coffer_bind_text(handle, Int32(position) + 1, "", 0)
         }
@@ -96,7 +95,7 @@ package final class SQLiteStatement {
     try check(code)
   }
 
-  /// Moves to the next row; false once there is none.
+  /// Moves to the next row. Returns false if there is none.
   package func step() throws(SQLiteError) -> Bool {
     switch unsafe sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -105,12 +104,12 @@ package final class SQLiteStatement {
     }
   }
 
-  /// The steps that the virtual machine made for it since this was last asked.
+  /// The steps of the virtual machine for this statement since the last call.
   package func takeStepCount() -> Int64 {
     Int64(unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 1))
   }
 
-  /// How often it had to be prepared again since it was made.
+  /// How often the statement was prepared again since it was made.
   package var repreparationCount: Int64 {
     Int64(unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0))
   }
@@ -125,7 +124,7 @@ package final class SQLiteStatement {
 
   package var columnCount: Int { Int(unsafe sqlite3_column_count(handle)) }
 
-  /// The value's own type, of the current row.
+  /// The type of the value in the current row.
   package func kind(_ column: Int) -> ColumnKind {
     switch unsafe sqlite3_column_type(handle, Int32(column)) {
     case SQLITE_INTEGER: .integer

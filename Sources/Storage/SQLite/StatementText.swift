@@ -1,7 +1,7 @@
 /// The text of a statement as a key: compared whole, but hashed by its length and a few bytes.
 ///
-/// To hash all of several hundred bytes takes longer than many a statement. Texts are the program's
-/// own, so that no stranger can choose them to collide.
+/// Hashing several hundred bytes takes longer than many a statement. The texts are the program's
+/// own, so no outsider can choose them to collide.
 struct StatementText: Hashable {
   let sql: String
 

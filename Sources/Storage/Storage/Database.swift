@@ -4,10 +4,10 @@ internal import Postgres
 
 /// Both schemas of the database, open for writing one and reading both.
 ///
-/// Any thread may call it; whoever opened it closes it. Completions run on a storage thread: they must be short and must not
-/// call `write`, which would wait for the very thread they hold up.
+/// Any thread may call it; the code that opened it closes it. Completions run on a storage thread.
+/// They must be short and must not call `write`, which would wait for the thread that they run on.
 package final class Database: Sendable {
-  /// The schema this program writes.
+  /// The schema that this program writes.
   package let owned: Schema
 
   private let engine: any Engine
@@ -15,19 +15,21 @@ package final class Database: Sendable {
   private let options: DatabaseOptions
   private let isClosed = Locked(false)
 
-  /// What opening may do to a database that is not as this program needs it.
+  /// What opening may do to a database that is not in the state this program needs.
   package enum Preparation: Sendable {
     /// Creates and migrates both schemas as needed, under a lock that every program takes.
     case migrates
-    /// Changes nothing: a mistyped place must not become a new and empty database.
+    /// Changes nothing: a mistyped location must not become a new, empty database.
     case requiresSchema
-    /// Changes nothing either, and takes the schemas of an earlier version: for what was restored.
+    /// Changes nothing either, and accepts schemas of an earlier version, for restored databases.
     case acceptsEarlier
   }
 
-  /// Throws `DatabaseError.migration` when the schema is not this program's, or is to be there and
-  /// is not, `.unavailable` when the database cannot be reached or another program holds the lock
-  /// for too long.
+  /// Opens the database at `location`.
+  ///
+  /// - Throws: `DatabaseError.migration` if the schema is not this program's, or is missing
+  ///   although it should be there. `.unavailable` if the database cannot be reached, or another
+  ///   program holds the lock for too long.
   package static func open(
     _ location: DatabaseLocation, owning schema: Schema, _ preparation: Preparation = .migrates,
     options: DatabaseOptions = .init()
@@ -44,7 +46,7 @@ package final class Database: Sendable {
     return Database(engine, owning: schema, options: options)
   }
 
-  /// The schemas that a place has, of whatever version, so that nothing is loaded over them.
+  /// The schemas at a location, of any version, so that nothing is loaded over them.
   package static func schemas(at location: DatabaseLocation) throws -> [Schema] {
     switch location {
     case .sqlite(let directory):
@@ -66,7 +68,7 @@ package final class Database: Sendable {
     self.engine = engine
     self.options = options
     owned = schema
-    // A thread waits for PostgreSQL, but computes what SQLite answers.
+    // A read on PostgreSQL makes its thread wait; a read on SQLite makes it compute.
     let coreCount = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let threadCount = options.readThreadCount
     reads = WorkPool(
@@ -75,17 +77,18 @@ package final class Database: Sendable {
       laneCapacity: max(1, options.queuedReadCountMax / 4))
   }
 
-  /// True when an HTTP worker may call `read` itself for what is short; else it uses `submitRead`.
+  /// Whether an HTTP worker may call `read` itself for short reads; otherwise it uses `submitRead`.
   package var readsInline: Bool { engine.readsInline }
 
-  /// What write transactions did since the database was opened, in vain too: under the writer's lock
-  /// on SQLite, holding locks of rows on PostgreSQL. Tests bound a request by the difference.
+  /// The work of write transactions since the database was opened, including failed ones: under the writer's
+  /// lock on SQLite, holding row locks on PostgreSQL. Tests bound a request by the difference.
   package var writeWork: DatabaseWork { engine.writeWork }
 
-  /// What reads did since the database was opened; they hold up nobody.
+  /// The work of reads since the database was opened. Reads block no one.
   package var readWork: DatabaseWork { engine.readWork }
 
-  /// The tables and unique indexes that the migrations made and that are gone, as an operator knows them.
+  /// The tables and unique indexes that the migrations made and that are now missing, as texts for
+  /// an operator.
   package func missingParts() throws -> [String] {
     try read { reader in
       try Schema.allCases.flatMap { schema in
@@ -103,8 +106,8 @@ package final class Database: Sendable {
     return try engine.read { try body(Reader($0)) }
   }
 
-  /// Runs `body` on a bounded pool; `.busy` when too many reads wait already. `account` is in whose
-  /// lane the read waits.
+  /// Runs `body` on a bounded pool. Fails with `.busy` if too many reads wait already. The read
+  /// waits in the lane of `account`.
   package func submitRead<Value: Sendable>(
     for account: Identifier?, _ body: @escaping @Sendable (Reader) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -115,11 +118,11 @@ package final class Database: Sendable {
     if !isAccepted { completion(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
   }
 
-  /// Runs `body` in a write transaction; completes only once the commit is durable.
+  /// Runs `body` in a write transaction. Completes only once the commit is durable.
   ///
-  /// `body` may run more than once: it has no effect but through its transaction. What it throws
-  /// undoes its own writes and no other's, and is what `completion` gets. `account` is in whose
-  /// lane the write waits, so that one account's flood does not delay the others.
+  /// `body` may run more than once, so it must have no effect except through its transaction. An error that
+  /// it throws undoes its own writes and no other's, and is passed to `completion`. The write waits in the
+  /// lane of `account`, so that many writes of one account do not delay the others.
   package func submitWrite<Value: Sendable>(
     for account: Identifier?,
     _ body: @escaping @Sendable (Transaction) throws -> Value,
@@ -141,18 +144,18 @@ package final class Database: Sendable {
   ) throws -> Value {
     let outcome = Locked<Result<Value, any Error>?>(nil)
     submitWrite(for: account, body) { result in outcome.signal { $0 = result } }
-    // The engine answers every request it accepts; its own deadlines bound this wait.
+    // The engine answers every request that it accepts; its own deadlines bound this wait.
     guard let result = outcome.wait({ $0 }) else { throw DatabaseError.busy(retryAfterSeconds: 1) }
     return try result.get()
   }
 
-  /// Throws unless a durable write succeeds now: the lock, the disk and the server are all there.
+  /// Throws unless a durable write succeeds now, which needs the lock, the disk and the server.
   package func checkWritable() throws {
     let sql = writableCheck
     try write(for: nil) { try $0.execute(sql) }
   }
 
-  /// The form that does not block; fails where `checkWritable` would throw.
+  /// The non-blocking form. It fails if `checkWritable` would throw.
   package func checkWritable(
     completion: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {

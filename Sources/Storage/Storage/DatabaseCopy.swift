@@ -2,13 +2,16 @@ internal import Base
 internal import Glibc
 internal import SQLite
 
-/// A copy of both SQLite files as they were at one moment, taken while everybody goes on.
+/// A copy of both SQLite files as of one moment, taken while programs continue to use them.
 ///
-/// Nobody waits for it. The log cannot be started over while it lasts, and grows by what is written.
+/// No one waits for it. While it lasts the log cannot be started over, so it grows by everything
+/// that is written.
 package enum DatabaseCopy {
   /// Writes `sync.db` and `billing.db` into a directory that has neither; `each` gets bytes.
   ///
-  /// Not durable yet when this returns. Throws `DatabaseError.unavailable` where the target is full.
+  /// The copy is not durable yet when this returns.
+  ///
+  /// - Throws: `DatabaseError.unavailable` if the target is full.
   package static func take(
     of directory: String, into target: String,
     options: DatabaseOptions = .init(), each: (_ done: Int64, _ of: Int64) -> Void

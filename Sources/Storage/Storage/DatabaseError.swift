@@ -1,6 +1,6 @@
 internal import Base
 
-/// Why the database did not do what it was asked; none of the texts holds a value or a secret.
+/// Why the database did not do what was requested. None of the texts holds a value or a secret.
 ///
 /// A refusal that a transaction's body throws (over the cap, name taken) is not one of these: it
 /// reaches the caller as it was thrown.
@@ -9,27 +9,27 @@ package enum DatabaseError: Error, Equatable, Sendable {
   case busy(retryAfterSeconds: Int)
   /// The disk is full, the file is locked, the connection is lost. Trying later makes sense.
   case unavailable(reason: String)
-  /// The Unix user, or the role at the database's server, may not do it: for an operator to change.
+  /// The Unix user, or the role at the database's server, lacks the permission. An operator must change that.
   case forbidden(String)
-  /// A CHECK, UNIQUE, NOT NULL or foreign key of the schema said no.
+  /// A CHECK, UNIQUE, NOT NULL or foreign key of the schema was violated.
   case constraint(String)
   /// A wrong statement or a wrong type: a bug of ours, never the caller's fault.
   case statement(String)
-  /// The schema is not what this program can run on: what is wrong, and what to do where that is known.
-  /// Trying again does not help.
+  /// This program cannot run on the schema: what is wrong, and the remedy if it is known. Trying
+  /// again does not help.
   case migration(String, remedy: String = "")
 }
 
 extension DatabaseError {
-  /// Of a file, or directory, that another Unix user has.
+  /// For a file or directory that belongs to another Unix user.
   static func withoutRight(to act: String, _ path: String) -> DatabaseError {
     .forbidden(
       "the Unix user \(UnixUser.name) may not \(act) \(path); become the one of the servers, as "
         + "sudo -u coffer does")
   }
 
-  /// Of a database in use that lost one of its schemas: a new one in its place would hide that accounts,
-  /// or all that they paid, are gone.
+  /// For a database in use that lost one of its schemas. A new schema in its place would hide that
+  /// accounts, or all their payments, are gone.
   static func half(of place: String, without lost: Schema) -> DatabaseError {
     .migration(
       "half of \(place) is lost: \(lost) is missing or empty, and \(lost.other) is not",
@@ -52,8 +52,8 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension Error {
-  /// Whether the database took nothing, whatever it was given. Everything else is the fault of what it was
-  /// given, and others may succeed where that one fails.
+  /// Whether the database itself is the cause, so that it accepts no request. All other errors are
+  /// caused by what it was given, and other requests may succeed.
   package var isOfDatabase: Bool {
     switch self as? DatabaseError {
     case .busy, .unavailable, .forbidden, .migration: true
@@ -62,17 +62,17 @@ extension Error {
   }
 }
 
-/// An engine's own error; bodies never see one, only the `DatabaseError` it means.
+/// An engine's own error. Transaction bodies never see one, only the `DatabaseError` that it means.
 package protocol EngineError: Error {
   var databaseError: DatabaseError { get }
-  /// In the engine's own words, for operators.
+  /// The engine's own message, for operators.
   var message: String { get }
 }
 
-/// What a write was decided by changed before its locks were held: its body throws this to be run
-/// again, a bounded number of times, after which callers get `DatabaseError.busy`.
+/// The error that a write's body throws if the data that it decided on changed before its locks were held.
+/// The body runs again, a bounded number of times; after that callers get `DatabaseError.busy`.
 ///
-/// For PostgreSQL. SQLite has one writer, so nothing changes beside it.
+/// For PostgreSQL. SQLite has one writer, so nothing changes in between.
 package struct OutdatedDecision: Error {
   package init() {}
 }

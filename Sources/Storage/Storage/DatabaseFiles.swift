@@ -2,7 +2,7 @@ internal import Base
 internal import Glibc
 internal import SQLite
 
-/// The SQLite files as an operator looks at them: their sizes, whether they are whole, who may read them.
+/// The SQLite files for an operator: their sizes, whether they are whole, and who may read them.
 package struct DatabaseFiles: Sendable {
   private let files: SQLiteFiles
   private let options: DatabaseOptions
@@ -12,22 +12,22 @@ package struct DatabaseFiles: Sendable {
     self.options = options
   }
 
-  /// Of both files, those that there are, with their logs.
+  /// The paths of both files and their logs, as far as they exist.
   package var paths: [String] {
     Schema.allCases.flatMap { schema in
       ["", "-wal", "-shm"].map { files.path(of: schema) + $0 }
     }.filter { unsafe access($0, F_OK) == 0 }
   }
 
-  /// Bytes in the write-ahead log of a schema.
+  /// The size of a schema's write-ahead log in bytes.
   package func logByteCount(of schema: Schema) -> Int64 {
     var status = stat()
     guard unsafe stat(files.path(of: schema) + "-wal", &status) == 0 else { return 0 }
     return Int64(status.st_size)
   }
 
-  /// What SQLite finds wrong with a file, the first ten of it; nothing where it is whole. Takes as long
-  /// as reading all of it.
+  /// The first ten faults that SQLite finds in a file; empty if it is whole. Takes as long as
+  /// reading the whole file.
   package func faults(of schema: Schema) throws -> [String] {
     do {
       let connection = try files.connect(.reader, lockWait: options.lockWait)

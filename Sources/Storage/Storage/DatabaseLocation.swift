@@ -1,6 +1,6 @@
 package import Base
 
-/// Where the database is: a directory of SQLite files, or a PostgreSQL server.
+/// The location of the database: a directory of SQLite files, or a PostgreSQL server.
 package enum DatabaseLocation: Sendable {
   case sqlite(directory: String)
   /// The URL is secret because it may hold a password.

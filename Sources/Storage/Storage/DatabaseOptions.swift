@@ -5,11 +5,11 @@ package import Migrations
 package struct DatabaseOptions: Sendable {
   /// How long another process may hold a lock before work fails as unavailable.
   package var lockWait = Instant.Span.seconds(5)
-  /// How long start waits for another program that migrates.
+  /// How long a start waits for another program that migrates.
   package var startWait = Instant.Span.seconds(60)
   /// How long a write may wait for its transaction to begin.
   package var writeWait = Instant.Span.seconds(10)
-  /// How long a read may wait for a connection and then run.
+  /// How long a read may wait for a connection, and how long it may then run.
   package var readWait = Instant.Span.seconds(5)
   package var readTime = Instant.Span.seconds(10)
 
@@ -23,11 +23,11 @@ package struct DatabaseOptions: Sendable {
   package var queuedReadCountMax = 1024
   /// PostgreSQL: connections that write at the same time.
   package var writeConnectionCount = 8
-  /// PostgreSQL: how often a transaction that lost a conflict is tried.
+  /// PostgreSQL: the most attempts at a transaction that loses conflicts.
   package var conflictAttemptCountMax = 8
 
-  /// SQLite: frames (4 KiB pages) in the log that wake the checkpoint thread, and that make it
-  /// insist on starting the log over.
+  /// SQLite: the frames (pages) in the log that wake the checkpoint thread, and those after which a
+  /// writer starts the log over.
   package var logFrameCountWanted = 1000
   package var logFrameCountMax = 16_000
 

@@ -1,13 +1,13 @@
 internal import Base
 
-/// What a database did for whoever asked: a measure of load that a busy machine does not change.
+/// The work that a database did for its callers: a measure of load that is the same on a busy machine.
 package struct DatabaseWork: Equatable, Sendable {
   package var statementCount: Int64 = 0
   package var returnedRowCount: Int64 = 0
-  /// Rows inserted, updated and deleted, each by the statement that names its table.
+  /// Rows inserted, updated and deleted, each by a statement that names its table.
   package var changedRowCount: Int64 = 0
-  /// Steps of SQLite's virtual machine (SQLITE_STMTSTATUS_VM_STEP): rows that were looked at and
-  /// not returned show here. 0 on PostgreSQL.
+  /// Steps of SQLite's virtual machine (SQLITE_STMTSTATUS_VM_STEP). They also count rows that were
+  /// looked at and not returned. 0 on PostgreSQL.
   package var stepCount: Int64 = 0
 
   package init() {}
@@ -21,7 +21,7 @@ package struct DatabaseWork: Equatable, Sendable {
     sum.stepCount += work.stepCount
   }
 
-  /// What was done since `before`.
+  /// The work done since `before`.
   package static func - (now: DatabaseWork, before: DatabaseWork) -> DatabaseWork {
     var work = DatabaseWork()
     work.statementCount = now.statementCount - before.statementCount
@@ -32,9 +32,9 @@ package struct DatabaseWork: Equatable, Sendable {
   }
 }
 
-/// The sum of what transactions of one kind did; each adds once, at its end, however it ends.
+/// The sum of the work of transactions of one kind. Each adds once, at its end, however it ends.
 package final class WorkCounter: Sendable {
-  /// Writes run under the writer's lock, or hold locks of rows; reads hold up nobody.
+  /// Writes run under the writer's lock or hold row locks; reads block no one.
   package enum Kind: String, Sendable { case write, read }
 
   private let kind: Kind
@@ -48,7 +48,7 @@ package final class WorkCounter: Sendable {
 
   package var total: DatabaseWork { sum.withLock { $0 } }
 
-  /// `seconds` is how long the transaction's body took: of a write, what all others waited for it.
+  /// `seconds` is how long the transaction's body took. For a write, all others waited that long.
   func add(_ work: DatabaseWork, seconds: Double) {
     sum.withLock { $0 += work }
     instruments.add(work)

@@ -1,17 +1,24 @@
-/// The one SQL dialect, written once for both engines, and how it becomes PostgreSQL's.
+/// The one SQL dialect for both engines, and the translation of migrations for PostgreSQL.
 ///
-/// Statements that run are not translated at all. They use `$1` parameters (bound by name on
+/// Statements other than migrations are not translated. They use `$1` parameters (bound by name on
 /// SQLite, which numbers them by first appearance), schema-qualified tables, `ON CONFLICT`,
 /// `RETURNING` of bare columns and recursive CTEs. They avoid what the engines read differently:
-/// `::`, TRUE and FALSE, `x'…'`, double-quoted strings, LIKE, FOR UPDATE (an owner-row UPDATE is the
-/// lock), DEFERRABLE, DML in WITH, INSERT OR, AUTOINCREMENT, date functions and `SELECT … FROM t ON
-/// CONFLICT` without `WHERE true`. `sum()` is cast to BIGINT, NULLS FIRST or LAST is written where an
-/// ordered column may be NULL, DO UPDATE qualifies the old column, ids are given explicitly, two
-/// unique values are swapped by way of NULL, and a parameter that may be NULL stands where its type
-/// is plain (an assignment, a comparison with a column). `+` overflows differently: bound the terms.
+/// `::`, TRUE and FALSE, `x'…'`, double-quoted strings, LIKE, FOR UPDATE (an owner-row UPDATE is
+/// the lock), DEFERRABLE, DML in WITH, INSERT OR, AUTOINCREMENT, date functions and `SELECT … FROM
+/// t ON CONFLICT` without `WHERE true`.
+///
+/// Further rules:
+/// - Cast `sum()` to BIGINT.
+/// - Write NULLS FIRST or LAST if an ordered column may be NULL.
+/// - Qualify the old column in DO UPDATE.
+/// - Give ids explicitly.
+/// - Swap two unique values by way of NULL.
+/// - Use a parameter that may be NULL only where its type is plain (an assignment, a comparison
+///   with a column).
+/// - Bound the terms of `+`, which overflows differently.
 ///
 /// Migrations are written for SQLite, STRICT, with unqualified names and upper-case keywords. For
-/// PostgreSQL they change word by word, outside literals and comments:
+/// PostgreSQL they are translated word by word, outside literals and comments:
 ///
 ///     INTEGER         BIGINT
 ///     BLOB            BYTEA
@@ -19,7 +26,7 @@
 ///     STRICT          nothing
 ///     WITHOUT ROWID   nothing
 package enum Dialect {
-  /// A piece of SQL: literals, quoted names and comments are one piece each.
+  /// A piece of SQL. Literals, quoted names and comments are one piece each.
   package enum Token: Equatable, Sendable {
     case word(String)
     case space(String)
@@ -46,7 +53,7 @@ package enum Dialect {
     }
   }
 
-  /// A migration as PostgreSQL reads it.
+  /// Translates a migration for PostgreSQL.
   package static func postgres(_ sql: String) -> String {
     withoutTableOptions(tokens(of: sql)).map { token in
       switch token {
@@ -70,7 +77,7 @@ package enum Dialect {
     return kept
   }
 
-  /// How many of the first tokens are a table option with its comma and spaces, nil for none.
+  /// The number of first tokens that form a table option with its comma and spaces; nil if there is none.
   private static func optionLength(_ tokens: ArraySlice<Token>) -> Int? {
     var words: [String] = []
     for (count, token) in tokens.enumerated() where !token.isFiller {
@@ -112,7 +119,7 @@ package enum Dialect {
       || scalar.properties.numericType != nil
   }
 
-  /// Up to the closing quote; a doubled one begins the next piece, which is as good.
+  /// The length up to the closing quote. A doubled quote begins the next piece, which gives the same text.
   private static func quotedLength(
     _ text: Substring.UnicodeScalarView, by quote: Unicode.Scalar
   ) -> Int {

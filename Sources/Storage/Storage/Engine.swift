@@ -2,7 +2,7 @@ import Base
 
 /// What `Database` needs from SQLite or PostgreSQL.
 package protocol Engine: Sendable {
-  /// True when a read is short enough for the thread that asks, which waits for no server.
+  /// Whether the calling thread may run short reads itself, because it does not wait for a server.
   var readsInline: Bool { get }
 
   var writeWork: DatabaseWork { get }
@@ -11,12 +11,12 @@ package protocol Engine: Sendable {
   /// Runs `body` on the calling thread in one consistent snapshot of both schemas.
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value
 
-  /// Queues a write; throws when it is refused at once, and then never calls it.
+  /// Queues a write. Throws if it is refused at once; the request is then never called.
   func submit(_ request: WriteRequest) throws(DatabaseError)
 
-  /// Answers kind and name of a schema's tables and unique indexes, as `SchemaParts` names them.
+  /// SQL that returns the kind and name of a schema's tables and unique indexes, as in `SchemaParts`.
   func partsQuery(of schema: Schema) -> String
 
-  /// Finishes what is queued, stops the threads and closes the connections. Called once.
+  /// Finishes queued work, stops the threads and closes the connections. Call once.
   func close()
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The text of an error number, which names no path.
+/// The text of an error number, which contains no path.
 func systemError(_ code: Int32 = errno) -> String {
   var buffer = [CChar](repeating: 0, count: 128)
   guard unsafe strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
@@ -8,7 +8,7 @@ func systemError(_ code: Int32 = errno) -> String {
     decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Makes names created, renamed or removed in a directory survive a power failure.
+/// Makes the names created, renamed or removed in a directory survive a power failure.
 func synchronizeDirectory(_ path: String) throws(DatabaseError) {
   let directory = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard directory >= 0 else {

@@ -1,9 +1,9 @@
 internal import Base
 internal import Glibc
 
-/// That this process runs, told to the others that share a directory by a file which it holds locked.
+/// A locked file by which other processes that share a directory know that this process runs.
 ///
-/// The kernel drops the lock with the process, however that ends, so nobody has to guess by time.
+/// The kernel drops the lock when the process ends, in whatever way, so no one has to guess from times.
 final class InstanceLock: Sendable {
   let id: Identifier
   private let path: String
@@ -22,7 +22,7 @@ final class InstanceLock: Sendable {
         close(file)
         throw failure
       }
-      // Before it was locked somebody may have taken it for one that a crash left behind.
+      // Before the lock was taken, another process may have removed the file as one that a crash left behind.
       var status = stat()
       if flock(file, LOCK_EX | LOCK_NB) == 0, unsafe fstat(file, &status) == 0,
         status.st_nlink > 0
@@ -39,7 +39,7 @@ final class InstanceLock: Sendable {
     close(descriptor)
   }
 
-  /// Whether the process runs. One that cannot be asked about counts as running.
+  /// Whether the process runs. If this cannot be determined, it counts as running.
   static func isHeld(_ id: Identifier, in directory: String) -> Bool {
     let file = unsafe open("\(directory)/\(id)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { return errno != ENOENT }
@@ -47,13 +47,13 @@ final class InstanceLock: Sendable {
     return flock(file, LOCK_SH | LOCK_NB) != 0
   }
 
-  /// Removes the file of a process that runs no more.
+  /// Removes the file of a process that no longer runs.
   static func remove(_ id: Identifier, in directory: String) {
     let path = "\(directory)/\(id)"
     let file = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { return }
     defer { close(file) }
-    // Under the lock, so that no process comes to hold a file without a name.
+    // Removed under the lock, so that no process ends up holding a file without a name.
     if flock(file, LOCK_EX | LOCK_NB) == 0 { unsafe unlink(path) }
   }
 }

@@ -2,7 +2,7 @@ internal import Base
 internal import Crypto
 package import Migrations
 
-/// What is still to be applied to one schema, after what was applied has been checked.
+/// The migrations that one schema still needs, after a check of those that were applied.
 package struct MigrationPlan {
   package let pending: [Migration]
   private let schema: Schema
@@ -20,11 +20,11 @@ package struct MigrationPlan {
     }
   }
 
-  /// Both lists in ascending order. `oldestProgram` is how many migrations a program must know to work
-  /// with the database, as its migrations wrote it; nil where none did.
+  /// Both lists are in ascending order. `oldestProgram` is how many migrations a program must know
+  /// to use the database, as its migrations recorded it; nil if none did.
   ///
-  /// Throws `.migration` for an edited file, a gap, or a database that a newer program has migrated so
-  /// that this one would break it.
+  /// - Throws: `.migration` for an edited file, a gap, or a database that this program would break
+  ///   because a newer one migrated it.
   package init(
     _ schema: Schema, applied: [Applied], oldestProgram: Int?, known: [Migration]
   ) throws(DatabaseError) {
@@ -53,7 +53,7 @@ package struct MigrationPlan {
     self.schema = schema
   }
 
-  /// For those who may not migrate. Throws `.migration` where anything is pending.
+  /// For callers that may not migrate. Throws `.migration` if anything is pending.
   package func requireNothingPending() throws(DatabaseError) {
     guard let next = pending.first else { return }
     throw .migration(

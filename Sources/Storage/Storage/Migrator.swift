@@ -1,37 +1,37 @@
 internal import Base
 internal import Migrations
 
-/// What an engine does in its own way when its schemas are made and brought up to date.
+/// The engine-specific part of creating schemas and bringing them up to date.
 protocol MigrationSite {
-  /// Runs `body` while no other program migrates, once there is a place for both schemas.
+  /// Makes a place for both schemas, then runs `body` while no other program migrates.
   func alone(_ body: () throws -> Void) throws
-  /// A schema that may be changed, made where it is missing.
+  /// A schema that may be changed. It is made if it is missing.
   func opened(_ schema: Schema) throws -> SchemaSite
-  /// A schema that is looked at, nil where it is missing; nothing is made.
+  /// A schema for reading only; nil if it is missing. Nothing is made.
   func found(_ schema: Schema) throws -> SchemaSite?
-  /// What holds both schemas, as an operator knows it.
+  /// The name for operators of what holds both schemas.
   var place: String { get }
-  /// What to say of a schema that is to be there, and is not.
+  /// The error for a schema that should be there and is missing.
   func absence(of schema: Schema) -> DatabaseError
 }
 
-/// One schema as a connection reaches it.
+/// One schema, as a connection accesses it.
 struct SchemaSite {
   let connection: any ScriptConnection
-  /// What the schema's tables are named with on this connection, e.g. `billing`.
+  /// The qualifier of the schema's tables on this connection, e.g. `billing`.
   let qualifier: String
-  /// Answers a row where the schema has the table of that name.
+  /// SQL that returns a row if the schema has the table of that name.
   let tableQuery: (String) -> String
-  /// Begins the transaction of one migration, in which unqualified names mean this schema.
+  /// Statements that begin the transaction of one migration. In it, unqualified names mean this schema.
   let begin: [String]
-  /// A script in the dialect of both engines, as this one takes it.
+  /// Translates a script from the common dialect to that of this engine.
   let translate: (String) -> String
 }
 
-/// A connection that runs whole scripts, too.
+/// A connection that can also run whole scripts.
 protocol ScriptConnection: EngineConnection {
   func execute(_ script: String) throws
-  /// Whether a transaction is open that can be rolled back.
+  /// Whether an open transaction can be rolled back.
   var canRollBack: Bool { get }
 }
 
@@ -68,7 +68,7 @@ struct Migrator {
     }
   }
 
-  /// What is pending in schemas that are there. Throws where one is missing, having touched nothing.
+  /// The pending migrations of both schemas. Throws if one is missing, without changing anything.
   private func plans() throws -> [MigrationPlan] {
     try refuseHalf()
     return try Schema.allCases.map { schema in
@@ -77,11 +77,12 @@ struct Migrator {
     }.map { try plan($0, $1) }
   }
 
-  /// Throws where one schema is missing or empty and a program has worked with the other: programs begin
-  /// to once both are made, so a first start that was cut off is not refused.
+  /// Throws if one schema is missing or empty although a program has worked with the other.
+  /// Programs start work only once both are made, so a first start that was cut off is not refused.
   private func refuseHalf() throws {
     for schema in Schema.allCases where try isEmpty(schema) {
-      // Sync is made first. It may have been another program's first start, which is over by now.
+      // Sync is made first. It may have been made meanwhile by another program's first start, so it
+      // is checked again below.
       let isInUse =
         try schema == .sync ? !isEmpty(schema.other) : isUsed(schema.other)
       if isInUse, try isEmpty(schema) {
@@ -177,7 +178,7 @@ struct Migrator {
 }
 
 extension Schema {
-  /// One of these has a row once a server has started, or a command has decided or made something.
+  /// One of these tables has a row once a server has started, or a command has decided or made something.
   fileprivate var tablesOfUse: [String] {
     switch self {
     case .sync: ["history", "accounts"]
@@ -186,7 +187,7 @@ extension Schema {
   }
 }
 
-/// The tables that record what was applied to a schema and who may work with it, in that schema.
+/// The tables that record, in each schema, which migrations were applied and which programs may use it.
 extension Migrator {
   private static let recordCreation = """
     CREATE TABLE IF NOT EXISTS migrations (
@@ -201,7 +202,8 @@ extension Migrator {
     ) STRICT
     """
 
-  /// Which programs go on with the schema as it is now: what only adds leaves that as it was.
+  /// SQL that records which programs can use the schema as it is now. A migration that only adds
+  /// leaves a recorded number as it was.
   private static func oldestProgram(after migration: Migration) -> String {
     "INSERT INTO oldest_program (id, number) VALUES (1, $1) ON CONFLICT (id) DO "
       + (migration.isAdditive ? "NOTHING" : "UPDATE SET number = excluded.number")

@@ -1,27 +1,27 @@
 package import Base
 internal import Glibc
 
-/// That no object is deleted, until it is let go of or its process ends.
+/// A hold that prevents the deletion of objects, until it is released or its process ends.
 package final class ObjectHold: Sendable {
   private let lock: InstanceLock
 
   init(_ lock: InstanceLock) { self.lock = lock }
 }
 
-/// Large contents as files under random keys, in a local directory.
+/// A store of large contents, as files under random keys in a local directory.
 ///
 /// A key is written once and never again, so that a reader never sees two contents under one key.
-/// Uploads go to `tmp/` and appear under their key, whole and durable, only when finished. Which
-/// keys are in use is the database's knowledge: a reservation row protects each upload.
+/// Uploads go to `tmp/` and appear under their key only when finished, whole and durable. The
+/// database knows which keys are in use: a reservation row protects each upload.
 ///
-/// Several processes may share the directory. Each has a name of its own there for as long as it runs.
+/// Several processes may share the directory. Each has a name of its own there while it runs.
 package final class ObjectStore: Sendable {
   private let directory: String
   private let lock: InstanceLock
-  /// Fan-out directories that this process knows to survive a power failure.
+  /// Fan-out directories that this process has made durable against a power failure.
   private let durable = Locked<Set<UInt64>>([])
 
-  /// Creates what is missing; the directory's parent must exist.
+  /// Creates missing directories. The parent directory must exist.
   package init(directory: String) throws(ObjectStoreError) {
     self.directory = directory
     try Self.makeDirectory(directory)
@@ -32,8 +32,8 @@ package final class ObjectStore: Sendable {
     lock = try InstanceLock(in: "\(directory)/instances")
   }
 
-  /// One that was made before: else the path was mistyped, or its disk is not mounted, and a new one
-  /// would hide that.
+  /// Opens a store that was made before. A new one would hide that the path was mistyped or its
+  /// disk is not mounted.
   package convenience init(existing directory: String) throws(ObjectStoreError) {
     guard unsafe access("\(directory)/instances", F_OK) == 0 else {
       throw .unavailable(
@@ -42,7 +42,7 @@ package final class ObjectStore: Sendable {
     try self.init(directory: directory)
   }
 
-  /// Throws where the directory is not the one that was opened: its disk went away.
+  /// Throws if the directory is not the one that was opened, because its disk is gone.
   package func check() throws(ObjectStoreError) {
     guard unsafe access("\(directory)/instances/\(instance)", F_OK) == 0 else {
       throw .unavailable(reason: "the object store is gone; is its disk mounted?")
@@ -57,20 +57,20 @@ package final class ObjectStore: Sendable {
     InstanceLock.isHeld(instance, in: "\(directory)/instances")
   }
 
-  /// Removes the names of processes that run no more.
+  /// Removes the names of processes that no longer run.
   package func forgetInstances() throws(ObjectStoreError) {
     for name in try identifiers(in: "instances") where !isRunning(name) {
       InstanceLock.remove(name, in: "\(directory)/instances")
     }
   }
 
-  /// Whose the objects are, and since when.
+  /// The owner of the objects, and the time since it has owned them.
   package struct Owner: Sendable {
     package let history: Identifier
     package let since: Instant
   }
 
-  /// The history of the database whose server started with these objects last; nil where none did.
+  /// The history of the database whose server last started with these objects; nil if none did.
   package func owner() throws(ObjectStoreError) -> Owner? {
     let file = unsafe Glibc.open(historyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else {
@@ -88,9 +88,10 @@ package final class ObjectStore: Sendable {
     }
   }
 
-  /// Has the objects be those of a database with this history from now on.
+  /// Assigns the objects to the database with this history.
   ///
-  /// Throws where they are another's that may be in use: each would delete what only the other knows.
+  /// - Throws: An error if they belong to another database that may be in use. Each would delete
+  ///   the objects that only the other knows.
   package func belong(to history: Identifier) throws(ObjectStoreError) {
     let known = try owner()?.history
     guard known != history else { return }
@@ -115,16 +116,16 @@ package final class ObjectStore: Sendable {
     try Self.synchronize(directory)
   }
 
-  /// Keeps every process from deleting objects for as long as the hold lives: what was in use when it
-  /// was taken can be read meanwhile.
+  /// Keeps every process from deleting objects while the hold exists. What was in use when it was
+  /// taken can be read during that time.
   package func hold() throws(ObjectStoreError) -> ObjectHold {
     ObjectHold(try InstanceLock(in: "\(directory)/holds"))
   }
 
-  /// Whether objects are held by any process.
+  /// Whether any process holds objects.
   ///
-  /// Whoever deletes chooses first what is garbage, and asks then: what is taken after that sees none of
-  /// it in use.
+  /// Choose the garbage to delete first, and then ask: a hold that is taken later sees none of that
+  /// garbage in use.
   package func isHeld() throws(ObjectStoreError) -> Bool {
     var isHeld = false
     for hold in try identifiers(in: "holds") {
@@ -137,7 +138,7 @@ package final class ObjectStore: Sendable {
     return isHeld
   }
 
-  /// Begins an upload; `.alreadyExists` while another one has this key.
+  /// Begins an upload. Throws `.alreadyExists` if another upload has this key.
   package func create(_ key: Identifier) throws(ObjectStoreError) -> ObjectWriter {
     let file = unsafe Glibc.open(
       temporaryPath(key), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -150,7 +151,7 @@ package final class ObjectStore: Sendable {
     return ObjectWriter(store: self, key: key, descriptor: file)
   }
 
-  /// The object's file, or nil when there is none.
+  /// The object's file; nil if there is none.
   package func open(_ key: Identifier) throws(ObjectStoreError) -> OpenFile? {
     let file = unsafe Glibc.open(path(key), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else {
@@ -165,14 +166,14 @@ package final class ObjectStore: Sendable {
     return OpenFile(owning: file, byteCount: Int64(status.st_size))
   }
 
-  /// Removes the object; not an error when there is none.
+  /// Removes the object. It is not an error if there is none.
   ///
-  /// After a power failure it may be back, which costs space until it is deleted again.
+  /// After a power failure the object may be back. It then takes space until it is deleted again.
   package func delete(_ key: Identifier) throws(ObjectStoreError) {
     guard unsafe unlink(path(key)) == 0 || errno == ENOENT else { throw Self.failure("delete") }
   }
 
-  /// Keys of uploads that nothing has been written to since `moment`: crashes left them behind.
+  /// The keys of uploads that crashes left behind: nothing has been written to them since `moment`.
   package func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier] {
     try identifiers(in: "tmp").filter { key in
       var status = stat()
@@ -184,7 +185,7 @@ package final class ObjectStore: Sendable {
     }
   }
 
-  /// An object as it lies there.
+  /// An object as it is in the store.
   package struct Listed: Sendable {
     package let key: Identifier
     package let byteCount: Int64
@@ -192,7 +193,7 @@ package final class ObjectStore: Sendable {
     package let written: Instant
   }
 
-  /// The objects whose keys begin with a byte: about one in 256.
+  /// The objects whose keys begin with a byte: about one object in 256.
   package func list(beginningWith byte: UInt8) throws(ObjectStoreError) -> [Listed] {
     let outer = Hex.encode([byte])
     var listed: [Listed] = []
@@ -201,7 +202,7 @@ package final class ObjectStore: Sendable {
       guard unsafe access("\(directory)/\(inner)", F_OK) == 0 else { continue }
       for key in try identifiers(in: inner) {
         var status = stat()
-        // One that is gone was deleted since; what is no file is nothing of ours.
+        // An object that is gone was deleted in the meantime. Anything but a plain file is not ours.
         guard unsafe lstat(path(key), &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
           continue
         }
@@ -227,17 +228,17 @@ package final class ObjectStore: Sendable {
     return identifiers
   }
 
-  /// Removes an upload that was never finished; not an error when there is none.
+  /// Removes an upload that was never finished. It is not an error if there is none.
   package func deleteLeftover(_ key: Identifier) throws(ObjectStoreError) {
     guard unsafe unlink(temporaryPath(key)) == 0 || errno == ENOENT else {
       throw Self.failure("delete")
     }
   }
 
-  /// Gives a complete, synchronized upload its final name, durably, never replacing another.
+  /// Gives a complete, synchronized upload its final name, durably, and never replaces another.
   func publish(_ key: Identifier) throws(ObjectStoreError) {
     try makeDurableFanOut(key)
-    // Unlike a rename, a link fails where a file of that name exists.
+    // Unlike a rename, a link fails if a file of that name exists.
     guard unsafe link(temporaryPath(key), path(key)) == 0 else {
       throw errno == EEXIST ? .alreadyExists : Self.failure("publish")
     }
@@ -251,17 +252,17 @@ package final class ObjectStore: Sendable {
 
   private func path(_ key: Identifier) -> String { "\(fanOut(key).inner)/\(key)" }
 
-  /// `ab` and `ab/cd` for a key that begins with abcd: 65,536 directories share the files.
+  /// `ab` and `ab/cd` for a key that begins with abcd. The files are spread over 65,536 directories.
   private func fanOut(_ key: Identifier) -> (outer: String, inner: String) {
     let digits = Array(key.description)
     let outer = "\(directory)/\(String(digits[0..<2]))"
     return (outer, "\(outer)/\(String(digits[2..<4]))")
   }
 
-  /// Makes the key's directories and their names durable.
+  /// Makes the key's directories, and makes their names durable.
   ///
-  /// A directory that exists may still be another thread's, not yet synchronized; so only what this
-  /// process has synchronized itself counts.
+  /// A directory that exists may have been made by another thread that has not synchronized it yet.
+  /// So only what this process has synchronized counts.
   private func makeDurableFanOut(_ key: Identifier) throws(ObjectStoreError) {
     let prefix = key.high >> 48
     if durable.withLock({ $0.contains(prefix) }) { return }
@@ -285,7 +286,7 @@ package final class ObjectStore: Sendable {
     }
   }
 
-  /// Names no path: a key in an error would end in a log.
+  /// The text contains no path, because a key in an error would end up in a log.
   static func failure(_ action: String) -> ObjectStoreError {
     .unavailable(reason: "cannot \(action) in the object store: \(systemError())")
   }

@@ -1,8 +1,8 @@
-/// Why an object was not stored, read or deleted.
+/// Why an object could not be stored, read or deleted.
 package enum ObjectStoreError: Error, Equatable, Sendable {
-  /// The disk is full or the file system fails us; trying later makes sense.
+  /// The disk is full or the file system fails. Trying later makes sense.
   case unavailable(reason: String)
-  /// There is an object, or an upload, under this key already: keys are random and used once.
+  /// An object or an upload with this key exists already: keys are random and used once.
   case alreadyExists
 }
 

@@ -1,10 +1,9 @@
 package import Base
 internal import Glibc
 
-/// One upload. Dropped before `finish`, it leaves nothing behind.
+/// One upload. If it is dropped before `finish`, it leaves nothing behind.
 ///
-/// Any thread may call it, one after the other; it ends with the first failure, `finish` or
-/// `abandon`.
+/// Any thread may call it, one at a time. It ends with the first failure, `finish` or `abandon`.
 package final class ObjectWriter: Sendable {
   package let key: Identifier
 
@@ -55,7 +54,7 @@ package final class ObjectWriter: Sendable {
     }
   }
 
-  /// Removes the upload; does nothing once it has ended.
+  /// Removes the upload. Does nothing once it has ended.
   package func abandon() { state.withLock { end(&$0) } }
 
   /// Runs one step of an upload that has not ended; a failure ends it and frees its space.
@@ -84,7 +83,7 @@ package final class ObjectWriter: Sendable {
     do {
       try store.deleteLeftover(key)
     } catch {
-      // The sweeper finds it again.
+      // The sweeper will find it.
       Log.warning("storage.leftover", ["reason": "\(error)"])
     }
   }

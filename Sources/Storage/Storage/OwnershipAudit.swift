@@ -1,10 +1,10 @@
 internal import Base
 internal import Glibc
 
-/// Looks for what another user made in a store: its servers cannot read or change that.
+/// An audit of files in a store that belong to another user, so that its servers cannot read or change them.
 ///
-/// Bounded: an object store has 65,792 directories at most, all of which are looked at, and of the objects
-/// those in the directories that were changed last.
+/// It is bounded. All directories of an object store are looked at, at most 65,792. Objects are looked at
+/// only in the directories that changed last.
 package struct OwnershipAudit {
   private static let folderCountMax = 200
   private static let objectCountMax = 100
@@ -12,18 +12,18 @@ package struct OwnershipAudit {
   /// The user who owns the store's directory.
   package let owner: UInt32
   package private(set) var count = 0
-  /// The first of them.
+  /// The first file found.
   package private(set) var first: String?
   private let directory: String
 
-  /// Nil where the directory is not there, or nobody may look.
+  /// Nil if the directory does not exist, or may not be read.
   private init?(_ directory: String) {
     var status = stat()
     guard unsafe stat(directory, &status) == 0 else { return nil }
     (self.directory, owner) = (directory, status.st_uid)
   }
 
-  /// Of both database files, with their logs and the lock.
+  /// Audits both database files, with their logs and the lock.
   package static func database(in directory: String) -> OwnershipAudit? {
     guard var audit = OwnershipAudit(directory) else { return nil }
     let files = SQLiteFiles(directory: directory)
@@ -33,7 +33,7 @@ package struct OwnershipAudit {
     return audit
   }
 
-  /// Of an object store.
+  /// Audits an object store.
   package static func objects(in directory: String) -> OwnershipAudit? {
     guard var audit = OwnershipAudit(directory) else { return nil }
     var folders: [(path: String, changed: Int)] = []
@@ -53,7 +53,7 @@ package struct OwnershipAudit {
     for name in Self.names(in: folder).prefix(Self.objectCountMax) { _ = look("\(folder)/\(name)") }
   }
 
-  /// Nil where nothing is there any more.
+  /// Nil if the file no longer exists.
   private mutating func look(_ path: String) -> (path: String, changed: Int)? {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }
@@ -64,12 +64,12 @@ package struct OwnershipAudit {
     return (path, Int(status.st_mtim.tv_sec))
   }
 
-  /// Two hexadecimal digits.
+  /// Whether the name is two hexadecimal digits.
   private static func isFanOut(_ name: String) -> Bool {
     name.utf8.count == 2 && Hex.decode(name) != nil
   }
 
-  /// None where nobody may look: the directory itself is what is found then.
+  /// Empty if the directory may not be read: then the directory itself is the finding.
   private static func names(in directory: String) -> [String] {
     guard let listing = unsafe opendir(directory) else { return [] }
     defer { unsafe closedir(listing) }

@@ -1,10 +1,10 @@
 internal import Base
 internal import Postgres
 
-/// The engine for those who outgrow one machine: a pool that reads and a pool that writes.
+/// The engine for installations that outgrow one machine: a pool that reads and a pool that writes.
 ///
-/// Nothing here keeps a program from writing the schema it does not own; give the two programs
-/// roles that do.
+/// Nothing here prevents a program from writing the schema that it does not own. Give the two
+/// programs roles that do.
 final class PostgresEngine: Engine {
   private let readers: ReadPool<PostgresSnapshots>
   private let writer: PostgresWriter

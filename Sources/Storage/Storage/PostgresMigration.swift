@@ -10,7 +10,7 @@ struct PostgresMigration: MigrationSite {
   private let connection: PostgresConnection
   private let options: DatabaseOptions
 
-  /// "coffer", as a number nobody else in this database is likely to lock.
+  /// "coffer" as a number that no one else is likely to lock in this database.
   private static let lockKey: Int64 = 0x636F_6666_6572
   private static let pauseMicroseconds: UInt32 = 20_000
 

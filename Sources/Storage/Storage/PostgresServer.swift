@@ -1,13 +1,13 @@
 internal import Base
 internal import Postgres
 
-/// How connections to the server are made: the secret, the bounds and the session's settings.
+/// The settings for connections to the server: the secret, the bounds and the session's settings.
 struct PostgresServer: Sendable {
   private let url: Secret
   private let options: DatabaseOptions
 
   private static let connectSeconds = 5
-  /// Past the server's own limit on a statement, the connection itself is in doubt.
+  /// The wait beyond the server's own limit on a statement. After it the connection itself is in doubt.
   private static let answerGrace = Instant.Span.seconds(5)
 
   init(url: Secret, options: DatabaseOptions) {
@@ -21,8 +21,8 @@ struct PostgresServer: Sendable {
       url: url, connectSeconds: Self.connectSeconds,
       answerWait: Instant.Span(
         milliseconds: statementTime.milliseconds + Self.answerGrace.milliseconds))
-    // Names are qualified, so the empty path shows at once where one is not. A server whose default
-    // is to answer before the commit is durable is overruled.
+    // All names are qualified; with the empty path, one that is not fails at once. A server whose
+    // default is to answer before the commit is durable is overruled.
     try connection.execute(
       """
       SET statement_timeout = \(statementTime.milliseconds);

@@ -8,9 +8,9 @@ extension PostgresError: EngineError {
     case .timedOut: .unavailable(reason: "the statement took longer than allowed")
     case .unavailable: .unavailable(reason: message)
     case .constraint: .constraint(constraint ?? message)
-    // Every statement of a write transaction may write; so the server has become a standby, or a
-    // read snapshot was written to, which is a bug the engine tells apart.
     case .forbidden: .forbidden("PostgreSQL says: \(message); name the role of the servers")
+    // Every statement of a write transaction may write, so either the server has become a standby, or
+    // a read snapshot was written to. The latter is a bug, which the engine reports as one.
     case .readOnly: .unavailable(reason: message)
     case .misuse: .statement(message)
     }

@@ -29,10 +29,10 @@ struct PostgresSnapshots: Snapshots {
 
   func isIdle(_ connection: PostgresConnection) -> Bool { connection.isIdle }
 
-  /// The server went away; what else is idle was connected to it as well.
+  /// The server went away; the other idle connections were connected to it as well.
   func isLoss(_ error: any Error) -> Bool { (error as? PostgresError)?.isConnectionLost ?? false }
 
-  /// A snapshot that was written to is a bug, not a server that became a standby.
+  /// A write to a snapshot is a bug. It does not mean that the server became a standby.
   func databaseError(of error: any EngineError) -> DatabaseError {
     if let error = error as? PostgresError, error.kind == .readOnly {
       return .statement(error.message)

@@ -4,8 +4,8 @@ internal import Postgres
 
 /// The threads that write to PostgreSQL, each with its own connection, one transaction per write.
 ///
-/// READ COMMITTED with owner rows locked in order by the bodies; what still loses a conflict is
-/// repeated a bounded number of times. The server groups the commits.
+/// Transactions are READ COMMITTED, and their bodies lock owner rows in order. A transaction that
+/// still loses a conflict is repeated a bounded number of times. The server groups the commits.
 final class PostgresWriter: Sendable {
   private let server: PostgresServer
   private let queue: WriteQueue
@@ -29,7 +29,7 @@ final class PostgresWriter: Sendable {
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try queue.append(request) }
 
-  /// Writes what is queued, then ends the threads.
+  /// Finishes queued writes, then ends the threads.
   func close() {
     queue.stop()
     for thread in threads.withLock({ threads in threads }) { thread.join() }
@@ -48,7 +48,7 @@ final class PostgresWriter: Sendable {
     }
   }
 
-  /// Runs the write to its durable end, trying again where nothing can have happened.
+  /// Runs the write until it is durable. Tries again if nothing can have been written.
   private func serve(
     _ request: WriteRequest, _ connection: inout PostgresConnection?
   ) throws -> WriteRequest.Finish {
@@ -76,7 +76,7 @@ final class PostgresWriter: Sendable {
           StorageMetrics.conflicts.add()
           pause(after: conflictCount)
         } else if failure?.isConnectionLost == true, lossCount == 0 {
-          // An idle connection may have died long ago; one new connection tells.
+          // An idle connection may have died long ago, so one new connection is tried.
           lossCount = 1
         } else {
           throw error
@@ -107,7 +107,7 @@ final class PostgresWriter: Sendable {
       try connection.execute("COMMIT")
     } catch {
       guard error.isConnectionLost else { throw error }
-      // Repeating it could do it twice.
+      // Repeating the write could apply it twice.
       throw DatabaseError.unavailable(
         reason: "the connection was lost during a commit, which may have happened")
     }
@@ -115,7 +115,7 @@ final class PostgresWriter: Sendable {
     return finish
   }
 
-  /// Longer after each conflict, and never the same for two that met.
+  /// Pauses longer after each conflict, and for a random time, so that two transactions do not meet again.
   private func pause(after count: Int) {
     let longest = min(Self.pauseMicrosecondsMax, 1000 << UInt32(min(count, 6)))
     usleep(UInt32.random(in: 100...longest))

@@ -1,25 +1,25 @@
-/// What can be asked questions: a read snapshot or a write transaction.
+/// A source of rows: a read snapshot or a write transaction.
 ///
-/// Statements are whole literals in the shared dialect (see `Dialect`); values go in only through
-/// `$1`, `$2`, …, each used at least once.
+/// Statements are whole literals in the shared dialect (see `Dialect`). Values are passed only
+/// through `$1`, `$2`, …, each used at least once.
 package protocol Queryable {
   func query(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
   ) throws
 
-  /// What its statements did so far.
+  /// The work of the statements so far.
   var work: DatabaseWork { get }
 }
 
 extension Queryable {
-  /// Every row, decoded. Bound the number with LIMIT; also serves "… RETURNING …".
+  /// Every row, decoded. Bound their number with LIMIT. Also works for "… RETURNING …".
   package func rows<Value>(
     _ sql: String, _ values: SQLValue..., row: (borrowing Row) throws -> Value
   ) throws -> [Value] {
     try rows(sql, values: values, row: row)
   }
 
-  /// The form for values counted at run time.
+  /// The form for a number of values known at run time.
   package func rows<Value>(
     _ sql: String, values: [SQLValue], row: (borrowing Row) throws -> Value
   ) throws -> [Value] {
@@ -31,7 +31,7 @@ extension Queryable {
     return result
   }
 
-  /// The first row, decoded, or nil. Without ORDER BY or a unique key, "first" means any.
+  /// The first row, decoded, or nil. Without ORDER BY or a unique key, it can be any row.
   package func first<Value>(
     _ sql: String, _ values: SQLValue..., row: (borrowing Row) throws -> Value
   ) throws -> Value? {
@@ -61,8 +61,8 @@ package struct Reader: Queryable {
 
 /// A write transaction: all of it becomes durable, or none.
 ///
-/// The first failed statement ends it; use ON CONFLICT, not catching. Its body may run more than
-/// once, so it has no effect outside the transaction.
+/// The first failed statement ends it, so use ON CONFLICT instead of catching errors. Its body may
+/// run more than once, so it must have no effect outside the transaction.
 package struct Transaction: Queryable {
   private let session: Session
 
@@ -76,13 +76,13 @@ package struct Transaction: Queryable {
     _ = try session.run(sql, values, row: row)
   }
 
-  /// Answers the number of rows changed.
+  /// Returns the number of changed rows.
   @discardableResult
   package func execute(_ sql: String, _ values: SQLValue...) throws -> Int {
     try execute(sql, values: values)
   }
 
-  /// The form for values counted at run time.
+  /// The form for a number of values known at run time.
   @discardableResult
   package func execute(_ sql: String, values: [SQLValue]) throws -> Int {
     try session.run(sql, values) { _ in true }

@@ -1,4 +1,4 @@
-/// First in, first out, in constant time each.
+/// A first-in, first-out queue. Each operation takes constant time on average.
 struct Queue<Element> {
   private var elements: [Element?] = []
   private var head = 0
@@ -12,7 +12,7 @@ struct Queue<Element> {
     guard head < elements.count else { return nil }
     let element = elements[head].take()
     head += 1
-    // Half empty: moving the rest now costs each element one move on average.
+    // Half of the array is unused: moving the rest now costs each element one move on average.
     if head * 2 >= elements.count {
       elements.removeFirst(head)
       head = 0
@@ -20,7 +20,7 @@ struct Queue<Element> {
     return element
   }
 
-  /// Takes out what matches, keeping the order of both.
+  /// Removes and returns the matching elements. Both parts keep their order.
   mutating func removeAll(where matches: (Element) -> Bool) -> [Element] {
     var removed: [Element] = []
     var kept: [Element?] = []

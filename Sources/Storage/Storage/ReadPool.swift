@@ -1,6 +1,6 @@
 internal import Base
 
-/// What an engine does in its own way with a connection that reads.
+/// The engine-specific part of a connection that reads.
 protocol Snapshots: Sendable {
   associatedtype Connection
 
@@ -9,17 +9,18 @@ protocol Snapshots: Sendable {
   func begin(on connection: Connection) throws
   func session(on connection: Connection, counting work: WorkCounter) -> Session
   func commit(on connection: Connection) throws
-  /// Ends a snapshot in which something failed; throws where that cannot be done.
+  /// Ends a snapshot in which something failed. Throws if that is not possible.
   func rollBack(on connection: Connection) throws
-  /// Whether the connection works and is in no transaction.
+  /// Whether the connection works and is not in a transaction.
   func isIdle(_ connection: Connection) -> Bool
-  /// Whether the error says that a connection that was idle is of no use any more, and with it all
-  /// that were made as early.
+  /// Whether the error means that an idle connection can no longer be used. Then all connections
+  /// made as early cannot be used either.
   func isLoss(_ error: any Error) -> Bool
   func databaseError(of error: any EngineError) -> DatabaseError
 }
 
-/// The read connections of either engine: opened when first needed, bounded, one per read that runs.
+/// The read connections of either engine: opened when first needed, bounded in number, one for each
+/// running read.
 final class ReadPool<Source: Snapshots>: Sendable {
   let work = WorkCounter(.read)
   private let source: Source
@@ -28,15 +29,15 @@ final class ReadPool<Source: Snapshots>: Sendable {
 
   private struct State {
     var idle: [Source.Connection] = []
-    /// Idle ones, those that read and those being opened.
+    /// Connections that are idle, in use or being opened.
     var count = 0
     var isClosed = false
   }
 
-  /// What a read gets from the pool.
+  /// The result of asking the pool for a connection.
   private enum Checkout {
     case idle(Source.Connection)
-    /// Leave to open one.
+    /// Permission to open one.
     case new
     case closed
   }
@@ -67,7 +68,7 @@ final class ReadPool<Source: Snapshots>: Sendable {
     }
   }
 
-  /// A connection with a snapshot begun; idle ones that died meanwhile are replaced.
+  /// A connection with an open snapshot. Idle connections that have died are replaced.
   private func checkOutInSnapshot() throws -> Source.Connection {
     let (connection, wasIdle) = try checkOut()
     do {
@@ -122,7 +123,7 @@ final class ReadPool<Source: Snapshots>: Sendable {
 
   private func drop() { state.signal { $0.count -= 1 } }
 
-  /// Keeps the connection when its transaction can be ended, else drops it.
+  /// Keeps the connection if its transaction can be ended, otherwise drops it.
   private func finishFailed(_ connection: Source.Connection) {
     do {
       try source.rollBack(on: connection)

@@ -2,9 +2,9 @@ package import Base
 package import Postgres
 package import SQLite
 
-/// One row of an answer, valid only while it is handed to the closure that decodes it.
+/// One row of an answer, valid only inside the closure that decodes it.
 ///
-/// Columns count from 0. Decoding is strict: another type than asked for, or NULL where the form is
+/// Columns count from 0. Decoding is strict. A value of another type than requested, or NULL if the form is
 /// not optional, throws `DatabaseError.statement`, because the statement does not match its reader.
 package struct Row: ~Copyable {
   private let source: Source

@@ -1,7 +1,7 @@
-/// Values that a statement asks about at once: they stand in it as `IN (…)`.
+/// Values for an `IN (…)` of a statement.
 ///
-/// The last one is repeated up to a power of two, so that a statement has few texts: each is prepared
-/// once and kept.
+/// The last value is repeated up to a power of two, so that a statement has few texts. Each is
+/// prepared once and kept.
 package struct SQLList: Sendable {
   package let values: [SQLValue]
   private let names: [String]
@@ -20,7 +20,8 @@ package struct SQLList: Sendable {
     names = self.values.indices.map { "$\(count + $0 + 1)" }
   }
 
-  /// Lists of at most `count` values each, none for none; so many parameters stand before each.
+  /// Lists of at most `count` values each; none if there are no values. In the statement,
+  /// `parameterCount` parameters precede each list.
   package static func slices(
     of values: [SQLValue], count: Int = 512, after parameterCount: Int
   ) -> [SQLList] {

@@ -1,29 +1,29 @@
 import Base
 package import SQLite
 
-/// Group commit: runs writes in one transaction.
+/// A group commit, which runs writes in one transaction.
 ///
-/// A write that fails before it changed anything harms none of its neighbours. Where one fails later,
-/// or one of its statements does, the transaction is rolled back and its writes run again, each in a
-/// savepoint of its own, and so does whatever else the batch takes: no write runs a third time for a
-/// neighbour's failure. The next batch has savepoints from its start, so that whoever makes writes
-/// fail on purpose gets most batches run once.
+/// A write that fails before it changed anything does not affect the others. If one fails later, or
+/// one of its statements does, the transaction is rolled back. Its writes run again, each in a
+/// savepoint, and so do all further writes of the batch: no write runs a third time because of
+/// another's failure. The next batch uses savepoints from its start, so that most batches run once
+/// even if someone makes writes fail on purpose.
 ///
-/// SQLite itself may roll the whole transaction back (disk full, an interrupted write:
-/// https://sqlite.org/lang_transaction.html, section 3), which is seen after every error; then the
-/// others run again, each in a transaction of its own. Nobody is answered before the commit that
-/// holds his write, or his refusal, which may rest on what a neighbour wrote.
+/// SQLite itself may roll back the whole transaction (disk full, an interrupted write:
+/// https://sqlite.org/lang_transaction.html, section 3), which is checked after every error. Then
+/// the others run again, each in a transaction of its own. No write is answered before the commit
+/// that holds it. The same applies to a refusal, which may depend on what another write wrote.
 package struct SQLiteBatch {
   private let connection: SQLiteConnection
   private let work: WorkCounter
   private var results: [(request: WriteRequest, outcome: Outcome)] = []
   private var usesSavepoints: Bool
-  /// Whether a write failed that its neighbours needed to be saved from.
+  /// Whether a write failed in a way that required savepoints to protect the others.
   package private(set) var neededSavepoints = false
 
   private enum Outcome {
     case success(WriteRequest.Finish)
-    /// `afterChanges` where rows may have been other than before the write.
+    /// `afterChanges` is true if rows may differ from before the write.
     case failure(any Error, afterChanges: Bool)
   }
 
@@ -37,10 +37,10 @@ package struct SQLiteBatch {
 
   package var count: Int { results.count }
 
-  /// Begins the transaction; throws `.locked` while another process has one.
+  /// Begins the transaction. Throws `.locked` while another process has one.
   package func begin() throws(SQLiteError) { try connection.run("BEGIN IMMEDIATE") }
 
-  /// Runs one write; false when it took the transaction with it and the batch is over.
+  /// Runs one write. Returns false if it ended the transaction and the batch is over.
   package mutating func run(_ request: WriteRequest) -> Bool {
     let outcome = usesSavepoints ? attemptInSavepoint(request) : attempt(request)
     guard connection.isInTransaction else {
@@ -57,7 +57,7 @@ package struct SQLiteBatch {
     return true
   }
 
-  /// Commits and answers everybody.
+  /// Commits, and answers all writes.
   package mutating func commit() {
     do {
       try connection.run("COMMIT")
@@ -86,8 +86,8 @@ package struct SQLiteBatch {
     } catch {
       let changed = connection.totalChangedRowCount - changedBefore
       let locked = connection.lockedRowCount - lockedBefore
-      // Whatever the body made of it, a failed statement is what ended the write. Not every one is
-      // undone by SQLite itself, so that its rows are not relied upon.
+      // A failed statement ended the write, whatever the body did with the error. SQLite does not
+      // undo every such statement itself, so its count of rows is not relied on.
       return .failure(
         Self.reported(session.failure ?? error),
         afterChanges: session.failure != nil || changed != locked)
@@ -108,12 +108,12 @@ package struct SQLiteBatch {
     }
   }
 
-  /// Undoes all writes, as one without a savepoint failed after changes, and runs them again with
-  /// savepoints.
+  /// Undoes all writes, because one without a savepoint failed after changes, and runs them again
+  /// with savepoints.
   private mutating func undo(_ failed: WriteRequest, _ outcome: Outcome) -> Bool {
     abandonTransaction()
     guard !results.isEmpty else {
-      // Nobody else's writes were undone, and the failure rests on nobody's.
+      // No other write was undone, and the failure does not depend on another one.
       report(failed, outcome)
       return false
     }
@@ -125,12 +125,12 @@ package struct SQLiteBatch {
     var isOpen = true
     do { try begin() } catch { isOpen = false }
     while isOpen, let request = waiting.popFirst() { isOpen = run(request) }
-    // Where there is no transaction for them together, each has one or hears why not.
+    // If there is no common transaction for them, each gets its own or fails with the reason.
     for request in waiting { report(request, runAlone(request)) }
     return isOpen
   }
 
-  /// Runs what the batch held again, each write in its own transaction.
+  /// Runs the batch's writes again, each in its own transaction.
   private mutating func runAlone() {
     abandonTransaction()
     let requests = results.map(\.request)
@@ -155,8 +155,8 @@ package struct SQLiteBatch {
     }
   }
 
-  /// Rolls back whatever is open. A failure leaves nothing to do: the transaction is gone or the
-  /// next BEGIN says why not.
+  /// Rolls back the open transaction. Nothing more can be done if that fails: the transaction is
+  /// gone, or the next BEGIN reports why not.
   private func abandonTransaction() {
     guard connection.isInTransaction else { return }
     do {

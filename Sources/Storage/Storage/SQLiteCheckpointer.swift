@@ -3,8 +3,8 @@ internal import SQLite
 
 /// The thread that copies the write-ahead log into the file, so that commits need not.
 ///
-/// Its copies never wait for anybody, but also never start the log over while somebody always reads
-/// or writes: that is for the writer, past `logFrameCountMax`.
+/// Its copies never wait for other connections. So they never start the log over while there are
+/// always reads or writes: the writer does that, beyond `logFrameCountMax`.
 final class SQLiteCheckpointer: Sendable {
   private let connection: Locked<SQLiteConnection>
   private let schema: Schema
@@ -14,7 +14,7 @@ final class SQLiteCheckpointer: Sendable {
 
   private struct State {
     var isWanted = false
-    /// The log's length when it was last copied.
+    /// The length of the log when it was last copied.
     var copiedFrameCount = 0
     var isStopped = false
   }
@@ -30,22 +30,22 @@ final class SQLiteCheckpointer: Sendable {
     thread.withLock { $0 = Thread(niceness: Thread.behindWriter) { [self] in run() } }
   }
 
-  /// Tells how long the log has become.
+  /// Reports the new length of the log.
   func committed(logFrameCount: Int) {
     StorageMetrics.logFrames.set(Int64(logFrameCount))
     guard logFrameCount >= options.logFrameCountWanted else { return }
     state.signal { state in
-      // A shorter log is one that was started over.
+      // A shorter log has been started over.
       if logFrameCount < state.copiedFrameCount { state.copiedFrameCount = 0 }
-      // Under load the log is never copied to its end; without this distance the thread would
-      // copy without a pause, and the same pages over and over.
+      // Under load the log is never copied to its end. Without this distance the thread would copy
+      // the same pages over and over, without a pause.
       guard logFrameCount >= state.copiedFrameCount + options.logFrameCountWanted else { return }
       state.copiedFrameCount = logFrameCount
       state.isWanted = true
     }
   }
 
-  /// Ends the thread and empties the log, as far as other processes let it.
+  /// Ends the thread and empties the log, as far as other processes allow.
   func close() {
     state.signal { $0.isStopped = true }
     thread.withLock { $0.take() }?.join()
@@ -65,7 +65,7 @@ final class SQLiteCheckpointer: Sendable {
     }
   }
 
-  /// A failure is logged, since the next one may succeed.
+  /// Logs a failure and goes on, because the next attempt may succeed.
   private func checkpoint(
     _ connection: SQLiteConnection, _ mode: SQLiteConnection.CheckpointMode
   ) {

@@ -2,12 +2,12 @@ package import Base
 internal import Glibc
 package import SQLite
 
-/// The directory with `sync.db` and `billing.db`, and how connections to them are opened.
+/// The directory with `sync.db` and `billing.db`, and the connections to them.
 ///
-/// A connection's own main database is empty and in memory; both files are attached, so that
-/// `sync.` and `billing.` mean the same on both engines. The file a program does not own is attached
-/// read-only: BEGIN IMMEDIATE locks every writable file, and that is what keeps the two programs'
-/// writers apart. Every PRAGMA names its schema: unqualified it would touch only `main`.
+/// A connection's own main database is empty and in memory. Both files are attached, so that
+/// `sync.` and `billing.` mean the same on both engines. The file that a program does not own is
+/// attached read-only. BEGIN IMMEDIATE locks every writable file, so this keeps the two programs'
+/// writers apart. Every PRAGMA names its schema: unqualified it would affect only `main`.
 package struct SQLiteFiles: Sendable {
   package let directory: String
 
@@ -15,7 +15,7 @@ package struct SQLiteFiles: Sendable {
 
   package func path(of schema: Schema) -> String { "\(directory)/\(schema.rawValue).db" }
   package var lockPath: String { "\(directory)/coffer.lock" }
-  /// As an operator knows it.
+  /// The name of the database for operators.
   var place: String { "the database in \(directory)" }
 
   private static let logByteCountKept = 64 << 20
@@ -37,15 +37,14 @@ package struct SQLiteFiles: Sendable {
     }
   }
 
-  /// Throws `.forbidden` where nobody may tell, or it may not be read.
+  /// Throws `.forbidden` if the file may not be read, or its directory may not be searched.
   package func has(_ schema: Schema) throws(DatabaseError) -> Bool {
     if unsafe access(path(of: schema), R_OK) == 0 { return true }
     guard errno == EACCES else { return false }
     throw .withoutRight(to: "read", path(of: schema))
   }
 
-  /// Throws where one file is missing and the other holds something. A start that was cut off leaves empty
-  /// files.
+  /// Throws if one file is missing and the other is not empty. A start that was cut off leaves empty files.
   package func refuseHalf() throws(DatabaseError) {
     var missing: Schema?
     for schema in Schema.allCases where try !has(schema) { missing = missing ?? schema }
@@ -55,12 +54,11 @@ package struct SQLiteFiles: Sendable {
     throw .half(of: place, without: missing)
   }
 
-  /// Makes empty files where they are missing, readable by this user only.
+  /// Makes empty files if they are missing, readable by this user only.
   ///
-  /// SQLite gives its log files the mode of the database file. One that is there is not opened:
-  /// closing it would drop the locks of this process's connections to it
-  /// (https://sqlite.org/howtocorrupt.html, section 2.2), and another process would take their log
-  /// for abandoned.
+  /// SQLite gives its log files the mode of the database file. An existing file is not opened. Closing it
+  /// would drop the locks of this process's connections to it (https://sqlite.org/howtocorrupt.html, section
+  /// 2.2), and another process would take their log for abandoned.
   package func create() throws(DatabaseError) {
     for schema in Schema.allCases {
       let file = unsafe Glibc.open(
@@ -98,8 +96,8 @@ package struct SQLiteFiles: Sendable {
 }
 
 extension SQLiteFiles.Role {
-  /// A connection keeps what its cache ever held, and there are several readers: together they must
-  /// stay small beside what passes through them. What they miss the system has in its own cache.
+  /// A connection never gives its cache's memory back, and there are several readers. Together they must stay
+  /// small compared with the data that passes through them. The system's own cache holds what they miss.
   fileprivate var cacheKibibytes: Int {
     switch self {
     case .writer: 16_384

@@ -26,8 +26,8 @@ struct SQLiteMigration: MigrationSite {
     let connection = try SQLiteConnection(
       file: files.path(of: schema),
       busyTimeoutMilliseconds: Int32(clamping: options.lockWait.milliseconds))
-    // Rows of billing are small and their keys random, so most pages that a commit logs have one change: half
-    // the size is two thirds of the log. A file that exists keeps the size that it has.
+    // Rows of billing are small and their keys random, so most pages that a commit logs have one change. Half
+    // the page size makes the log two thirds as large. An existing file keeps its page size.
     if schema == .billing { try connection.execute("PRAGMA main.page_size = 2048") }
     try Self.useWriteAheadLog(connection)
     try connection.execute("PRAGMA main.synchronous = FULL")
@@ -38,7 +38,7 @@ struct SQLiteMigration: MigrationSite {
   func found(_ schema: Schema) throws -> SchemaSite? {
     try files.refuseHalf()
     guard try files.has(schema) else { return nil }
-    // Through the attached read-only form: opening as `main` would make what is missing.
+    // Uses the attached read-only form: opening as `main` would create a missing file.
     let connection = try files.connect(.probe(schema), lockWait: options.lockWait)
     return Self.site(connection, schema.rawValue)
   }

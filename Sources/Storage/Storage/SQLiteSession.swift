@@ -24,7 +24,7 @@ extension SQLiteConnection: EngineConnection {
       var work = DatabaseWork()
       work.statementCount = 1
       var wantsMore = true
-      // A writing statement runs to its end: only there are its last checks made.
+      // A writing statement must run to its end: only there are its last checks made.
       while try (wantsMore || !statement.isReadOnly) && statement.step() {
         work.returnedRowCount += 1
         if wantsMore { wantsMore = try row(Row(.sqlite(statement))) }

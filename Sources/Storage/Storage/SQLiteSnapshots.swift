@@ -1,13 +1,13 @@
 internal import Base
 internal import SQLite
 
-/// Snapshots of both SQLite files at one moment.
+/// Snapshots of both SQLite files as of one moment.
 struct SQLiteSnapshots: Snapshots {
   private let files: SQLiteFiles
   private let foreign: Schema
   private let options: DatabaseOptions
 
-  /// A connection to both files and one that only watches the foreign file for commits.
+  /// A connection to both files, and one that only watches the foreign file for commits.
   struct Connection {
     let reader: SQLiteConnection
     fileprivate let probe: SQLiteConnection
@@ -27,10 +27,10 @@ struct SQLiteSnapshots: Snapshots {
       probe: try files.connect(.probe(foreign), lockWait: options.lockWait))
   }
 
-  /// Begins both files' snapshots so that some moment had exactly this state of both.
+  /// Begins the snapshots of both files so that there was a moment with exactly this state of both.
   ///
-  /// SQLite begins them one after the other. If the foreign file has seen no commit between before
-  /// the first and after the second, its snapshot also holds at the moment of the first.
+  /// SQLite begins them one after the other. If the foreign file had no commit from before the
+  /// first to after the second, its snapshot also holds at the moment of the first.
   func begin(on connection: Connection) throws {
     let version = "PRAGMA \(foreign).data_version"
     for _ in 0..<Self.attemptCountMax {
@@ -66,7 +66,7 @@ struct SQLiteSnapshots: Snapshots {
 
   func isIdle(_ connection: Connection) -> Bool { !connection.reader.isInTransaction }
 
-  /// A file is not lost while nobody looks.
+  /// A file cannot be lost while its connection is idle.
   func isLoss(_ error: any Error) -> Bool { false }
 
   func databaseError(of error: any EngineError) -> DatabaseError { error.databaseError }

@@ -11,10 +11,10 @@ final class SQLiteWriter: Sendable {
   private let thread = Locked<Thread?>(nil)
   let work = WorkCounter(.write)
 
-  /// How long one try for the file's lock takes; between tries waiting writes may expire.
+  /// How long one attempt to lock the file takes. Between attempts waiting writes may expire.
   private static let lockSlice = Instant.Span.milliseconds(100)
 
-  /// `committed` is told after each batch how long the log has become.
+  /// `committed` gets the new length of the log after each batch.
   init(
     _ files: SQLiteFiles, owning schema: Schema, options: DatabaseOptions,
     committed: @escaping @Sendable (Int) -> Void
@@ -34,7 +34,7 @@ final class SQLiteWriter: Sendable {
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try queue.append(request) }
 
-  /// Writes what is queued, then ends the thread.
+  /// Finishes queued writes, then ends the thread.
   func close() {
     queue.stop()
     thread.withLock { thread in thread.take() }?.join()
@@ -54,7 +54,7 @@ final class SQLiteWriter: Sendable {
         restartsAt = options.logFrameCountMax
       } else if length >= restartsAt {
         restartLog(on: connection)
-        // A reader that stays too long costs one wait per so many frames, not one per batch.
+        // A reader that stays too long costs one wait per `logFrameCountWanted` frames, not one per batch.
         restartsAt = length + options.logFrameCountWanted
       }
     }
@@ -62,8 +62,8 @@ final class SQLiteWriter: Sendable {
 
   /// Lets the next commit start the log over, once every reader has left it.
   ///
-  /// Done here because any other thread would have to wrest the file's lock from this one. The
-  /// checkpointer has copied almost all of it by now.
+  /// Done here because any other thread would have to compete with this one for the file's lock.
+  /// The checkpointer has already copied almost all of the log.
   private func restartLog(on connection: SQLiteConnection) {
     do {
       _ = try connection.checkpoint(schema.rawValue, .restart)
@@ -72,7 +72,7 @@ final class SQLiteWriter: Sendable {
     }
   }
 
-  /// Takes the file's lock, for as long as `first` may wait; false when it could not.
+  /// Locks the file, waiting as long as `first` may wait. Returns false if that failed.
   private func begin(for first: WriteRequest, on connection: SQLiteConnection) -> Bool {
     let locked = MonotonicTime.now()
     while true {
@@ -92,7 +92,7 @@ final class SQLiteWriter: Sendable {
     }
   }
 
-  /// Runs writes until none waits or a bound is reached, and commits them.
+  /// Runs writes until none waits or a bound is reached, then commits them.
   private func fill(_ batch: inout SQLiteBatch, startingWith first: WriteRequest) {
     let end = MonotonicTime.now() + options.batchTime
     var next: WriteRequest? = first

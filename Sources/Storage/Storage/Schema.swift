@@ -1,4 +1,4 @@
-/// The two halves of the database; each is written by one program and read by both.
+/// The two halves of the database. Each is written by one program and read by both.
 package enum Schema: String, CaseIterable, Sendable {
   case sync
   case billing

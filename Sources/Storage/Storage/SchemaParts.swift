@@ -1,8 +1,8 @@
 internal import Migrations
 internal import SQLite
 
-/// The tables and unique indexes of a schema, by name: without one, statements fail, or two rows are kept
-/// where one may be.
+/// The tables and unique indexes of a schema, by name. If one is missing, statements fail, or there
+/// may be two rows instead of one.
 enum SchemaParts {
   struct Part: Hashable {
     let kind: String
@@ -14,8 +14,8 @@ enum SchemaParts {
     }
   }
 
-  /// What the applied migrations made and is not there. Of a database of a newer program, whose migrations
-  /// are not known, indexes may rightly be others.
+  /// The parts that the applied migrations made and that are missing. If a newer program migrated
+  /// the database, its migrations are not known, so its indexes may rightly differ.
   static func missing(
     in schema: Schema, known: [Migration], query: String, reading reader: Reader
   ) throws -> [Part] {
@@ -31,7 +31,7 @@ enum SchemaParts {
   private static let table = "table"
   private static let index = "unique index"
 
-  /// Migrations say both engines the same, so a database in memory knows the names of both.
+  /// Migrations are the same for both engines, so a database in memory has the names of both.
   private static func made(by migrations: some Sequence<Migration>) throws -> [Part] {
     let connection = try SQLiteConnection(file: ":memory:", busyTimeoutMilliseconds: 0)
     for migration in migrations {

@@ -1,10 +1,11 @@
 internal import Base
 
-/// What a transaction needs from a connection of either engine.
+/// The operations that a transaction needs from a connection of either engine.
 package protocol EngineConnection: AnyObject {
-  /// Runs one statement, hands over its rows and answers what it did.
+  /// Runs one statement, passes its rows to `row` and returns the work that it did. `row` returns
+  /// whether it wants more rows.
   ///
-  /// Throws its own `EngineError`, or what `row` throws. `row` answers whether it wants more.
+  /// - Throws: Its own `EngineError`, or what `row` throws.
   func perform(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
   ) throws -> DatabaseWork
@@ -12,12 +13,12 @@ package protocol EngineConnection: AnyObject {
 
 /// One transaction on one connection, from its first statement to its last.
 ///
-/// After a failed statement every further one fails with the same error and the transaction is
-/// rolled back whatever its body returns: PostgreSQL demands it, SQLite is made to match.
+/// After a failed statement, every further one fails with the same error. The transaction is rolled
+/// back, whatever its body returns. PostgreSQL requires this; SQLite is made to match.
 package final class Session {
   package private(set) var failure: (any EngineError)?
 
-  /// What its statements did so far, but for those that failed.
+  /// The work of the statements so far, except for failed ones.
   package private(set) var work = DatabaseWork()
 
   private let connection: any EngineConnection
@@ -30,7 +31,7 @@ package final class Session {
     self.counter = counter
   }
 
-  /// Answers the number of rows changed.
+  /// Returns the number of changed rows.
   package func run(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
   ) throws -> Int {
@@ -46,7 +47,7 @@ package final class Session {
     }
   }
 
-  /// Ends the session: a `Reader` or `Transaction` that escaped its body traps when used.
+  /// Ends the session. A `Reader` or `Transaction` that outlives its body traps when it is used.
   package func end() {
     isOpen = false
     counter.add(work, seconds: MonotonicTime.now().seconds(since: begin))

@@ -20,14 +20,14 @@ enum StorageMetrics {
   static let logFrames = Metrics.shared.gauge(
     "coffer_storage_log_frames", "Frames in the SQLite write-ahead log")
 
-  /// Makes each of them be told from the start, as 0: what appears only once it happened, no rule sees
-  /// happen.
+  /// Exposes every instrument from the start, with the value 0: if one first appears with an event,
+  /// alert rules do not see that event.
   static func register() {
     _ = (batchSize, writeTime, queuedWrites, brokenBatches, repeatedBatches, conflicts, logFrames)
     _ = (work(.write), work(.read))
   }
 
-  /// What transactions of one kind did.
+  /// The counters for the work of transactions of one kind.
   struct Work: Sendable {
     fileprivate let statements: Metrics.Counter
     fileprivate let returnedRows: Metrics.Counter

@@ -1,8 +1,9 @@
 package import Base
 
-/// Bounded queue of writes, served one account after the other.
+/// A bounded queue of writes, served one account after the other.
 ///
-/// An account that floods fills only its own lane, so another's write waits for at most one round.
+/// An account with too many writes fills only its own lane, so another account's write waits for at
+/// most one round.
 package final class WriteQueue: Sendable {
   private let state: Locked<State>
   private let capacity: Int
@@ -12,16 +13,16 @@ package final class WriteQueue: Sendable {
 
   private struct State {
     var lanes: [Identifier?: Queue<WriteRequest>] = [:]
-    /// Lanes that have work and may be served, the next one first.
+    /// Lanes that have work and may be served, in the order of service.
     var readyLanes = Queue<Identifier?>()
-    /// Accounts whose write is running, when accounts are served serially.
+    /// Accounts with a running write, if accounts are served serially.
     var running: Set<Identifier> = []
     var count = 0
     var isStopped = false
   }
 
-  /// With `servesAccountsSerially` an account has one write running at a time: several connections
-  /// would only wait for each other at the owner's row. Call `finished` after each.
+  /// With `servesAccountsSerially`, an account has one write running at a time: several connections
+  /// would only wait for each other at the owner's row. Call `finished` after each write.
   package init(
     capacity: Int, capacityPerAccount: Int, servesAccountsSerially: Bool, gauge: Metrics.Gauge
   ) {
@@ -48,7 +49,7 @@ package final class WriteQueue: Sendable {
     if let refusal { throw refusal }
   }
 
-  /// The next lane's write, waiting for one; nil once the queue is stopped and empty.
+  /// The next lane's write. Waits for one; nil once the queue is stopped and empty.
   package func next() -> WriteRequest? {
     let taken = state.wait { state -> WriteRequest?? in
       if let request = take(from: &state) { return .some(request) }
@@ -57,7 +58,7 @@ package final class WriteQueue: Sendable {
     return taken ?? nil
   }
 
-  /// The next lane's write, or nil when none is waiting.
+  /// The next lane's write; nil if none is waiting.
   package func nextIfAny() -> WriteRequest? { state.withLock { take(from: &$0) } }
 
   /// Lets the account's next write run.
@@ -69,7 +70,7 @@ package final class WriteQueue: Sendable {
     }
   }
 
-  /// Takes out every write whose deadline has passed, while the writer cannot serve any.
+  /// Removes every write whose deadline has passed, while the writer cannot serve any.
   package func takeExpired(at now: MonotonicTime) -> [WriteRequest] {
     state.withLock { state in
       var expired: [WriteRequest] = []
@@ -86,7 +87,7 @@ package final class WriteQueue: Sendable {
     }
   }
 
-  /// Refuses new writes; those waiting are still handed out.
+  /// Refuses new writes. Waiting ones are still handed out.
   package func stop() { state.signal { $0.isStopped = true } }
 
   package var count: Int { state.withLock { $0.count } }

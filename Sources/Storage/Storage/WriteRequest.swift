@@ -4,11 +4,11 @@ package import Base
 package struct WriteRequest: Sendable {
   package typealias Finish = @Sendable () -> Void
 
-  /// In whose lane it waits; nil shares one with everything else that has no account.
+  /// The account in whose lane the write waits. Nil is the lane of all writes without an account.
   package let account: Identifier?
-  /// Past this moment it is answered `.busy` instead of being run.
+  /// After this moment the write is not run; its answer is `.busy`.
   package let deadline: MonotonicTime
-  /// Runs the body; what it returns reports success and is called only after the commit.
+  /// Runs the body. The function that it returns reports success, and is called only after the commit.
   package let attempt: @Sendable (Transaction) throws -> Finish
   package let fail: @Sendable (any Error) -> Void
 
